@@ -1,0 +1,3 @@
+//! The `whyloss` command: parses, calls, prints.
+
+fn main() {}

@@ -1,0 +1,15 @@
+//! One link, sans-I/O: a queue, a rate, a delay and a channel, and the truth about each packet.
+//!
+//! The simulator drives it in virtual time, the emulator in real time; [`Link::offer`] takes the time as an argument
+//! and answers with the packet's [`Fate`].
+#![forbid(unsafe_code)]
+
+pub mod channel;
+mod link;
+pub mod queue;
+pub mod random;
+
+pub use channel::{Channel, ChannelSpec};
+pub use link::{Fate, Link, LinkSpec};
+pub use queue::{Queue, QueueSpec};
+pub use random::{Random, Streams};

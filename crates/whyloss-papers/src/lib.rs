@@ -1,0 +1,9 @@
+//! The tables and figures of published papers as programs.
+//!
+//! An experiment builds scenarios, runs them, and returns an [`Outcome`]: the paper's numbers beside ours, with a
+//! verdict for every stated number and every qualitative claim.
+#![forbid(unsafe_code)]
+
+pub mod outcome;
+
+pub use outcome::{Cell, Claim, Figure, Outcome, Panel, Series};

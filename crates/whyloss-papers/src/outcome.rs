@@ -1,0 +1,104 @@
+//! What an experiment returns: cells, claims and figures.
+
+/// The result of one experiment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Its id, such as `cen-table-2`.
+    pub id: String,
+    /// What it shows, in a few words.
+    pub title: String,
+    /// Replications behind each mean.
+    pub seeds: u64,
+    /// Every measured value, in the order of presentation.
+    pub cells: Vec<Cell>,
+    /// Every statement of the paper that these measurements decide.
+    pub claims: Vec<Claim>,
+    /// What the paper draws (and what helps to judge the claims).
+    pub figures: Vec<Figure>,
+    /// What a reader must know to read the numbers: choices, variants, known differences. One paragraph each.
+    pub notes: Vec<String>,
+}
+
+/// One measured value, beside the paper's where it states one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The table's row, such as `throughput` (figures: the panel).
+    pub row: String,
+    /// The table's column, such as `ZigZag` (figures: the series).
+    pub column: String,
+    /// Where along a figure's x axis, if it is a figure's.
+    pub x: Option<f64>,
+    /// The unit of `paper`, `mean`, `ci95` and `tolerance`, such as `%`.
+    pub unit: &'static str,
+    /// The paper's value.
+    pub paper: Option<f64>,
+    /// Our mean over the seeds; `None` when nothing could be measured (no loss to misclassify, say).
+    pub mean: Option<f64>,
+    /// Half the width of the 95 % confidence interval of the mean (Student t); `None` with fewer than two values.
+    pub ci95: Option<f64>,
+    /// How far from the paper's value the mean may lie, fixed before anything was measured.
+    pub tolerance: Option<f64>,
+}
+
+impl Cell {
+    /// Whether the mean lies within tolerance; `None` where there is nothing to compare.
+    pub fn within(&self) -> Option<bool> {
+        let (paper, tolerance) = (self.paper?, self.tolerance?);
+        Some(
+            self.mean
+                .is_some_and(|mean| (mean - paper).abs() <= tolerance),
+        )
+    }
+}
+
+/// A checkable statement of a paper, and what the measurements say of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Its id, such as `CEN-43`.
+    pub id: String,
+    /// The statement, in our words.
+    pub text: String,
+    /// Whether it holds.
+    pub holds: bool,
+    /// The numbers that decided it.
+    pub evidence: String,
+}
+
+/// A figure: panels that share a caption.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// File name without extension, such as `cen-fig-9-high`.
+    pub name: String,
+    /// Caption.
+    pub caption: String,
+    /// Left to right, top to bottom.
+    pub panels: Vec<Panel>,
+}
+
+/// One pair of axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// Above the axes.
+    pub title: String,
+    /// The x axis, with its unit.
+    pub x_label: String,
+    /// The y axis, with its unit.
+    pub y_label: String,
+    /// Draw the y axis in powers of ten.
+    pub log_y: bool,
+    /// What is drawn.
+    pub series: Vec<Series>,
+}
+
+/// One line (or, with `bars`, one set of bars) of a panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// In the legend.
+    pub name: String,
+    /// Bars instead of a line with markers.
+    pub bars: bool,
+    /// Dashes instead of a solid line.
+    pub dashed: bool,
+    /// x, y, and half the 95 % confidence interval of y.
+    pub points: Vec<(f64, f64, Option<f64>)>,
+}

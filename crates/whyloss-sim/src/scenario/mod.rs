@@ -1,0 +1,76 @@
+//! What to simulate: nodes, directed links, flows, and the window that is measured.
+//!
+//! Experiments build a [`Scenario`] in code; users write one in TOML.
+
+use whyloss::{Duration, Rate, Time};
+use whyloss_link::LinkSpec;
+
+/// A network and what happens on it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scenario {
+    /// What it shows, in a few words.
+    pub title: String,
+    /// The nodes' names; links and flows refer to them by index.
+    pub nodes: Vec<String>,
+    /// Directed links.
+    pub links: Vec<Connection>,
+    /// Flows, foreground and background.
+    pub flows: Vec<Flow>,
+    /// Measurements count from here …
+    pub measure_from: Time,
+    /// … to here, where the run ends.
+    pub end: Time,
+}
+
+/// A directed link between two nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Connection {
+    /// Its name in results: `from->to` unless the scenario names it.
+    pub name: String,
+    /// Index of the node that sends.
+    pub from: usize,
+    /// Index of the node that receives.
+    pub to: usize,
+    /// Queue, rate, channel, delay.
+    pub link: LinkSpec,
+}
+
+/// A flow from a source to a sink, with its acknowledgements on the way back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Its name in results.
+    pub name: String,
+    /// Index of the sending node.
+    pub source: usize,
+    /// Index of the receiving node.
+    pub sink: usize,
+    /// Links from source to sink, by index; empty: the route with the fewest hops.
+    pub route: Vec<usize>,
+    /// Links from sink to source, by index; empty: the route with the fewest hops.
+    pub return_route: Vec<usize>,
+    /// Bytes of a full data packet on the wire.
+    pub packet_size: u32,
+    /// What carries it.
+    pub transport: Transport,
+    /// When it starts: drawn uniformly between the two.
+    pub start: (Time, Time),
+    /// When it stops: drawn uniformly between the two; `None`: never.
+    pub stop: Option<(Time, Time)>,
+    /// Warm-up and cross traffic is left out of the totals over flows.
+    pub background: bool,
+}
+
+/// What carries a flow.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Transport {
+    /// An on/off source without congestion control: exponential bursts and pauses (ns-2's Expoo).
+    OnOff {
+        /// Rate during a burst.
+        rate: Rate,
+        /// Mean length of a burst.
+        burst: Duration,
+        /// Mean length of a pause.
+        idle: Duration,
+    },
+}

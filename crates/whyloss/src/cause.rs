@@ -1,0 +1,94 @@
+//! Why a packet was lost, and how often a classifier was right about it.
+
+/// Why a packet was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// A queue had no room.
+    Congestion,
+    /// The channel corrupted it.
+    Wireless,
+}
+
+/// Verdicts counted against the truth. The unit (packets or loss events) is the caller's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Confusion {
+    counts: [[u64; 2]; 2],
+}
+
+impl Confusion {
+    /// Counts one verdict.
+    pub fn record(&mut self, truth: Cause, verdict: Cause) {
+        self.counts[truth as usize][verdict as usize] += 1;
+    }
+
+    /// How many losses of cause `truth` were given `verdict`.
+    pub fn count(&self, truth: Cause, verdict: Cause) -> u64 {
+        self.counts[truth as usize][verdict as usize]
+    }
+
+    /// Losses whose true cause was `truth`.
+    pub fn total(&self, truth: Cause) -> u64 {
+        self.counts[truth as usize].iter().sum()
+    }
+
+    /// Mc: the share of congestion losses called wireless; `None` without congestion losses (CEN-29).
+    pub fn mc(&self) -> Option<f64> {
+        share(
+            self.count(Cause::Congestion, Cause::Wireless),
+            self.total(Cause::Congestion),
+        )
+    }
+
+    /// Mw: the share of wireless losses called congestion; `None` without wireless losses (CEN-29).
+    pub fn mw(&self) -> Option<f64> {
+        share(
+            self.count(Cause::Wireless, Cause::Congestion),
+            self.total(Cause::Wireless),
+        )
+    }
+
+    /// The share of verdicts that were right; `None` without verdicts.
+    pub fn accuracy(&self) -> Option<f64> {
+        let right = self.counts[0][0] + self.counts[1][1];
+        share(right, self.counts.iter().flatten().sum())
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self
+            .counts
+            .iter_mut()
+            .flatten()
+            .zip(other.counts.iter().flatten())
+        {
+            *mine += theirs;
+        }
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Cause::{Congestion, Wireless};
+
+    #[test]
+    fn shares_by_hand() {
+        let mut c = Confusion::default();
+        for (truth, verdict) in [
+            (Congestion, Wireless),
+            (Congestion, Congestion),
+            (Congestion, Congestion),
+            (Wireless, Wireless),
+        ] {
+            c.record(truth, verdict);
+        }
+        assert_eq!(c.mc(), Some(1.0 / 3.0));
+        assert_eq!(c.mw(), Some(0.0));
+        assert_eq!(c.accuracy(), Some(0.75));
+        assert_eq!(Confusion::default().mc(), None);
+    }
+}

@@ -1,0 +1,23 @@
+//! Loss differentiation algorithms, and the transports that put their answer to work.
+//!
+//! A sender sees a hole in its sequence numbers: did a queue overflow, or did the radio corrupt a packet? Each
+//! algorithm here is a small sans-I/O state machine. Time and events come in as arguments, decisions go out as return
+//! values; there is no clock, no socket, no random number and no allocation per packet.
+//!
+//! - [`receiver`]: classifiers fed by packet arrivals, and the registry that names them.
+//! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348), sender and receiver.
+//! - [`congestion`]: window controllers, and the trait they share.
+//! - [`cause`]: [`Cause`], and the confusion counts behind Mc, Mw and accuracy.
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod cause;
+pub mod congestion;
+pub mod rate;
+pub mod receiver;
+pub mod tfrc;
+pub mod time;
+
+pub use cause::{Cause, Confusion};
+pub use rate::Rate;
+pub use time::{Duration, Time};

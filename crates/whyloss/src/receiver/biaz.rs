@@ -1,0 +1,1 @@
+//! Biaz (placeholder until the classifiers land).

@@ -1,0 +1,1 @@
+//! TCP-Friendly Rate Control (RFC 5348).

@@ -1,0 +1,211 @@
+//! Time as integer nanoseconds.
+//!
+//! Integers, because Biaz's lower bound `(n+1)·T_min ≤ T_i` holds with *equality* when packets travel back to back
+//! (CEN-A10): a rounding error would flip the answer. All arithmetic saturates, so no stamp that a peer sends can panic.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
+
+/// A point in time: nanoseconds since an epoch of the caller's choosing.
+///
+/// The clocks of two hosts need not share an epoch; every classifier works on differences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(u64);
+
+/// A signed span of time in nanoseconds. A relative one-way trip time may be negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(i64);
+
+impl Time {
+    /// The epoch.
+    pub const ZERO: Self = Self(0);
+    /// The end of time: what a timer that is not set is set to.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// `nanos` nanoseconds after the epoch.
+    pub const fn from_nanos(nanos: u64) -> Self {
+        Self(nanos)
+    }
+
+    /// `seconds` after the epoch, rounded to the nanosecond; negative and NaN become the epoch.
+    pub fn from_secs_f64(seconds: f64) -> Self {
+        Self(libm::round(seconds * 1e9) as u64)
+    }
+
+    /// Nanoseconds since the epoch.
+    pub const fn as_nanos(self) -> u64 {
+        self.0
+    }
+
+    /// Seconds since the epoch.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl Duration {
+    /// No time at all.
+    pub const ZERO: Self = Self(0);
+    /// The longest span.
+    pub const MAX: Self = Self(i64::MAX);
+
+    /// A span of `nanos` nanoseconds.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
+    /// A span of `micros` microseconds.
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros.saturating_mul(1_000))
+    }
+
+    /// A span of `millis` milliseconds.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(millis.saturating_mul(1_000_000))
+    }
+
+    /// A span of `seconds` seconds.
+    pub const fn from_secs(seconds: i64) -> Self {
+        Self(seconds.saturating_mul(1_000_000_000))
+    }
+
+    /// A span of `seconds` seconds, rounded to the nanosecond; NaN becomes zero.
+    pub fn from_secs_f64(seconds: f64) -> Self {
+        Self(libm::round(seconds * 1e9) as i64)
+    }
+
+    /// Nanoseconds.
+    pub const fn as_nanos(self) -> i64 {
+        self.0
+    }
+
+    /// Seconds.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Time;
+    #[inline]
+    fn add(self, span: Duration) -> Time {
+        Time(self.0.saturating_add_signed(span.0))
+    }
+}
+
+impl AddAssign<Duration> for Time {
+    fn add_assign(&mut self, span: Duration) {
+        *self = *self + span;
+    }
+}
+
+impl Sub<Duration> for Time {
+    type Output = Time;
+    #[inline]
+    fn sub(self, span: Duration) -> Time {
+        self + -span
+    }
+}
+
+impl Sub for Time {
+    type Output = Duration;
+    /// The signed span from `earlier` to `self`.
+    #[inline]
+    fn sub(self, earlier: Time) -> Duration {
+        Duration(
+            self.0
+                .checked_signed_diff(earlier.0)
+                .unwrap_or(if self.0 > earlier.0 {
+                    i64::MAX
+                } else {
+                    i64::MIN
+                }),
+        )
+    }
+}
+
+impl Add for Duration {
+    type Output = Duration;
+    #[inline]
+    fn add(self, other: Duration) -> Duration {
+        Duration(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Duration {
+    fn add_assign(&mut self, other: Duration) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Duration {
+    type Output = Duration;
+    #[inline]
+    fn sub(self, other: Duration) -> Duration {
+        Duration(self.0.saturating_sub(other.0))
+    }
+}
+
+impl SubAssign for Duration {
+    fn sub_assign(&mut self, other: Duration) {
+        *self = *self - other;
+    }
+}
+
+impl Neg for Duration {
+    type Output = Duration;
+    #[inline]
+    fn neg(self) -> Duration {
+        Duration(self.0.saturating_neg())
+    }
+}
+
+impl Mul<i64> for Duration {
+    type Output = Duration;
+    #[inline]
+    fn mul(self, factor: i64) -> Duration {
+        Duration(self.0.saturating_mul(factor))
+    }
+}
+
+impl Div<i64> for Duration {
+    type Output = Duration;
+    /// # Panics
+    /// On division by zero, as integers do.
+    #[inline]
+    fn div(self, divisor: i64) -> Duration {
+        Duration(self.0.saturating_div(divisor))
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.9} s", self.as_secs_f64())
+    }
+}
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.6} ms", self.0 as f64 / 1e6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_signed() {
+        let (early, late) = (Time::from_nanos(5), Time::from_nanos(9));
+        assert_eq!(late - early, Duration::from_nanos(4));
+        assert_eq!(early - late, Duration::from_nanos(-4));
+    }
+
+    #[test]
+    fn arithmetic_saturates() {
+        assert_eq!(Time::MAX + Duration::from_secs(1), Time::MAX);
+        assert_eq!(Time::ZERO - Duration::from_secs(1), Time::ZERO);
+        assert_eq!(Time::MAX - Time::ZERO, Duration::MAX);
+        assert_eq!(Duration::MAX * 2, Duration::MAX);
+    }
+}
