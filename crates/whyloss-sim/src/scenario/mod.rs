@@ -2,6 +2,8 @@
 //!
 //! Experiments build a [`Scenario`] in code; users write one in TOML.
 
+mod route;
+
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::LinkSpec;
 

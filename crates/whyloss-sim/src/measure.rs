@@ -1,0 +1,105 @@
+//! What a run returns: counts over the measurement window, per flow and per link.
+
+use whyloss::{Cause, Confusion, Duration, Rate, Time};
+
+/// The measurement window: both ends belong to it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) from: Time,
+    pub(crate) to: Time,
+}
+
+impl Window {
+    #[inline]
+    pub(crate) fn contains(self, at: Time) -> bool {
+        self.from <= at && at <= self.to
+    }
+}
+
+/// The counts of one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    /// Length of the measurement window.
+    pub window: Duration,
+    /// One per flow of the scenario, in its order.
+    pub flows: Vec<FlowResult>,
+    /// One per link of the scenario, in its order.
+    pub links: Vec<LinkResult>,
+    /// Events the engine handled, inside the window and out.
+    pub events: u64,
+}
+
+/// What happened to one flow inside the window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowResult {
+    /// The flow's name in the scenario.
+    pub name: String,
+    /// Warm-up or cross traffic.
+    pub background: bool,
+    /// Data packets that left the source, retransmissions included.
+    pub sent: u64,
+    /// Data packets that reached the sink, duplicates included.
+    pub received: u64,
+    /// Bytes that reached the sink, headers and duplicates included.
+    pub received_bytes: u64,
+    /// Data packets that reached the sink for the first time (TCP: goodput).
+    pub delivered: u64,
+    /// Data packets lost, by cause.
+    pub lost: ByCause,
+    /// Verdicts on lost packets. Without a classifier every loss counts as called congestion.
+    pub packets: Confusion,
+    /// Verdicts on gaps; a gap counts as congestion when any of its packets was lost to it.
+    pub gaps: Confusion,
+    /// Retransmission timeouts (TCP) or expiries of the no-feedback timer (TFRC).
+    pub timeouts: u64,
+}
+
+impl FlowResult {
+    /// Bits per second that reached the sink, headers and duplicates included, over a window of this length.
+    pub fn throughput_bps(&self, window: Duration) -> f64 {
+        self.received_bytes as f64 * 8.0 / window.as_secs_f64()
+    }
+}
+
+/// A count for each cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByCause {
+    /// Lost to full queues.
+    pub congestion: u64,
+    /// Lost to the channel.
+    pub wireless: u64,
+}
+
+impl ByCause {
+    pub(crate) fn add(&mut self, cause: Cause) {
+        match cause {
+            Cause::Congestion => self.congestion += 1,
+            Cause::Wireless => self.wireless += 1,
+        }
+    }
+}
+
+/// What happened on one link inside the window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkResult {
+    /// The link's name in the scenario.
+    pub name: String,
+    /// Packets that arrived whole at the far end.
+    pub delivered: u64,
+    /// Their bytes.
+    pub delivered_bytes: u64,
+    /// Packets lost, by cause.
+    pub lost: ByCause,
+    /// Bytes of the packets that the channel corrupted after their transmission.
+    pub corrupted_bytes: u64,
+    /// The link's rate.
+    pub rate: Rate,
+}
+
+impl LinkResult {
+    /// The share of a window of this length that the link spent sending.
+    pub fn utilisation(&self, window: Duration) -> f64 {
+        let bits = (self.delivered_bytes + self.corrupted_bytes) as f64 * 8.0;
+        bits / (self.rate.as_bps() as f64 * window.as_secs_f64())
+    }
+}
