@@ -4,6 +4,8 @@
 
 mod route;
 
+pub use route::Router;
+
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::LinkSpec;
 

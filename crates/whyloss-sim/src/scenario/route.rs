@@ -4,21 +4,40 @@ use std::collections::VecDeque;
 
 use super::{Flow, Scenario};
 
-impl Scenario {
-    /// The links from one node to another with the fewest hops, by index; `None` if there is no way. Among equals, the
-    /// route whose links come first in the scenario.
+/// Finds routes in one scenario.
+#[derive(Debug)]
+pub struct Router<'a> {
+    scenario: &'a Scenario,
+    /// The links that leave each node, by index.
+    leaving: Vec<Vec<usize>>,
+}
+
+impl<'a> Router<'a> {
+    /// A router over the scenario's links.
+    pub fn new(scenario: &'a Scenario) -> Self {
+        let mut leaving = vec![Vec::new(); scenario.nodes.len()];
+        for (index, link) in scenario.links.iter().enumerate() {
+            leaving[link.from].push(index);
+        }
+        Self { scenario, leaving }
+    }
+
+    /// The links from one node to another with the fewest hops; `None` if there is no way. Among equals, the route
+    /// whose links come first in the scenario.
     pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         // Breadth first from `from`; `via[node]` is the link that reached the node first.
-        let mut via: Vec<Option<usize>> = vec![None; self.nodes.len()];
+        let links = &self.scenario.links;
+        let mut via: Vec<Option<usize>> = vec![None; self.leaving.len()];
         let mut frontier = VecDeque::from([from]);
         while let Some(node) = frontier.pop_front() {
             if node == to {
                 break;
             }
-            for (index, link) in self.links.iter().enumerate() {
-                if link.from == node && link.to != from && via[link.to].is_none() {
-                    via[link.to] = Some(index);
-                    frontier.push_back(link.to);
+            for &link in &self.leaving[node] {
+                let next = links[link].to;
+                if next != from && via[next].is_none() {
+                    via[next] = Some(link);
+                    frontier.push_back(next);
                 }
             }
         }
@@ -27,7 +46,7 @@ impl Scenario {
         while node != from {
             let link = via[node]?;
             route.push(link);
-            node = self.links[link].from;
+            node = links[link].from;
         }
         route.reverse();
         Some(route)
