@@ -1,0 +1,43 @@
+//! The wireless loss of Cen et al., Section 5.2: three levels, and the process that stands in for the lost traces.
+
+use whyloss_link::ChannelSpec;
+
+/// How much the radio loses (Table 1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Level {
+    /// 7.8 %.
+    High,
+    /// 3.1 %.
+    Medium,
+    /// 1.0 %.
+    Low,
+}
+
+impl Level {
+    pub(crate) const ALL: [Self; 3] = [Self::High, Self::Medium, Self::Low];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+
+    /// The packet loss rate of Table 1.
+    pub(crate) fn loss(self) -> f64 {
+        match self {
+            Self::High => 0.078,
+            Self::Medium => 0.031,
+            Self::Low => 0.010,
+        }
+    }
+
+    /// The stand-in of CEN-27: a quarter of the bursts lose two packets, few lose more, good runs are geometric.
+    pub(crate) fn channel(self) -> ChannelSpec {
+        ChannelSpec::burst_renewal(self.loss(), &BURSTS)
+    }
+}
+
+/// P(burst of 1, 2, 3, 4 packets) (CEN-27).
+pub(crate) const BURSTS: [f64; 4] = [0.70, 0.25, 0.04, 0.01];

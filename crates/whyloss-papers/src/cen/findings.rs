@@ -1,0 +1,213 @@
+//! What the runs say in the paper's terms (Section 4): throughput, congestion loss, Mc, Mw.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use whyloss::Confusion;
+use whyloss_link::ChannelSpec;
+use whyloss_sim::{Measurement, Scenario};
+
+use super::channel::Level;
+use super::network::{Network, Topology};
+use super::scheme::Scheme;
+use crate::experiment::{Context, ExperimentError};
+use crate::statistics::Summary;
+
+/// The paper's four measures, all in per cent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Metric {
+    /// Bits received by all flows over the bottleneck's rate (CEN-28).
+    Throughput,
+    /// Congestion losses called wireless over congestion losses, averaged over the flows that had any (CEN-29).
+    Mc,
+    /// Wireless losses called congestion over wireless losses, averaged likewise (CEN-29).
+    Mw,
+    /// Packets lost to congestion over packets received (CEN-30).
+    Congestion,
+    /// Mc of all flows' losses taken together.
+    PooledMc,
+    /// Mw of all flows' losses taken together.
+    PooledMw,
+}
+
+impl Metric {
+    /// The paper's four.
+    pub(crate) const STATED: [Self; 4] = [Self::Throughput, Self::Mc, Self::Mw, Self::Congestion];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::Mc => "Mc",
+            Self::Mw => "Mw",
+            Self::Congestion => "congestion loss",
+            Self::PooledMc => "Mc, pooled",
+            Self::PooledMw => "Mw, pooled",
+        }
+    }
+
+    /// How far a mean may lie from the paper's, in points.
+    pub(crate) fn tolerance(self) -> f64 {
+        match self {
+            Self::Throughput => 5.0,
+            Self::Mc | Self::Mw | Self::PooledMc | Self::PooledMw => 10.0,
+            Self::Congestion => 1.0,
+        }
+    }
+
+    /// Its value in one replication; `None` if it has none.
+    pub(crate) fn of(self, run: &Measurement, topology: Topology) -> Option<f64> {
+        let flows = || run.flows.iter().filter(|flow| !flow.background);
+        let n = flows().count();
+        let pooled = || {
+            flows().fold(Confusion::default(), |mut all, flow| {
+                all.merge(&flow.packets);
+                all
+            })
+        };
+        let per_flow = |rate: fn(&Confusion) -> Option<f64>| {
+            let rates: Vec<f64> = flows().filter_map(|flow| rate(&flow.packets)).collect();
+            crate::statistics::mean(&rates)
+        };
+        let share = match self {
+            Self::Throughput => {
+                let bits: f64 = flows().map(|flow| flow.throughput_bps(run.window)).sum();
+                Some(bits / topology.bottleneck(n).as_bps() as f64)
+            }
+            Self::Congestion => {
+                let lost: u64 = flows().map(|flow| flow.lost.congestion).sum();
+                let received: u64 = flows().map(|flow| flow.received).sum();
+                (received > 0).then(|| lost as f64 / received as f64)
+            }
+            Self::Mc => per_flow(Confusion::mc),
+            Self::Mw => per_flow(Confusion::mw),
+            Self::PooledMc => pooled().mc(),
+            Self::PooledMw => pooled().mw(),
+        };
+        share.map(|share| 100.0 * share)
+    }
+}
+
+/// What one line of runs is: everything but the seed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Point {
+    pub(crate) topology: Topology,
+    pub(crate) flows: usize,
+    pub(crate) level: Level,
+    pub(crate) scheme: String,
+}
+
+/// Every measure of every point that was run.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    values: BTreeMap<(Point, Metric), Summary>,
+    /// Replications behind each mean; fewer when a run was stopped.
+    pub(crate) seeds: u64,
+}
+
+/// A grid of points to run.
+pub(crate) struct Grid<'a> {
+    pub(crate) topologies: &'a [Topology],
+    pub(crate) levels: &'a [Level],
+    pub(crate) flows: &'a [usize],
+    pub(crate) schemes: &'a [Scheme],
+}
+
+impl Findings {
+    /// Runs the grid with the stand-in channel of each level.
+    pub(crate) fn measure(context: &Context<'_>, grid: &Grid<'_>) -> Result<Self, ExperimentError> {
+        Self::measure_with(context, grid, Level::channel)
+    }
+
+    /// Runs the grid with some other channel for each level.
+    pub(crate) fn measure_with(
+        context: &Context<'_>,
+        grid: &Grid<'_>,
+        channel: impl Fn(Level) -> ChannelSpec,
+    ) -> Result<Self, ExperimentError> {
+        let mut points = Vec::new();
+        let mut scenarios: Vec<Scenario> = Vec::new();
+        for &topology in grid.topologies {
+            for &level in grid.levels {
+                let channel = channel(level);
+                for &flows in grid.flows {
+                    for scheme in grid.schemes {
+                        let network = Network { topology, flows, scheme, channel: &channel, warm_up: true };
+                        scenarios.push(network.scenario());
+                        points.push(Point { topology, flows, level, scheme: scheme.id.clone() });
+                    }
+                }
+            }
+        }
+        let replications = context.replicate(&scenarios)?;
+        let mut findings = Self::default();
+        for (point, runs) in points.into_iter().zip(&replications) {
+            findings.seeds = findings.seeds.max(runs.len() as u64);
+            let stated = Metric::STATED.into_iter().chain([Metric::PooledMc, Metric::PooledMw]);
+            for metric in stated {
+                let values: Vec<f64> = runs.iter().filter_map(|run| metric.of(run, point.topology)).collect();
+                findings.values.insert((point.clone(), metric), Summary::of(&values));
+            }
+        }
+        Ok(findings)
+    }
+
+    /// The summary of one measure at one point; `None` if it was not run.
+    pub(crate) fn summary(
+        &self,
+        metric: Metric,
+        topology: Topology,
+        level: Level,
+        flows: usize,
+        scheme: &str,
+    ) -> Option<Summary> {
+        let point = Point { topology, flows, level, scheme: scheme.into() };
+        self.values.get(&(point, metric)).copied()
+    }
+
+    /// The same findings, seen for one topology and level.
+    pub(crate) fn view(&self, topology: Topology, level: Level) -> View<'_> {
+        View { findings: self, topology, level }
+    }
+}
+
+/// Findings of one topology and level: what claims are decided on. A mean that does not exist is NaN, so that every
+/// comparison with it fails and the claim with it.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    findings: &'a Findings,
+    topology: Topology,
+    level: Level,
+}
+
+impl View<'_> {
+    /// Mean throughput, %.
+    pub(crate) fn throughput(&self, scheme: &str, flows: usize) -> f64 {
+        self.mean(Metric::Throughput, scheme, flows)
+    }
+
+    /// Mean congestion loss, %.
+    pub(crate) fn congestion(&self, scheme: &str, flows: usize) -> f64 {
+        self.mean(Metric::Congestion, scheme, flows)
+    }
+
+    /// Mean Mc, %.
+    pub(crate) fn mc(&self, scheme: &str, flows: usize) -> f64 {
+        self.mean(Metric::Mc, scheme, flows)
+    }
+
+    /// Mean Mw, %.
+    pub(crate) fn mw(&self, scheme: &str, flows: usize) -> f64 {
+        self.mean(Metric::Mw, scheme, flows)
+    }
+
+    fn mean(&self, metric: Metric, scheme: &str, flows: usize) -> f64 {
+        let summary = self.findings.summary(metric, self.topology, self.level, flows, scheme);
+        summary.and_then(|summary| summary.mean).unwrap_or(f64::NAN)
+    }
+}
+
+/// `name 12.3, name 4.5`: the evidence behind a claim.
+pub(crate) fn list<N: fmt::Display>(values: impl IntoIterator<Item = (N, f64)>) -> String {
+    let parts: Vec<String> = values.into_iter().map(|(name, value)| format!("{name} {value:.1}")).collect();
+    parts.join(", ")
+}

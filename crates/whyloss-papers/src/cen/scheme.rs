@@ -1,0 +1,84 @@
+//! The schemes that Cen et al. compare: TCP, TFRC, and TFRC with each classifier.
+
+use whyloss::receiver;
+use whyloss::tfrc;
+use whyloss_sim::host::tcp;
+use whyloss_sim::scenario::Transport;
+
+/// One column of the paper's tables, one line of its figures.
+#[derive(Clone, Debug)]
+pub(crate) struct Scheme {
+    /// Short and unique; keys the memo of runs.
+    pub(crate) id: String,
+    /// As the paper writes it.
+    pub(crate) name: String,
+    /// What carries its flows.
+    pub(crate) transport: Transport,
+}
+
+/// TCP with delayed acknowledgements (CEN-13): SACK stands for the paper's unnamed flavour.
+pub(crate) fn tcp() -> Scheme {
+    tcp_with("tcp", "TCP", tcp::Recovery::Sack)
+}
+
+/// The other flavours of TCP, for comparison.
+pub(crate) fn other_tcps() -> Vec<Scheme> {
+    vec![
+        tcp_with("tcp-newreno", "TCP NewReno", tcp::Recovery::NewReno),
+        tcp_with("tcp-reno", "TCP Reno", tcp::Recovery::Reno),
+    ]
+}
+
+fn tcp_with(id: &str, name: &str, recovery: tcp::Recovery) -> Scheme {
+    let options = tcp::Options { recovery, delayed_ack: true, ..tcp::Options::ns2() };
+    Scheme { id: id.into(), name: name.into(), transport: Transport::Tcp { options } }
+}
+
+/// TFRC as ns-2 has it, told of every loss.
+pub(crate) fn unaware() -> Scheme {
+    classified("unaware", "TFRC", &[])
+}
+
+/// TFRC that is told every loss's true cause.
+pub(crate) fn omniscient() -> Scheme {
+    classified("oracle", "Omni", &[])
+}
+
+/// The base classifiers, in the order of Table 2.
+pub(crate) fn base() -> Vec<Scheme> {
+    ["biaz", "mbiaz", "spike", "zigzag"].map(by_id).into()
+}
+
+/// The hybrids of Section 7.
+pub(crate) fn hybrids() -> Vec<Scheme> {
+    ["zbs", "zbs2", "zbs3"].map(by_id).into()
+}
+
+/// TFRC with the classifier of this id.
+pub(crate) fn by_id(id: &str) -> Scheme {
+    let name = receiver::find(id).map_or(id, |entry| entry.name);
+    classified(id, name, &[])
+}
+
+/// TFRC as ns-2 has it with a classifier and some of its parameters.
+///
+/// # Panics
+/// If the registry has no such classifier or parameter: a mistake in this crate.
+pub(crate) fn classified(id: &str, name: &str, parameters: &[(&str, f64)]) -> Scheme {
+    with_options(id, name, parameters, &tfrc::Options::ns2())
+}
+
+/// The same with other options of TFRC.
+///
+/// # Panics
+/// As [`classified`].
+pub(crate) fn with_options(id: &str, name: &str, parameters: &[(&str, f64)], options: &tfrc::Options) -> Scheme {
+    let entry = receiver::find(id).expect("a classifier of the registry");
+    let classifier = entry.build(parameters).expect("parameters of this classifier");
+    let suffix: String = parameters.iter().map(|(name, value)| format!("-{name}-{value}")).collect();
+    Scheme {
+        id: format!("{id}{suffix}"),
+        name: name.into(),
+        transport: Transport::Tfrc { options: options.clone(), classifier },
+    }
+}

@@ -1,0 +1,149 @@
+//! Hosts: the two ends of a flow.
+//!
+//! A source sends data and takes acknowledgements; a sink takes data and answers. Both are driven by the engine: it
+//! delivers packets, wakes a host at its deadline, and asks for packets until there are none.
+
+pub(crate) mod on_off;
+pub mod tcp;
+mod tfrc;
+
+use whyloss::receiver::Classifier;
+use whyloss::{Time, tfrc as tfrc_core};
+use whyloss_link::Streams;
+
+use crate::packet::Payload;
+use crate::scenario::{Flow, Transport};
+
+use self::on_off::OnOff;
+pub(crate) use self::tfrc::TfrcSink;
+
+/// The sending end.
+#[derive(Debug)]
+pub(crate) enum Source {
+    OnOff(Box<OnOff>),
+    Tcp(tcp::Sender),
+    Tfrc(Box<tfrc_core::Sender>),
+}
+
+/// The receiving end.
+#[derive(Debug)]
+pub(crate) enum Sink {
+    /// Counts, and answers nothing.
+    Silent,
+    Tcp(tcp::Receiver),
+    Tfrc(Box<TfrcSink>),
+}
+
+impl Source {
+    /// The source of flow number `index`, which starts at `start`.
+    pub(crate) fn new(flow: &Flow, index: u64, start: Time, streams: &Streams) -> Self {
+        match &flow.transport {
+            Transport::OnOff { rate, burst, idle } => {
+                let random = streams.stream("on-off", index);
+                Self::OnOff(Box::new(OnOff::new(*rate, *burst, *idle, flow.packet_size, start, random)))
+            }
+            Transport::Tcp { options } => Self::Tcp(tcp::Sender::new(options, start)),
+            Transport::Tfrc { options, .. } => {
+                Self::Tfrc(Box::new(tfrc_core::Sender::new(options, flow.packet_size, start)))
+            }
+        }
+    }
+
+    /// When the source must be woken.
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Time {
+        match self {
+            Self::OnOff(source) => source.next_timeout(),
+            Self::Tcp(sender) => sender.next_timeout(),
+            Self::Tfrc(sender) => sender.next_timeout(),
+        }
+    }
+
+    /// Lets the source act on a deadline that has come.
+    #[inline]
+    pub(crate) fn wake(&mut self, now: Time) {
+        if let Self::Tcp(sender) = self {
+            sender.on_timeout(now);
+        }
+    }
+
+    /// Delivers an answer of the sink.
+    #[inline]
+    pub(crate) fn receive(&mut self, now: Time, payload: &Payload) {
+        match (self, payload) {
+            (Self::Tcp(sender), Payload::Ack(ack)) => sender.on_ack(now, ack),
+            (Self::Tfrc(sender), Payload::TfrcFeedback(feedback)) => sender.on_feedback(now, feedback),
+            _ => {}
+        }
+    }
+
+    /// The next packet that may leave at `now`.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
+        match self {
+            Self::OnOff(source) => source.poll(now).map(Payload::Datagram),
+            Self::Tcp(sender) => sender.poll_transmit(now).map(Payload::Segment),
+            Self::Tfrc(sender) => {
+                while sender.next_timeout() <= now {
+                    if let Some(data) = sender.on_timeout(now) {
+                        return Some(Payload::TfrcData(data));
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    /// The window in bytes (TCP) or the rate in bytes per second (TFRC) that congestion control allows.
+    #[inline]
+    pub(crate) fn allowance(&self) -> Option<f64> {
+        match self {
+            Self::OnOff(_) => None,
+            Self::Tcp(sender) => Some(sender.cwnd() as f64),
+            Self::Tfrc(sender) => Some(sender.rate()),
+        }
+    }
+}
+
+impl Sink {
+    /// The sink of flow number `index`.
+    pub(crate) fn new(flow: &Flow, index: u64, streams: &Streams) -> Self {
+        match &flow.transport {
+            Transport::OnOff { .. } => Self::Silent,
+            Transport::Tcp { options } => Self::Tcp(tcp::Receiver::new(options)),
+            Transport::Tfrc { options, classifier } => {
+                let random = streams.stream("verdict", index);
+                Self::Tfrc(Box::new(TfrcSink::new(options, flow.packet_size, classifier.clone(), random)))
+            }
+        }
+    }
+
+    /// When the sink must be woken.
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Time {
+        match self {
+            Self::Silent => Time::MAX,
+            Self::Tcp(receiver) => receiver.next_timeout(),
+            Self::Tfrc(sink) => sink.receiver.next_timeout(),
+        }
+    }
+
+    /// Lets the sink act on a deadline that has come.
+    #[inline]
+    pub(crate) fn wake(&mut self, now: Time) -> Option<Payload> {
+        match self {
+            Self::Silent => None,
+            Self::Tcp(receiver) => receiver.on_timeout(now).map(Payload::Ack),
+            Self::Tfrc(sink) => sink.receiver.on_timeout(now).map(Payload::TfrcFeedback),
+        }
+    }
+
+    /// The classifier at work in this sink.
+    #[inline]
+    pub(crate) fn classifier(&self) -> Option<&Classifier> {
+        match self {
+            Self::Tfrc(sink) => Some(&sink.classifier),
+            _ => None,
+        }
+    }
+}

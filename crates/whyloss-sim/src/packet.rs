@@ -1,0 +1,49 @@
+//! A packet under way.
+
+use whyloss::Time;
+use whyloss::tfrc;
+
+use crate::host::tcp;
+
+/// A packet under way: small, `Copy`, and without a header it does not need.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// Where it is on its route: an index into the network's table of hops.
+    pub(crate) hop: u32,
+    /// Index of its flow.
+    pub flow: u32,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// When it was sent.
+    pub sent: Time,
+    /// What it carries.
+    pub payload: Payload,
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug)]
+pub enum Payload {
+    /// A packet of a source without congestion control: its number.
+    Datagram(u64),
+    /// TFRC data.
+    TfrcData(tfrc::Data),
+    /// TFRC feedback.
+    TfrcFeedback(tfrc::Feedback),
+    /// A TCP segment.
+    Segment(tcp::Segment),
+    /// A TCP acknowledgement.
+    Ack(tcp::Ack),
+}
+
+impl Payload {
+    /// The sequence number, in packets, if this is data on its way from source to sink.
+    #[inline]
+    pub fn sequence(&self) -> Option<u64> {
+        match self {
+            Self::Datagram(sequence) => Some(*sequence),
+            Self::TfrcData(data) => Some(data.sequence),
+            Self::Segment(segment) => Some(segment.sequence),
+            Self::TfrcFeedback(_) | Self::Ack(_) => None,
+        }
+    }
+}
