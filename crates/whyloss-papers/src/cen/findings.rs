@@ -131,7 +131,8 @@ impl Findings {
                 let channel = channel(level);
                 for &flows in grid.flows {
                     for scheme in grid.schemes {
-                        let network = Network { topology, flows, scheme, channel: &channel, warm_up: true };
+                        let schemes = std::slice::from_ref(scheme);
+                        let network = Network { topology, flows, schemes, channel: &channel, warm_up: true };
                         scenarios.push(network.scenario());
                         points.push(Point { topology, flows, level, scheme: scheme.id.clone() });
                     }

@@ -70,12 +70,12 @@ fn link(rate: Rate, delay: Duration, channel: &ChannelSpec) -> LinkSpec {
     LinkSpec { rate, delay, queue: queue(rate), channel: channel.clone(), channel_before_queue: false }
 }
 
-/// `n` flows of one scheme over a topology whose wireless links have this channel; with the warm-up of Section 5.3, or
+/// `n` flows, of these schemes in turn, over a topology whose wireless links have this channel; with the warm-up of Section 5.3, or
 /// without it (then flows start within one second, as in the committed ns-2 runs).
 pub(crate) struct Network<'a> {
     pub(crate) topology: Topology,
     pub(crate) flows: usize,
-    pub(crate) scheme: &'a Scheme,
+    pub(crate) schemes: &'a [Scheme],
     pub(crate) channel: &'a ChannelSpec,
     pub(crate) warm_up: bool,
 }
@@ -90,7 +90,7 @@ impl Network<'_> {
             Topology::Wb | Topology::Wlan => (self.channel, &none),
         };
         let mut net = Scenario {
-            title: format!("{} with {n} {} flows", topology.name(), self.scheme.name),
+            title: format!("{} with {n} flows", topology.name()),
             measure_from: WARM_UP,
             end: WARM_UP + MEASURED,
             ..Scenario::default()
@@ -98,7 +98,7 @@ impl Network<'_> {
         let (r1, r2) = (node(&mut net, "r1".into()), node(&mut net, "r2".into()));
         let shared = topology.shared_rate(n);
         duplex(&mut net, r1, r2, link(shared, SHARED_DELAY, shared_channel));
-        for index in 1..=n {
+        for (index, scheme) in (1..=n).zip(self.schemes.iter().cycle()) {
             let source = node(&mut net, format!("s{index}"));
             duplex(&mut net, source, r1, link(LAN, LAN_DELAY, &none));
             let sink = match topology {
@@ -115,13 +115,13 @@ impl Network<'_> {
             };
             let latest = if self.warm_up { STARTS_WITHIN } else { Duration::from_secs(1) };
             net.flows.push(Flow {
-                name: format!("{}-{index}", self.scheme.id),
+                name: format!("{}-{index}", scheme.id),
                 source,
                 sink,
                 route: Vec::new(),
                 return_route: Vec::new(),
                 packet_size: PACKET,
-                transport: self.scheme.transport.clone(),
+                transport: scheme.transport.clone(),
                 start: (WARM_UP, WARM_UP + latest),
                 stop: None,
                 background: false,
