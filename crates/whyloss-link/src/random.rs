@@ -60,6 +60,12 @@ impl Random {
         self.0.next_u64()
     }
 
+    /// Uniform over 0, 1, ..., `n` − 1; 0 if `n` is 0. Multiplies and shifts: the bias is below `n`/2⁶⁴. Draws once.
+    #[inline]
+    pub fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.0.next_u64()) * u128::from(n)) >> 64) as u64
+    }
+
     /// Whether an event of probability `p` happens. Draws once, whatever `p` is.
     #[inline]
     pub fn chance(&mut self, p: f64) -> bool {

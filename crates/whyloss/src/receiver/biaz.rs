@@ -1,1 +1,211 @@
-//! Biaz (placeholder until the classifiers land).
+//! Biaz and mBiaz: did the packet after the gap come when it should?
+//!
+//! Biaz & Vaidya, "Discriminating congestion losses from wireless losses using inter-arrival times at the receiver",
+//! ASSET 1999; mBiaz from Cen, Cosman & Voelker, MMCN 2002, section 3.1.
+//!
+//! ```text
+//! wireless  ⇔  (n+1)·T_min ≤ T_i < (n+c)·T_min        else congestion
+//!
+//! n      packets missing in the gap
+//! T_i    ns, from the arrival before the gap to the one that reveals it
+//! T_min  ns, the smallest inter-arrival time so far
+//! c      2 in Biaz, 1.2 in mBiaz, 1.25 in the journal version of 2003
+//! ```
+//!
+//! Earlier than that: packets ahead were dropped at a buffer. Later: the queues grew.
+//!
+//! The lower bound holds with *equality* when packets travel back to back (CEN-A10), so it is compared in integers.
+//!
+//! Where the source is silent:
+//! - T_min is the plain minimum over all inter-arrival times, those across gaps included (CEN-A3). Times of zero or
+//!   less say nothing about a link (a repeated packet, a batch read under one stamp, a clock set back) and are left
+//!   out: a T_min of zero would call every later loss congestion.
+//! - Without a T_min, or without an arrival before the gap, there is no evidence for the radio: congestion.
+//! - "The arrival before" is the latest arrival of any packet, a late one included, since that is what the link last
+//!   carried.
+//! - Whether T_min is updated first never matters: a T_i that is a new minimum is too early either way.
+
+use super::{Arrival, ReceiverClassifier, Verdict, in_order};
+use crate::{Cause, Duration, Time};
+
+/// Biaz or mBiaz, by the upper bound c.
+#[derive(Clone, Debug)]
+pub struct Biaz {
+    /// c − 1: how much later than the lower bound is still on time, in units of T_min.
+    slack: f64,
+    t_min: Option<Duration>,
+    previous: Option<Time>,
+    update_first: bool,
+}
+
+impl Biaz {
+    /// The upper bound c of Biaz.
+    pub const BIAZ: f64 = 2.0;
+    /// The upper bound c of mBiaz.
+    pub const MBIAZ: f64 = 1.2;
+    /// The upper bound c of mBiaz in the journal version of 2003, as two public ports give it (CEN-15).
+    pub const MBIAZ_2003: f64 = 1.25;
+
+    /// A classifier with the upper bound (n+`upper`)·T_min; below 1, nothing is ever wireless.
+    pub fn new(upper: f64) -> Self {
+        Self {
+            slack: upper - 1.0,
+            t_min: None,
+            previous: None,
+            update_first: true,
+        }
+    }
+
+    /// Whether the revealing packet updates T_min before the decision (the default) or after it.
+    #[must_use]
+    pub fn update_first(mut self, update_first: bool) -> Self {
+        self.update_first = update_first;
+        self
+    }
+
+    /// T_min: the smallest inter-arrival time so far.
+    pub fn t_min(&self) -> Option<Duration> {
+        self.t_min
+    }
+
+    /// T_i, for an arrival not yet taken by [`update`](Self::update).
+    #[inline]
+    pub(super) fn interval(&self, arrival: &Arrival) -> Option<Duration> {
+        self.previous.map(|previous| arrival.received - previous)
+    }
+
+    #[inline]
+    pub(super) fn update(&mut self, arrival: &Arrival, interval: Option<Duration>) {
+        if let Some(interval) = interval
+            && interval > Duration::ZERO
+            && self.t_min.is_none_or(|t_min| interval < t_min)
+        {
+            self.t_min = Some(interval);
+        }
+        self.previous = Some(arrival.received);
+    }
+
+    #[inline]
+    pub(super) fn judge(&self, interval: Option<Duration>, missing: u64) -> Cause {
+        let (Some(t_i), Some(t_min)) = (interval, self.t_min) else {
+            return Cause::Congestion;
+        };
+        // How much later than the lower bound, in 128 bits: n may be any number a peer's header can hold.
+        let late =
+            i128::from(t_i.as_nanos()) - (i128::from(missing) + 1) * i128::from(t_min.as_nanos());
+        if late >= 0 && (late as f64) < self.slack * t_min.as_nanos() as f64 {
+            Cause::Wireless
+        } else {
+            Cause::Congestion
+        }
+    }
+}
+
+impl ReceiverClassifier for Biaz {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict> {
+        let interval = self.interval(arrival);
+        in_order(
+            self,
+            self.update_first,
+            missing,
+            |state| state.update(arrival, interval),
+            |state| state.judge(interval, missing),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::arrival;
+    use super::*;
+    use crate::Rate;
+    use Cause::{Congestion, Wireless};
+
+    /// The verdict on a gap of `missing` that ends `t_i` ns after the arrival before, once T_min is `t_min` ns.
+    fn verdict(mut classifier: Biaz, t_min: u64, missing: u64, t_i: u64) -> Cause {
+        assert_eq!(classifier.on_arrival(&arrival(0, 0), 0), None);
+        assert_eq!(classifier.on_arrival(&arrival(t_min, 0), 0), None);
+        match classifier.on_arrival(&arrival(t_min + t_i, 0), missing) {
+            Some(Verdict::Gap(cause)) => cause,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn bounds_by_hand() {
+        // T_min = 10, n = 2: on time is 30 ≤ T_i < 40 for Biaz, 30 ≤ T_i < 32 for mBiaz, < 32.5 in 2003.
+        for (upper, on_time) in [
+            (Biaz::BIAZ, 30..40),
+            (Biaz::MBIAZ, 30..32),
+            (Biaz::MBIAZ_2003, 30..33),
+        ] {
+            for t_i in 10..60 {
+                let expected = if on_time.contains(&t_i) {
+                    Wireless
+                } else {
+                    Congestion
+                };
+                assert_eq!(verdict(Biaz::new(upper), 10, 2, t_i), expected, "{t_i}");
+            }
+        }
+    }
+
+    #[test]
+    fn back_to_back_packets_are_on_time() {
+        // CEN-A10: 762 bytes at 150, 800, 1600 kbit/s; the lower bound is met with equality, whatever the gap.
+        for kbps in [150, 800, 1600] {
+            let slot = Rate::from_kbps(kbps).transmission_time(762).as_nanos() as u64;
+            for missing in 1..=1000 {
+                let on_time = (missing + 1) * slot;
+                for upper in [Biaz::BIAZ, Biaz::MBIAZ, Biaz::MBIAZ_2003] {
+                    assert_eq!(verdict(Biaz::new(upper), slot, missing, on_time), Wireless);
+                    assert_eq!(
+                        verdict(Biaz::new(upper), slot, missing, on_time - 1),
+                        Congestion
+                    );
+                }
+                let upper = on_time + slot;
+                assert_eq!(verdict(Biaz::new(2.0), slot, missing, upper - 1), Wireless);
+                assert_eq!(verdict(Biaz::new(2.0), slot, missing, upper), Congestion);
+            }
+        }
+    }
+
+    #[test]
+    fn repeated_and_backward_stamps_leave_t_min_alone() {
+        let mut classifier = Biaz::new(2.0);
+        for (received, t_min) in [
+            (100, None),
+            (100, None),
+            (140, Some(40)),
+            (120, Some(40)),
+            (150, Some(30)),
+        ] {
+            classifier.on_arrival(&arrival(received, 0), 0);
+            assert_eq!(classifier.t_min(), t_min.map(Duration::from_nanos));
+        }
+    }
+
+    #[test]
+    fn no_evidence_is_congestion() {
+        for update_first in [true, false] {
+            let mut classifier = Biaz::new(2.0).update_first(update_first);
+            // Nothing arrived before; then nothing but the gap's own inter-arrival time.
+            for received in [0, 20] {
+                assert_eq!(
+                    classifier.on_arrival(&arrival(received, 0), 1),
+                    Some(Verdict::Gap(Congestion))
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn huge_gaps_do_not_overflow() {
+        assert_eq!(
+            verdict(Biaz::new(2.0), 1 << 62, u64::MAX, 1 << 62),
+            Congestion
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! Bernoulli: each packet is lost independently with probability `loss`.
+
+use crate::random::Random;
+
+#[derive(Clone, Debug)]
+pub(super) struct Bernoulli {
+    loss: f64,
+    random: Random,
+}
+
+impl Bernoulli {
+    pub(super) fn new(loss: f64, random: Random) -> Self {
+        Self { loss, random }
+    }
+
+    #[inline]
+    pub(super) fn corrupts(&mut self) -> bool {
+        self.random.chance(self.loss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{bursts, losses, rate};
+    use super::super::{ChannelError, ChannelSpec};
+
+    #[test]
+    fn losses_are_independent() {
+        let lost = losses(&ChannelSpec::Bernoulli { loss: 0.1 }, 1, 200_000);
+        // σ = √(0.1·0.9/200 000) = 0.00067; 4 σ.
+        assert!((rate(&lost) - 0.1).abs() < 0.0027);
+        // Geometric bursts: P(1) = 0.9, P(2) = 0.09, P(≥3) = 0.01, of about 18 000; 4 σ.
+        let [one, two, more] = bursts(&lost);
+        let all = one + two + more;
+        assert!((one / all - 0.9).abs() < 0.009);
+        assert!((two / all - 0.09).abs() < 0.0086);
+        assert!((more / all - 0.01).abs() < 0.003);
+    }
+
+    #[test]
+    fn impossible_probabilities_are_refused() {
+        for loss in [-0.1, 1.1, f64::NAN, f64::INFINITY] {
+            let error = ChannelSpec::Bernoulli { loss }.check().unwrap_err();
+            assert!(matches!(
+                error,
+                ChannelError::OutOfRange { name: "loss", .. }
+            ));
+        }
+        let error = ChannelSpec::Bernoulli { loss: 1.5 }.check().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "loss is 1.5; it must be a probability, in [0, 1]"
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! The arrivals that the benchmarks feed: a flow on a 150 kbit/s last hop (762-byte packets, 40.64 ms apart), a saw
+//! tooth of queueing delay, and a gap of one to three packets before about one arrival in twenty.
+
+use whyloss::Time;
+use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
+
+/// `count` arrivals, each with the number of missing packets it reveals.
+pub(crate) fn stream(count: u64) -> Vec<(Arrival, u64)> {
+    const SLOT: u64 = 40_640_000;
+    let mut sequence = 0;
+    let mut random = 1_u64;
+    (0..count)
+        .map(|k| {
+            // Knuth's MMIX generator: gaps must be irregular, or the branch predictor learns them.
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let draw = random >> 33;
+            let missing = if draw.is_multiple_of(20) {
+                1 + draw / 20 % 3
+            } else {
+                0
+            };
+            sequence += 1 + missing;
+            let received = 1_000_000_000 + sequence * SLOT;
+            let delay = 31_000_000 + (k % 97) * 2_500_000;
+            let arrival = Arrival {
+                sequence,
+                sent: Time::from_nanos(received - delay),
+                received: Time::from_nanos(received),
+                size: 762,
+            };
+            (arrival, missing)
+        })
+        .collect()
+}
+
+/// Feeds them all; the number of verdicts.
+pub(crate) fn feed(classifier: &mut Classifier, stream: &[(Arrival, u64)]) -> u64 {
+    let mut verdicts = 0;
+    for (arrival, missing) in stream {
+        let verdict = std::hint::black_box(classifier.on_arrival(arrival, *missing));
+        verdicts += u64::from(verdict.is_some());
+    }
+    verdicts
+}

@@ -1,0 +1,340 @@
+//! What the registry says about a classifier, and how one is built by name with checked parameters.
+
+use core::fmt;
+
+use super::Classifier;
+
+/// One line of the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// What scenarios and the command call it.
+    pub id: &'static str,
+    /// What the paper calls it.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// Whose it is, and where it is described.
+    pub source: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// Given values in range; answers with the relation between them that does not hold.
+    pub(super) construct: fn(&Values<'_>) -> Result<Classifier, &'static str>,
+}
+
+/// A parameter of a classifier.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// The value it has unless another is given.
+    pub default: f64,
+    /// The smallest value allowed.
+    pub min: f64,
+    /// The largest value allowed.
+    pub max: f64,
+    /// Whether only whole numbers are allowed. A switch is a whole number from 0 to 1.
+    pub whole: bool,
+    /// What it means, in a line.
+    pub doc: &'static str,
+}
+
+impl Entry {
+    /// Builds the classifier, with `overrides` instead of the defaults; the last one of a name counts.
+    ///
+    /// # Errors
+    /// When a name is unknown, a value is out of its range, or the values do not go together.
+    pub fn build(&self, overrides: &[(&str, f64)]) -> Result<Classifier, ParameterError> {
+        let error = |problem| ParameterError {
+            classifier: self.id,
+            known: self.parameters,
+            problem,
+        };
+        for &(name, given) in overrides {
+            let Some(parameter) = self.parameters.iter().find(|p| p.name == name) else {
+                return Err(error(Problem::Unknown(Name::new(name))));
+            };
+            if !parameter.allows(given) {
+                return Err(error(Problem::NotAllowed { parameter, given }));
+            }
+        }
+        (self.construct)(&Values {
+            parameters: self.parameters,
+            overrides,
+        })
+        .map_err(|relation| error(Problem::Relation(relation)))
+    }
+}
+
+impl Parameter {
+    /// Whether `value` may be given.
+    pub fn allows(&self, value: f64) -> bool {
+        (self.min..=self.max).contains(&value) && (!self.whole || value % 1.0 == 0.0)
+    }
+}
+
+/// Why a classifier cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ParameterError {
+    /// Its id.
+    pub classifier: &'static str,
+    /// What can be set.
+    pub known: &'static [Parameter],
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a classifier's parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Problem {
+    /// There is no parameter of this name.
+    Unknown(Name),
+    /// The value is out of range, or not whole where it must be.
+    NotAllowed {
+        /// What was to be set.
+        parameter: &'static Parameter,
+        /// To this.
+        given: f64,
+    },
+    /// This does not hold.
+    Relation(&'static str),
+}
+
+impl fmt::Display for ParameterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.classifier;
+        match &self.problem {
+            Problem::Unknown(name) => write!(f, "{id} has no parameter `{name}`")?,
+            Problem::NotAllowed { parameter, given } => {
+                let Parameter { name, min, max, .. } = parameter;
+                let kind = if parameter.whole {
+                    "a whole number "
+                } else {
+                    ""
+                };
+                write!(
+                    f,
+                    "`{name}` of {id} must be {kind}from {min} to {max}, not {given}"
+                )?;
+            }
+            Problem::Relation(relation) => write!(f, "parameters of {id} must have {relation}")?,
+        }
+        f.write_str("; it has ")?;
+        if self.known.is_empty() {
+            f.write_str("no parameters")?;
+        }
+        for (index, parameter) in self.known.iter().enumerate() {
+            let Parameter { name, default, .. } = parameter;
+            let comma = if index == 0 { "" } else { ", " };
+            write!(f, "{comma}{name} (default {default})")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for ParameterError {}
+
+/// The beginning of a name that a user gave, kept without allocation so that errors borrow nothing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Name {
+    bytes: [u8; Self::ROOM],
+    len: usize,
+    cut: bool,
+}
+
+impl Name {
+    const ROOM: usize = 32;
+
+    fn new(name: &str) -> Self {
+        let len = name.floor_char_boundary(Self::ROOM);
+        let mut bytes = [0; Self::ROOM];
+        bytes[..len].copy_from_slice(&name.as_bytes()[..len]);
+        Self {
+            bytes,
+            len,
+            cut: len < name.len(),
+        }
+    }
+
+    /// Its first 32 bytes, or a little less so as not to split a character.
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())?;
+        f.write_str(if self.cut { "…" } else { "" })
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// The values a constructor sees.
+pub(super) struct Values<'a> {
+    parameters: &'static [Parameter],
+    overrides: &'a [(&'a str, f64)],
+}
+
+impl Values<'_> {
+    /// The value of a parameter that the entry lists; the macro asks for no other.
+    pub(super) fn value(&self, name: &str) -> f64 {
+        let given = self.overrides.iter().rev().find(|given| given.0 == name);
+        let default = || self.parameters.iter().find(|p| p.name == name);
+        given.map_or_else(
+            || default().map_or(f64::NAN, |p| p.default),
+            |given| given.1,
+        )
+    }
+}
+
+/// A real parameter, yet without its name.
+pub(super) const fn real(default: f64, min: f64, max: f64, doc: &'static str) -> Parameter {
+    Parameter {
+        name: "",
+        default,
+        min,
+        max,
+        whole: false,
+        doc,
+    }
+}
+
+/// A whole-number parameter, yet without its name.
+pub(super) const fn whole(default: u32, min: u32, max: u32, doc: &'static str) -> Parameter {
+    Parameter {
+        whole: true,
+        ..real(default as f64, min as f64, max as f64, doc)
+    }
+}
+
+/// A switch, yet without its name.
+pub(super) const fn switch(default: bool, doc: &'static str) -> Parameter {
+    whole(default as u32, 0, 1, doc)
+}
+
+/// Turns the list of classifiers into the enum that dispatches to them and the registry that names them.
+macro_rules! classifiers {
+    ($(
+        $type:ident {$(
+            $id:literal, $name:literal, $summary:literal, $source:literal,
+            ($($parameter:ident = $spec:expr),* $(,)?)
+            => $new:expr $(, where $relation:expr)?;
+        )+}
+    )+) => {
+        /// Any receiver classifier of the registry.
+        #[derive(Clone, Debug)]
+        #[non_exhaustive]
+        #[allow(missing_docs, reason = "each variant is the type of its name")]
+        #[allow(clippy::large_enum_variant, reason = "no allocation, so nothing can be boxed")]
+        pub enum Classifier {
+            $($type($type)),+
+        }
+
+        impl $crate::receiver::ReceiverClassifier for Classifier {
+            #[inline]
+            fn on_arrival(
+                &mut self,
+                arrival: &$crate::receiver::Arrival,
+                missing: u64,
+            ) -> Option<$crate::receiver::Verdict> {
+                match self {
+                    $(Self::$type(classifier) => classifier.on_arrival(arrival, missing)),+
+                }
+            }
+        }
+
+        /// Every receiver classifier.
+        pub static REGISTRY: &[Entry] = &[$($(
+            Entry {
+                id: $id,
+                name: $name,
+                summary: $summary,
+                source: $source,
+                parameters: &[$(Parameter { name: stringify!($parameter), ..$spec }),*],
+                construct: |values| {
+                    let _ = values;
+                    $(let $parameter = values.value(stringify!($parameter));)*
+                    let classifier = Ok(Classifier::$type($new));
+                    $(let classifier = if $relation {
+                        classifier
+                    } else {
+                        Err(stringify!($relation))
+                    };)?
+                    classifier
+                },
+            },
+        )+)+];
+
+        /// The entry of that id.
+        pub fn find(id: &str) -> Option<&'static Entry> {
+            REGISTRY.iter().find(|entry| entry.id == id)
+        }
+    };
+}
+pub(super) use classifiers;
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::string::ToString;
+
+    use super::super::find;
+
+    /// What building `id` with `overrides` complains about.
+    fn complaint(id: &str, overrides: &[(&str, f64)]) -> std::string::String {
+        match find(id).map(|entry| entry.build(overrides)) {
+            Some(Err(error)) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn errors_say_what_to_do() {
+        assert_eq!(
+            complaint("mbiaz", &[("uper", 1.3)]),
+            "mbiaz has no parameter `uper`; it has upper (default 1.2), update_first (default 1)"
+        );
+        assert_eq!(
+            complaint("mbiaz", &[("upper", 0.5)]),
+            "`upper` of mbiaz must be from 1 to 10, not 0.5; it has upper (default 1.2), update_first (default 1)"
+        );
+        assert!(complaint("zbs", &[("lock_packets", 2.5)]).starts_with(
+            "`lock_packets` of zbs must be a whole number from 0 to 1000000, not 2.5;"
+        ));
+        assert!(
+            complaint("zigzag", &[("alpha", f64::NAN)]).contains("from 0.0001 to 0.5, not NaN;")
+        );
+        assert!(complaint("spike", &[("alpha", 0.2)]).starts_with(
+            "parameters of spike must have beta <= alpha; it has alpha (default 0.5)"
+        ));
+        assert_eq!(
+            complaint("oracle", &[("mc", 0.1)]),
+            "oracle has no parameter `mc`; it has no parameters"
+        );
+        // Cut at 32 bytes, where it would split the 16th ä after 1 + 15·2 bytes.
+        assert!(
+            complaint("oracle", &[("xäääääääääääääääääääää", 0.1)])
+                .starts_with("oracle has no parameter `xäääääääääääääää…`;")
+        );
+    }
+
+    #[test]
+    fn the_last_override_counts() {
+        let entry = find("spike").unwrap();
+        assert!(
+            entry
+                .build(&[("alpha", 0.2), ("beta", 0.1), ("alpha", 0.05)])
+                .is_err()
+        );
+        assert!(
+            entry
+                .build(&[("alpha", 0.05), ("beta", 0.1), ("alpha", 0.2)])
+                .is_ok()
+        );
+    }
+}

@@ -1,0 +1,198 @@
+//! The registry: every receiver classifier by name, with its parameters.
+//!
+//! Scenarios, experiments and the command read [`REGISTRY`]. To add a classifier: its file, its `mod` line, and its
+//! entry in the list below.
+
+use super::biaz::Biaz;
+use super::entry::{Entry, Parameter, classifiers, real, switch, whole};
+use super::reference::Reference;
+use super::spike::Spike;
+use super::zbs::{Lock, Rule, Zbs};
+use super::zigzag::ZigZag;
+use crate::Duration;
+
+/// Common to all that keep a state (CEN-A2).
+const UPDATE_FIRST: Parameter = switch(
+    true,
+    "whether the packet that reveals a gap updates the state before the decision",
+);
+const UPPER: &str = "c of the upper bound (n+c)·T_min";
+const LOCK_SECONDS: &str = "a base scheme is kept for so many seconds …";
+const LOCK_PACKETS: &str = "… or so many packets, whichever comes first";
+
+// Type of the classifier, and for each of its entries: id, name, summary, source, parameters, and the constructor,
+// which sees each parameter's value under its name (and, after `where`, what must hold between them).
+classifiers! {
+    Biaz {
+        "biaz", "Biaz", "wireless if the packet after the gap comes on time",
+        "Biaz & Vaidya, ASSET 1999",
+        (upper = real(Biaz::BIAZ, 1.0, 10.0, UPPER), update_first = UPDATE_FIRST)
+        => Biaz::new(upper).update_first(update_first != 0.0);
+
+        "mbiaz", "mBiaz", "Biaz with less patience",
+        "Cen, Cosman & Voelker, MMCN 2002, section 3.1",
+        (upper = real(Biaz::MBIAZ, 1.0, 10.0, UPPER), update_first = UPDATE_FIRST)
+        => Biaz::new(upper).update_first(update_first != 0.0);
+
+        "mbiaz-2003", "mBiaz (2003)", "mBiaz with the upper bound of the journal version",
+        "Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003, after two public ports",
+        (upper = real(Biaz::MBIAZ_2003, 1.0, 10.0, UPPER), update_first = UPDATE_FIRST)
+        => Biaz::new(upper).update_first(update_first != 0.0);
+    }
+    Spike {
+        "spike", "Spike", "congestion while the one-way delay is high in its range",
+        "Cen, Cosman & Voelker, MMCN 2002, section 3.2",
+        (
+            alpha = real(Spike::ALPHA, -1.0, 2.0, "share of the range of rott where a spike starts"),
+            beta = real(Spike::BETA, -1.0, 2.0, "share of the range of rott where it ends"),
+            update_first = UPDATE_FIRST,
+        )
+        => Spike::new(alpha, beta).update_first(update_first != 0.0), where beta <= alpha;
+
+        "tobe", "Tobe", "Spike with fixed thresholds above the smallest delay",
+        "Tobe et al., LCN 2000",
+        (
+            start_ms = real(20.0, 0.0, 60_000.0, "ms above rott_min where a spike starts"),
+            end_ms = real(5.0, 0.0, 60_000.0, "ms above rott_min where it ends"),
+            update_first = UPDATE_FIRST,
+        )
+        => Spike::tobe(millis(start_ms), millis(end_ms)).update_first(update_first != 0.0),
+        where end_ms <= start_ms;
+    }
+    ZigZag {
+        "zigzag", "ZigZag", "wireless if the delay is below its mean, the more losses the easier",
+        "Cen, Cosman & Voelker, MMCN 2002, section 3.3",
+        (
+            alpha = real(ZigZag::ALPHA, 0.0001, 0.5, "gain of rott_mean; rott_dev's is twice that"),
+            rott_dev_ms = real(0.0, 0.0, 60_000.0, "ms, what rott_dev starts with"),
+            update_first = UPDATE_FIRST,
+        )
+        => ZigZag::new(alpha, millis(rott_dev_ms)).update_first(update_first != 0.0);
+    }
+    Zbs {
+        "zbs", "ZBS", "ZigZag, mBiaz or Spike, by the spacing of packets",
+        "Cen, Cosman & Voelker, MMCN 2002, section 7.1",
+        (
+            upper = real(Biaz::MBIAZ, 1.0, 10.0, UPPER),
+            lock_seconds = real(3.0, 0.0, 3600.0, LOCK_SECONDS),
+            lock_packets = whole(50, 0, 1_000_000, LOCK_PACKETS),
+            update_first = UPDATE_FIRST,
+        )
+        => Zbs::new(Rule::Zbs, upper, lock(lock_seconds, lock_packets))
+            .update_first(update_first != 0.0);
+
+        "zbs2", "ZBS2", "ZBS with ZigZag for Spike where the delay hardly varies",
+        "Cen, Cosman & Voelker, MMCN 2002, section 7.2",
+        (
+            upper = real(Biaz::MBIAZ, 1.0, 10.0, UPPER),
+            lock_seconds = real(3.0, 0.0, 3600.0, LOCK_SECONDS),
+            lock_packets = whole(50, 0, 1_000_000, LOCK_PACKETS),
+            update_first = UPDATE_FIRST,
+        )
+        => Zbs::new(Rule::Zbs2, upper, lock(lock_seconds, lock_packets))
+            .update_first(update_first != 0.0);
+
+        "zbs3", "ZBS3", "Spike where queues are empty, ZigZag where the delay hardly varies, else ZBS",
+        "Cen, Cosman & Voelker, MMCN 2002, section 7.3",
+        (
+            upper = real(Biaz::MBIAZ, 1.0, 10.0, UPPER),
+            lock_seconds = real(3.0, 0.0, 3600.0, LOCK_SECONDS),
+            lock_packets = whole(50, 0, 1_000_000, LOCK_PACKETS),
+            update_first = UPDATE_FIRST,
+        )
+        => Zbs::new(Rule::Zbs3, upper, lock(lock_seconds, lock_packets))
+            .update_first(update_first != 0.0);
+
+        "zbs-2003", "ZBS (2003)", "Spike where queues are empty, else by the spacing of packets; no lock",
+        "Cen, Cosman & Voelker, IEEE/ACM ToN 11(5), 2003, after two public ports",
+        (
+            upper = real(Biaz::MBIAZ_2003, 1.0, 10.0, UPPER),
+            lock_seconds = real(0.0, 0.0, 3600.0, LOCK_SECONDS),
+            lock_packets = whole(0, 0, 1_000_000, LOCK_PACKETS),
+            update_first = UPDATE_FIRST,
+        )
+        => Zbs::new(Rule::Zbs2003, upper, lock(lock_seconds, lock_packets))
+            .update_first(update_first != 0.0);
+    }
+    Reference {
+        "oracle", "Oracle", "is told the true cause of each packet (\"omniscient\")",
+        "Cen, Cosman & Voelker, MMCN 2002, section 3",
+        ()
+        => Reference::oracle();
+
+        "unaware", "Unaware", "always congestion, as transports without a classifier",
+        "Cen, Cosman & Voelker, MMCN 2002, section 3",
+        ()
+        => Reference::unaware();
+
+        "random", "Random", "errs with given probabilities, packet by packet",
+        "this project, for the relations of Cen, Cosman & Voelker, MMCN 2002, section 4",
+        (
+            mc = real(0.5, 0.0, 1.0, "probability of calling a congestion loss wireless"),
+            mw = real(0.5, 0.0, 1.0, "probability of calling a wireless loss congestion"),
+        )
+        => Reference::random(mc, mw);
+    }
+}
+
+fn millis(ms: f64) -> Duration {
+    Duration::from_secs_f64(ms / 1e3)
+}
+
+fn lock(seconds: f64, packets: f64) -> Lock {
+    Lock {
+        span: Duration::from_secs_f64(seconds),
+        packets: packets as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_sound() {
+        for (index, entry) in REGISTRY.iter().enumerate() {
+            assert!(
+                core::ptr::eq(find(entry.id).unwrap(), entry),
+                "{}",
+                entry.id
+            );
+            assert!(
+                REGISTRY[..index].iter().all(|other| other.id != entry.id
+                    && other.name != entry.name
+                    && other.summary != entry.summary),
+                "{} names two",
+                entry.id
+            );
+            for parameter in entry.parameters {
+                assert!(parameter.allows(parameter.default), "{parameter:?}");
+                assert!(parameter.allows(parameter.min) && parameter.allows(parameter.max));
+            }
+            assert!(entry.build(&[]).is_ok(), "{}", entry.id);
+        }
+        assert!(find("vegas").is_none());
+    }
+
+    #[test]
+    fn ids_of_the_paper() {
+        let ids = [
+            "biaz",
+            "mbiaz",
+            "mbiaz-2003",
+            "spike",
+            "tobe",
+            "zigzag",
+            "zbs",
+            "zbs2",
+            "zbs3",
+            "zbs-2003",
+            "oracle",
+            "unaware",
+            "random",
+        ];
+        for id in ids {
+            assert!(find(id).is_some(), "{id}");
+        }
+    }
+}

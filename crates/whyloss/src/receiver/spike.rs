@@ -1,0 +1,225 @@
+//! Spike: is the path in a spike of delay?
+//!
+//! Cen, Cosman & Voelker, MMCN 2002, section 3.2, after Tobe et al., "Achieving moderate fairness for UDP flows by
+//! path-status classification", LCN 2000, whose thresholds were fixed.
+//!
+//! ```text
+//! on each packet:   not in spike and rott > B_start  →  in spike
+//!                   in spike     and rott < B_end    →  not in spike
+//! on a gap:         in spike ⇒ congestion, else wireless
+//!
+//! Spike   B_start = rott_min + α·(rott_max − rott_min)     α = 1/2
+//!         B_end   = rott_min + β·(rott_max − rott_min)     β = 1/3,  β ≤ α
+//! Tobe    B_start = rott_min + 20 ms
+//!         B_end   = rott_min +  5 ms
+//!
+//! rott             ns, relative one-way trip time of the packet
+//! rott_min, _max   ns, smallest and largest so far, this packet's included
+//! ```
+//!
+//! α ≥ 1 never enters a spike: always wireless. α ≤ 0 (and so β ≤ 0) enters one as soon as rott is above its
+//! minimum (α < 0: as soon as it varies) and never leaves: always congestion from then on.
+//!
+//! Departure: Tobe's thresholds are on the one-way delay itself; without synchronised clocks they are taken relative
+//! to rott_min.
+
+use super::{Arrival, ReceiverClassifier, Verdict, in_order};
+use crate::{Cause, Duration};
+
+/// Spike, or with fixed thresholds Tobe's.
+#[derive(Clone, Debug)]
+pub struct Spike {
+    start: Threshold,
+    end: Threshold,
+    /// rott_min and rott_max.
+    range: Option<(Duration, Duration)>,
+    spiking: bool,
+    update_first: bool,
+}
+
+impl Spike {
+    /// α: how full the path's buffers are when a spike starts.
+    pub const ALPHA: f64 = 0.5;
+    /// β: how full they are when it ends.
+    pub const BETA: f64 = 1.0 / 3.0;
+
+    /// Thresholds that are shares α and β of the range of rott, with β ≤ α.
+    pub fn new(alpha: f64, beta: f64) -> Self {
+        Self::between(
+            Threshold {
+                share: alpha,
+                fixed: 0.0,
+            },
+            Threshold {
+                share: beta,
+                fixed: 0.0,
+            },
+        )
+    }
+
+    /// Thresholds that lie a fixed time above rott_min, with `end` ≤ `start` (Tobe: 20 ms and 5 ms).
+    pub fn tobe(start: Duration, end: Duration) -> Self {
+        let fixed = |above: Duration| Threshold {
+            share: 0.0,
+            fixed: above.as_nanos() as f64,
+        };
+        Self::between(fixed(start), fixed(end))
+    }
+
+    fn between(start: Threshold, end: Threshold) -> Self {
+        Self {
+            start,
+            end,
+            range: None,
+            spiking: false,
+            update_first: true,
+        }
+    }
+
+    /// Whether the revealing packet updates the state before the decision (the default) or after it.
+    #[must_use]
+    pub fn update_first(mut self, update_first: bool) -> Self {
+        self.update_first = update_first;
+        self
+    }
+
+    /// Whether the path is in a spike.
+    pub fn in_spike(&self) -> bool {
+        self.spiking
+    }
+
+    /// The smallest rott so far.
+    pub fn rott_min(&self) -> Option<Duration> {
+        self.range.map(|(min, _)| min)
+    }
+
+    /// The largest rott so far.
+    pub fn rott_max(&self) -> Option<Duration> {
+        self.range.map(|(_, max)| max)
+    }
+
+    #[inline]
+    pub(super) fn update(&mut self, rott: Duration) {
+        let (min, max) = self
+            .range
+            .map_or((rott, rott), |(min, max)| (min.min(rott), max.max(rott)));
+        self.range = Some((min, max));
+        // Everything relative to rott_min: a clock offset cancels in integers, before any rounding.
+        let above_min = (rott - min).as_nanos() as f64;
+        let span = (max - min).as_nanos() as f64;
+        self.spiking = if self.spiking {
+            above_min >= self.end.above_min(span)
+        } else {
+            above_min > self.start.above_min(span)
+        };
+    }
+
+    #[inline]
+    pub(super) fn judge(&self) -> Cause {
+        if self.spiking {
+            Cause::Congestion
+        } else {
+            Cause::Wireless
+        }
+    }
+}
+
+impl ReceiverClassifier for Spike {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict> {
+        in_order(
+            self,
+            self.update_first,
+            missing,
+            |state| state.update(arrival.rott()),
+            Self::judge,
+        )
+    }
+}
+
+/// A delay above rott_min: a share of the range of rott plus a fixed time in ns.
+#[derive(Clone, Copy, Debug)]
+struct Threshold {
+    share: f64,
+    fixed: f64,
+}
+
+impl Threshold {
+    #[inline]
+    fn above_min(self, span: f64) -> f64 {
+        self.fixed + self.share * span
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::arrival;
+    use super::*;
+
+    /// Feeds one-way delays in ms and returns the spike state after each.
+    fn states<const N: usize>(classifier: &mut Spike, delays: [u64; N]) -> [bool; N] {
+        delays.map(|ms| {
+            classifier.on_arrival(&arrival(1 << 40, ms * 1_000_000), 0);
+            classifier.in_spike()
+        })
+    }
+
+    #[test]
+    fn thresholds_by_hand() {
+        let mut spike = Spike::new(Spike::ALPHA, Spike::BETA);
+        // 10 and 70 ms: B_start = 10 + 60/2 = 40, B_end = 10 + 60/3 = 30 ms.
+        assert_eq!(
+            states(&mut spike, [10, 70, 35, 30, 29, 35, 40, 41]),
+            [false, true, true, true, false, false, false, true]
+        );
+        assert_eq!(spike.rott_min(), Some(Duration::from_millis(10)));
+        assert_eq!(spike.rott_max(), Some(Duration::from_millis(70)));
+    }
+
+    #[test]
+    fn tobe_by_hand() {
+        let mut tobe = Spike::tobe(Duration::from_millis(20), Duration::from_millis(5));
+        // rott_min = 100 ms: starts above 120, ends below 105.
+        assert_eq!(
+            states(&mut tobe, [100, 120, 121, 106, 105, 104, 119]),
+            [false, false, true, true, true, false, false]
+        );
+    }
+
+    #[test]
+    fn a_gap_in_a_spike_is_congestion() {
+        for (update_first, first, second) in [
+            (true, Cause::Congestion, Cause::Wireless),
+            (false, Cause::Wireless, Cause::Congestion),
+        ] {
+            let mut spike = Spike::new(0.5, 0.25).update_first(update_first);
+            states(&mut spike, [10]);
+            // 90 ms enters the spike, 10 ms leaves it; the order decides which state the gap meets.
+            for (ms, cause) in [(90, first), (10, second)] {
+                let revealing = arrival(1 << 40, ms * 1_000_000);
+                assert_eq!(
+                    spike.on_arrival(&revealing, 1),
+                    Some(Verdict::Gap(cause)),
+                    "{ms} ms"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn limits_of_alpha() {
+        // CEN-5: α ≥ 1 is always wireless; α ≤ 0 always congestion, once rott has been above its minimum.
+        let delays = [30, 31, 10, 90, 10, 50, 90, 95, 9, 9];
+        for alpha in [1.0, 1.5] {
+            assert_eq!(
+                states(&mut Spike::new(alpha, Spike::BETA), delays),
+                [false; 10]
+            );
+        }
+        for alpha in [0.0, -0.5] {
+            let mut expected = [true; 10];
+            expected[0] = false;
+            assert_eq!(states(&mut Spike::new(alpha, alpha), delays), expected);
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! ZBS, ZBS2, ZBS3: ZigZag, mBiaz or Spike, by what the path looks like.
+//!
+//! Cen, Cosman & Voelker, MMCN 2002, section 7; the 2003 variant after two public ports of the authors' journal version
+//! (IEEE/ACM ToN 11(5)), whose text was not at hand (CEN-15).
+//!
+//! ```text
+//! T_avg  ← 0.75·T_avg + 0.25·T/(n+1)           T_narr = T_avg/T_min
+//!
+//! ZBS    T_narr < 0.95 → ZigZag;  < 1.1 → mBiaz;  < 1.5 → ZigZag;  else Spike
+//! ZBS2   as ZBS, but from 1.5 on:  rott_dev < 0.5·T_min → ZigZag;  else Spike
+//! ZBS3   rott − rott_min < 0.05·T_min → Spike;  rott_dev < 0.5·T_min → ZigZag;  else as ZBS
+//! 2003   rott − rott_min < 0.05·T_min → Spike;
+//!        T_narr < 0.875 → ZigZag;  < 1.5 → mBiaz;  < 2 → ZigZag;  else Spike
+//!        T_avg ← 0.875·T_avg + 0.125·T/(n+1)
+//!
+//! T         ns, between this arrival and the one before;  n packets are missing between them
+//! T_min     ns, the smallest T so far (not divided by n+1)
+//! rott      ns, of this packet;  rott_min and rott_dev are Spike's and ZigZag's own
+//! ```
+//!
+//! T_narr is near 1 where the narrow link is the flow's own (WLH) and near N where N flows share it (WB).
+//!
+//! *Lock*: a base scheme is kept for 3 s or 50 packets, whichever comes first, from its choice on. Then the rule is
+//! evaluated at every arrival until it names another one, whose lock begins. The start, with ZigZag, is locked too.
+//! Neither port of the 2003 variant has a lock, so none is its default.
+//!
+//! Where the source is silent:
+//! - All three base schemes are updated at every packet, whichever decides.
+//! - T_avg starts with the first T/(n+1) (CEN-A4). Zero counts (packets read under one stamp do average out), a
+//!   clock set back does not.
+//! - Without T_min the path is unknown: ZigZag.
+//! - ZBS3's own tests are under the lock as well: the lock holds the final choice (CEN-A8).
+
+use super::biaz::Biaz;
+use super::spike::Spike;
+use super::zigzag::ZigZag;
+use super::{Arrival, ReceiverClassifier, Verdict, in_order};
+use crate::{Cause, Duration, Time};
+
+/// Which hybrid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// By T_narr alone.
+    Zbs,
+    /// ZigZag instead of Spike where rott hardly varies.
+    Zbs2,
+    /// Spike where queues are empty, ZigZag where rott hardly varies, else ZBS.
+    Zbs3,
+    /// The journal version of 2003.
+    Zbs2003,
+}
+
+/// A base scheme of the hybrids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Base {
+    /// mBiaz.
+    MBiaz,
+    /// Spike.
+    Spike,
+    /// ZigZag.
+    ZigZag,
+}
+
+/// How long a base scheme is kept at least: until either has passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// Time since the arrival that chose it, on the receiver's clock.
+    pub span: Duration,
+    /// Packets received since.
+    pub packets: u64,
+}
+
+impl Lock {
+    /// 3 s or 50 packets.
+    pub const PAPER: Self = Self {
+        span: Duration::from_secs(3),
+        packets: 50,
+    };
+}
+
+/// ZBS, ZBS2, ZBS3 or the 2003 variant.
+#[derive(Clone, Debug)]
+pub struct Zbs {
+    rule: Rule,
+    lock: Lock,
+    biaz: Biaz,
+    spike: Spike,
+    zigzag: ZigZag,
+    /// T_avg, ns.
+    t_avg: Option<f64>,
+    base: Base,
+    /// When `base` was chosen; `None` before the first arrival.
+    since: Option<Time>,
+    /// Packets received since.
+    packets: u64,
+    update_first: bool,
+}
+
+impl Zbs {
+    /// The hybrid of that rule, whose mBiaz has the upper bound c = `upper`.
+    pub fn new(rule: Rule, upper: f64, lock: Lock) -> Self {
+        Self {
+            rule,
+            lock,
+            biaz: Biaz::new(upper),
+            spike: Spike::new(Spike::ALPHA, Spike::BETA),
+            zigzag: ZigZag::new(ZigZag::ALPHA, Duration::ZERO),
+            t_avg: None,
+            base: Base::ZigZag,
+            since: None,
+            packets: 0,
+            update_first: true,
+        }
+    }
+
+    /// Whether the revealing packet updates everything, the choice of the base scheme included, before the decision
+    /// (the default) or after it.
+    #[must_use]
+    pub fn update_first(mut self, update_first: bool) -> Self {
+        self.update_first = update_first;
+        self
+    }
+
+    /// The base scheme that decides now.
+    pub fn base(&self) -> Base {
+        self.base
+    }
+
+    /// T_narr = T_avg/T_min: near 1 on a link of one's own, near N on one shared by N flows.
+    pub fn t_narr(&self) -> Option<f64> {
+        Some(self.t_avg? / self.biaz.t_min()?.as_nanos() as f64)
+    }
+
+    /// mBiaz, with T_min.
+    pub fn biaz(&self) -> &Biaz {
+        &self.biaz
+    }
+
+    /// Spike, with its state, rott_min and rott_max.
+    pub fn spike(&self) -> &Spike {
+        &self.spike
+    }
+
+    /// ZigZag, with rott_mean and rott_dev.
+    pub fn zigzag(&self) -> &ZigZag {
+        &self.zigzag
+    }
+
+    #[inline]
+    fn update(&mut self, arrival: &Arrival, interval: Option<Duration>, missing: u64) {
+        let rott = arrival.rott();
+        self.biaz.update(arrival, interval);
+        self.spike.update(rott);
+        self.zigzag.update(rott);
+        if let Some(interval) = interval
+            && interval >= Duration::ZERO
+        {
+            let sample = per_packet(interval, missing);
+            let gain = self.rule.gain();
+            self.t_avg = Some(
+                self.t_avg
+                    .map_or(sample, |t_avg| (1.0 - gain) * t_avg + gain * sample),
+            );
+        }
+
+        self.packets += 1;
+        let elapsed = arrival.received - *self.since.get_or_insert(arrival.received);
+        if self.packets < self.lock.packets && elapsed < self.lock.span {
+            return;
+        }
+        let base = self.choose(rott);
+        if base != self.base {
+            self.base = base;
+            self.since = Some(arrival.received);
+            self.packets = 0;
+        }
+    }
+
+    /// The base scheme the rule names for a packet of this rott.
+    fn choose(&self, rott: Duration) -> Base {
+        let (Some(t_avg), Some(t_min), Some(rott_min)) =
+            (self.t_avg, self.biaz.t_min(), self.spike.rott_min())
+        else {
+            return Base::ZigZag;
+        };
+        let t_min = t_min.as_nanos() as f64;
+        let queues_empty = || ((rott - rott_min).as_nanos() as f64) < 0.05 * t_min;
+        let steady = || self.zigzag.dev_nanos() < 0.5 * t_min;
+        let by_t_narr = || self.rule.by_t_narr(t_avg, t_min);
+        match self.rule {
+            Rule::Zbs2 => match by_t_narr() {
+                Base::Spike if steady() => Base::ZigZag,
+                base => base,
+            },
+            Rule::Zbs3 | Rule::Zbs2003 if queues_empty() => Base::Spike,
+            Rule::Zbs3 if steady() => Base::ZigZag,
+            Rule::Zbs | Rule::Zbs3 | Rule::Zbs2003 => by_t_narr(),
+        }
+    }
+
+    #[inline]
+    fn judge(&self, rott: Duration, interval: Option<Duration>, missing: u64) -> Cause {
+        match self.base {
+            Base::MBiaz => self.biaz.judge(interval, missing),
+            Base::Spike => self.spike.judge(),
+            Base::ZigZag => self.zigzag.judge(rott, missing),
+        }
+    }
+}
+
+impl ReceiverClassifier for Zbs {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict> {
+        let interval = self.biaz.interval(arrival);
+        in_order(
+            self,
+            self.update_first,
+            missing,
+            |state| state.update(arrival, interval, missing),
+            |state| state.judge(arrival.rott(), interval, missing),
+        )
+    }
+}
+
+impl Rule {
+    /// The gain of T_avg.
+    #[inline]
+    fn gain(self) -> f64 {
+        match self {
+            Self::Zbs | Self::Zbs2 | Self::Zbs3 => 0.25,
+            Self::Zbs2003 => 0.125,
+        }
+    }
+
+    /// T_narr from which on mBiaz, ZigZag again, and Spike are used.
+    #[inline]
+    fn thresholds(self) -> [f64; 3] {
+        match self {
+            Self::Zbs | Self::Zbs2 | Self::Zbs3 => [0.95, 1.1, 1.5],
+            Self::Zbs2003 => [0.875, 1.5, 2.0],
+        }
+    }
+
+    #[inline]
+    fn by_t_narr(self, t_avg: f64, t_min: f64) -> Base {
+        let t_narr = t_avg / t_min;
+        let [mbiaz, zigzag, spike] = self.thresholds();
+        if t_narr < mbiaz {
+            Base::ZigZag
+        } else if t_narr < zigzag {
+            Base::MBiaz
+        } else if t_narr < spike {
+            Base::ZigZag
+        } else {
+            Base::Spike
+        }
+    }
+}
+
+/// T/(n+1): what an inter-arrival time says about the spacing of packets, ns.
+#[inline]
+fn per_packet(interval: Duration, missing: u64) -> f64 {
+    let interval = interval.as_nanos() as f64;
+    if missing == 0 {
+        interval // The usual case, and no division.
+    } else {
+        interval / (missing as f64 + 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::arrival;
+    use super::*;
+
+    /// 762 bytes at 800 kbit/s, ns.
+    const SLOT: u64 = 7_620_000;
+    const FREE: Lock = Lock {
+        span: Duration::ZERO,
+        packets: 0,
+    };
+
+    /// Feeds (time, one-way delay, missing) in ns; returns the base scheme after each.
+    fn bases<const N: usize>(zbs: &mut Zbs, arrivals: [(u64, u64, u64); N]) -> [Base; N] {
+        arrivals.map(|(received, delay, missing)| {
+            zbs.on_arrival(&arrival(received, delay), missing);
+            zbs.base()
+        })
+    }
+
+    /// A hybrid without lock at the given T_narr and rott_dev, T_min = 1000 ns, rott_min = 100 ns.
+    fn at(rule: Rule, t_narr: f64, rott_dev: i64) -> Zbs {
+        let mut zbs = Zbs::new(rule, Biaz::MBIAZ, FREE);
+        bases(&mut zbs, [(0, 100, 0), (1000, 100, 0)]);
+        zbs.zigzag = ZigZag::new(ZigZag::ALPHA, Duration::from_nanos(rott_dev));
+        zbs.t_avg = Some(t_narr * 1000.0);
+        zbs
+    }
+
+    #[test]
+    fn t_narr_by_hand() {
+        let mut zbs = Zbs::new(Rule::Zbs, Biaz::MBIAZ, FREE);
+        bases(&mut zbs, [(0, 0, 0)]);
+        assert_eq!(zbs.t_narr(), None);
+        bases(&mut zbs, [(1000, 0, 0)]);
+        assert_eq!(zbs.t_narr(), Some(1.0));
+        // A gap of 1 in the time of one packet: 0.75·1000 + 0.25·1000/2 = 875, below T_min.
+        bases(&mut zbs, [(2000, 0, 1)]);
+        assert_eq!(zbs.t_narr(), Some(0.875));
+        // A repeated stamp: 0.75·875 = 656.25. A clock set back by 500: nothing.
+        bases(&mut zbs, [(2000, 0, 0), (1500, 0, 0)]);
+        assert_eq!(zbs.t_narr(), Some(0.65625));
+        // The gain of 2003: 0.875·1000 + 0.125·3000 = 1250.
+        let mut zbs = Zbs::new(Rule::Zbs2003, Biaz::MBIAZ_2003, FREE);
+        bases(&mut zbs, [(0, 0, 0), (1000, 0, 0), (4000, 0, 0)]);
+        assert_eq!(zbs.t_narr(), Some(1.25));
+    }
+
+    #[test]
+    fn rules_by_hand() {
+        use Base::{MBiaz, Spike, ZigZag};
+        let by_t_narr = |rule, dev, rott| {
+            [0.94, 0.95, 1.09, 1.1, 1.49, 1.5, 2.0, 9.0]
+                .map(|t_narr| at(rule, t_narr, dev).choose(Duration::from_nanos(rott)))
+        };
+        let zbs = [ZigZag, MBiaz, MBiaz, ZigZag, ZigZag, Spike, Spike, Spike];
+        let zbs2 = [ZigZag, MBiaz, MBiaz, ZigZag, ZigZag, ZigZag, ZigZag, ZigZag];
+        // T_min = 1000: rott_dev is small below 500, queues are empty below rott = 100 + 50.
+        for rott in [149, 150] {
+            assert_eq!(by_t_narr(Rule::Zbs, 499, rott), zbs);
+            assert_eq!(by_t_narr(Rule::Zbs2, 500, rott), zbs);
+            assert_eq!(by_t_narr(Rule::Zbs2, 499, rott), zbs2);
+        }
+        assert_eq!(by_t_narr(Rule::Zbs3, 499, 149), [Spike; 8]);
+        assert_eq!(by_t_narr(Rule::Zbs3, 499, 150), [ZigZag; 8]);
+        assert_eq!(by_t_narr(Rule::Zbs3, 500, 150), zbs);
+        let zbs_2003 = [0.874, 0.875, 1.49, 1.5, 1.99, 2.0]
+            .map(|t_narr| at(Rule::Zbs2003, t_narr, 0).choose(Duration::from_nanos(150)));
+        assert_eq!(zbs_2003, [ZigZag, MBiaz, MBiaz, ZigZag, ZigZag, Spike]);
+        assert_eq!(by_t_narr(Rule::Zbs2003, 0, 149), [Spike; 8]);
+    }
+
+    #[test]
+    fn thresholds_have_their_reasons() {
+        let [wlh, _, wb] = Rule::Zbs.thresholds();
+        // 9 % congestion loss: 1 of 11 packets is lost, so 1 of 10 inter-arrival times of T_min covers 2 packets.
+        let slot = Duration::from_nanos(SLOT as i64);
+        let sum = 9.0 * per_packet(slot, 0) + per_packet(slot, 1);
+        assert!((sum / 10.0 / SLOT as f64 - wlh).abs() < 1e-12);
+        // Two flows share a full link: our next packet is i slots away with probability (1/2)^i, Σ i·(1/2)^i = 2 on
+        // average; 1.5 is midway between that and one flow's 1. (The sum printed, Σ (1/2)^i, is 1.)
+        let shared: f64 = (1..60).map(|i| f64::from(i) * 0.5_f64.powi(i)).sum();
+        assert!((shared - 2.0).abs() < 1e-12);
+        assert!((f64::midpoint(1.0, shared) - wb).abs() < 1e-12);
+    }
+
+    #[test]
+    fn locked_for_fifty_packets() {
+        // Back to back at 7.62 ms: 50 packets take 0.4 s. T_narr = 1, so ZBS wants mBiaz from the start.
+        let mut zbs = Zbs::new(Rule::Zbs, Biaz::MBIAZ, Lock::PAPER);
+        for k in 1..50 {
+            assert_eq!(bases(&mut zbs, [(k * SLOT, 0, 0)]), [Base::ZigZag], "{k}");
+        }
+        assert_eq!(bases(&mut zbs, [(50 * SLOT, 0, 0)]), [Base::MBiaz]);
+        // From here the flow gets every other slot: T_narr tends to 2. The 50 packets after the choice pass first.
+        for k in 1..50 {
+            let time = (50 + 2 * k) * SLOT;
+            assert_eq!(bases(&mut zbs, [(time, 0, 0)]), [Base::MBiaz], "{k}");
+        }
+        assert_eq!(bases(&mut zbs, [(150 * SLOT, 0, 0)]), [Base::Spike]);
+    }
+
+    #[test]
+    fn locked_for_three_seconds() {
+        // One packet every 100 ms, then every 200 ms: 3 s pass before 50 packets do.
+        const TICK: u64 = 100_000_000;
+        let mut zbs = Zbs::new(Rule::Zbs, Biaz::MBIAZ, Lock::PAPER);
+        for k in 10..40 {
+            assert_eq!(bases(&mut zbs, [(k * TICK, 0, 0)]), [Base::ZigZag], "{k}");
+        }
+        assert_eq!(bases(&mut zbs, [(40 * TICK, 0, 0)]), [Base::MBiaz]);
+        for k in 1..15 {
+            let time = (40 + 2 * k) * TICK;
+            assert_eq!(bases(&mut zbs, [(time, 0, 0)]), [Base::MBiaz], "{k}");
+        }
+        assert_eq!(bases(&mut zbs, [(70 * TICK, 0, 0)]), [Base::Spike]);
+    }
+
+    #[test]
+    fn after_the_lock_it_switches_as_soon_as_indicated() {
+        let mut zbs = Zbs::new(Rule::Zbs, Biaz::MBIAZ, Lock::PAPER);
+        for k in 0..120 {
+            bases(&mut zbs, [(k * SLOT, 0, 0)]);
+        }
+        // T_narr = 0.75 + 0.25·4 = 1.75 at once.
+        assert_eq!(zbs.base(), Base::MBiaz);
+        assert_eq!(bases(&mut zbs, [(123 * SLOT, 0, 0)]), [Base::Spike]);
+    }
+
+    #[test]
+    fn the_base_scheme_decides() {
+        let gap = |base| {
+            let mut zbs = Zbs::new(Rule::Zbs, Biaz::MBIAZ, Lock::PAPER);
+            bases(&mut zbs, [(0, 1000, 0), (1000, 3000, 0), (2000, 2500, 0)]);
+            zbs.base = base;
+            // On time, in a spike (rott > 2000), and above the mean.
+            zbs.on_arrival(&arrival(4000, 2100), 1)
+        };
+        assert_eq!(gap(Base::MBiaz), Some(Verdict::Gap(Cause::Wireless)));
+        assert_eq!(gap(Base::Spike), Some(Verdict::Gap(Cause::Congestion)));
+        assert_eq!(gap(Base::ZigZag), Some(Verdict::Gap(Cause::Congestion)));
+    }
+}

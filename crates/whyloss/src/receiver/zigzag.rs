@@ -1,0 +1,201 @@
+//! ZigZag: is the delay below its mean, by how much, for how many losses?
+//!
+//! Cen, Cosman & Voelker, MMCN 2002, section 3.3.
+//!
+//! ```text
+//! d = rott − rott_mean
+//! wireless  ⇔  n = 1 and d < −rott_dev
+//!           or n = 2 and d < −rott_dev/2
+//!           or n = 3 and d < 0
+//!           or n > 3 and d <  rott_dev/2              else congestion
+//!
+//! on each packet:   rott_mean ← (1−α)·rott_mean + α·rott                        α = 1/32
+//!                   rott_dev  ← (1−2α)·rott_dev + 2α·|rott − rott_mean|
+//!
+//! n     packets missing in the gap
+//! rott  ns, relative one-way trip time of the packet
+//! ```
+//!
+//! Where the source is silent, or misprinted:
+//! - The bars of |rott − rott_mean| are lost in print; without them the deviation could turn negative.
+//! - The deviation uses the mean just updated, in the order of the printed formulas.
+//! - rott_mean starts with the first rott, rott_dev with zero or what the user says (CEN-A4). Half the first rott, as
+//!   TCP does with round trips, would depend on the offset between the clocks.
+//! - A gap before any rott is known (only possible when the decision comes before the update): congestion.
+//!
+//! The mean is kept relative to the first rott, so a clock offset cancels in integers, before any rounding.
+
+use super::{Arrival, ReceiverClassifier, Verdict, in_order};
+use crate::{Cause, Duration};
+
+/// ZigZag.
+#[derive(Clone, Debug)]
+pub struct ZigZag {
+    alpha: f64,
+    /// The first rott; `mean` counts from it.
+    origin: Option<Duration>,
+    /// rott_mean − origin, ns.
+    mean: f64,
+    /// rott_dev, ns.
+    dev: f64,
+    update_first: bool,
+}
+
+impl ZigZag {
+    /// α: the gain of the mean; the deviation's is 2α.
+    pub const ALPHA: f64 = 1.0 / 32.0;
+
+    /// A classifier with gain `alpha`, at most 1/2, whose rott_dev starts with `rott_dev`.
+    pub fn new(alpha: f64, rott_dev: Duration) -> Self {
+        Self {
+            alpha,
+            origin: None,
+            mean: 0.0,
+            dev: rott_dev.as_nanos() as f64,
+            update_first: true,
+        }
+    }
+
+    /// Whether the revealing packet updates mean and deviation before the decision (the default) or after it.
+    #[must_use]
+    pub fn update_first(mut self, update_first: bool) -> Self {
+        self.update_first = update_first;
+        self
+    }
+
+    /// rott_mean, to the nanosecond.
+    pub fn rott_mean(&self) -> Option<Duration> {
+        self.origin
+            .map(|origin| origin + Duration::from_nanos(libm::round(self.mean) as i64))
+    }
+
+    /// rott_dev, to the nanosecond.
+    pub fn rott_dev(&self) -> Duration {
+        Duration::from_nanos(libm::round(self.dev) as i64)
+    }
+
+    /// rott_dev in ns, unrounded.
+    #[inline]
+    pub(super) fn dev_nanos(&self) -> f64 {
+        self.dev
+    }
+
+    #[inline]
+    pub(super) fn update(&mut self, rott: Duration) {
+        let Some(origin) = self.origin else {
+            self.origin = Some(rott);
+            return;
+        };
+        let rott = (rott - origin).as_nanos() as f64;
+        self.mean = (1.0 - self.alpha) * self.mean + self.alpha * rott;
+        self.dev =
+            (1.0 - 2.0 * self.alpha) * self.dev + 2.0 * self.alpha * (rott - self.mean).abs();
+    }
+
+    #[inline]
+    pub(super) fn judge(&self, rott: Duration, missing: u64) -> Cause {
+        let Some(origin) = self.origin else {
+            return Cause::Congestion;
+        };
+        let d = (rott - origin).as_nanos() as f64 - self.mean;
+        let bound = match missing {
+            0 | 1 => -self.dev,
+            2 => -self.dev / 2.0,
+            3 => 0.0,
+            _ => self.dev / 2.0,
+        };
+        if d < bound {
+            Cause::Wireless
+        } else {
+            Cause::Congestion
+        }
+    }
+}
+
+impl ReceiverClassifier for ZigZag {
+    #[inline]
+    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict> {
+        let rott = arrival.rott();
+        in_order(
+            self,
+            self.update_first,
+            missing,
+            |state| state.update(rott),
+            |state| state.judge(rott, missing),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::arrival;
+    use super::*;
+
+    /// A classifier with rott_mean 1000 ns and rott_dev 200 ns.
+    fn at_1000_200() -> ZigZag {
+        let mut zigzag = ZigZag::new(ZigZag::ALPHA, Duration::from_nanos(200)).update_first(false);
+        zigzag.on_arrival(&arrival(1 << 40, 1000), 0);
+        assert_eq!(zigzag.rott_mean(), Some(Duration::from_nanos(1000)));
+        assert_eq!(zigzag.rott_dev(), Duration::from_nanos(200));
+        zigzag
+    }
+
+    #[test]
+    fn averages_by_hand() {
+        let mut zigzag = ZigZag::new(ZigZag::ALPHA, Duration::ZERO);
+        zigzag.on_arrival(&arrival(1 << 40, 1024), 0);
+        zigzag.on_arrival(&arrival(1 << 40, 2048), 0);
+        // mean = 31/32·1024 + 2048/32 = 992 + 64 = 1056; dev = 15/16·0 + |2048 − 1056|/16 = 62.
+        assert_eq!(zigzag.rott_mean(), Some(Duration::from_nanos(1056)));
+        assert_eq!(zigzag.rott_dev(), Duration::from_nanos(62));
+        zigzag.on_arrival(&arrival(1 << 40, 32), 0);
+        // mean = 31/32·1056 + 32/32 = 1023 + 1 = 1024; dev = 15/16·62 + |32 − 1024|/16 = 58.125 + 62 = 120.125.
+        assert_eq!(zigzag.rott_mean(), Some(Duration::from_nanos(1024)));
+        assert!((zigzag.dev_nanos() - 120.125).abs() < 1e-9);
+    }
+
+    #[test]
+    fn bounds_by_hand() {
+        // mean 1000, dev 200: the bound on rott is 800 for n = 1, 900 for 2, 1000 for 3, 1100 from 4 on.
+        for (missing, bound) in [
+            (1, 800),
+            (2, 900),
+            (3, 1000),
+            (4, 1100),
+            (5, 1100),
+            (u64::MAX, 1100),
+        ] {
+            for (rott, cause) in [(bound - 1, Cause::Wireless), (bound, Cause::Congestion)] {
+                assert_eq!(
+                    at_1000_200().on_arrival(&arrival(1 << 40, rott), missing),
+                    Some(Verdict::Gap(cause)),
+                    "n = {missing}, rott = {rott}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn updating_first_moves_the_bound() {
+        // rott 795 < 1000 − 200 is wireless. Updated first, mean = 993.59375 and dev = 187.5 + 198.59375/16 ≈ 199.9,
+        // so the bound is ≈ 793.7 and the same rott is congestion.
+        for (update_first, cause) in [(false, Cause::Wireless), (true, Cause::Congestion)] {
+            let mut zigzag = at_1000_200().update_first(update_first);
+            assert_eq!(
+                zigzag.on_arrival(&arrival(1 << 40, 795), 1),
+                Some(Verdict::Gap(cause))
+            );
+        }
+    }
+
+    #[test]
+    fn no_evidence_is_congestion() {
+        for update_first in [true, false] {
+            let mut zigzag = ZigZag::new(ZigZag::ALPHA, Duration::ZERO).update_first(update_first);
+            assert_eq!(
+                zigzag.on_arrival(&arrival(1 << 40, 500), 9),
+                Some(Verdict::Gap(Cause::Congestion))
+            );
+        }
+    }
+}

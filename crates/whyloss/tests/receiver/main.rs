@@ -1,0 +1,107 @@
+//! What holds for every receiver classifier of the registry, whatever the order of events.
+
+mod operation;
+
+use operation::{Raw, arrivals, check, check_extremes};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use whyloss::Cause::{Congestion, Wireless};
+use whyloss::receiver::{Classifier, REGISTRY, ReceiverClassifier, Verdict, find};
+
+fn operations() -> impl Strategy<Value = Vec<Raw>> {
+    vec(any::<Raw>(), 0..200)
+}
+
+/// A stamp or a gap: anything, with the ends of the range more often than chance.
+fn extreme() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        any::<u64>(),
+        Just(0),
+        Just(1),
+        Just(i64::MAX as u64),
+        Just(1 << 63),
+        Just(u64::MAX)
+    ]
+}
+
+fn build(id: &str, overrides: &[(&str, f64)]) -> Classifier {
+    find(id).unwrap().build(overrides).unwrap()
+}
+
+fn verdicts(mut classifier: Classifier, operations: &[Raw]) -> Vec<Option<Verdict>> {
+    arrivals(operations)
+        .map(|(arrival, missing)| classifier.on_arrival(&arrival, missing))
+        .collect()
+}
+
+proptest! {
+    /// An answer exactly to a gap; a constant clock offset never changes it; no panic.
+    #[test]
+    fn clock_offsets_change_no_decision(
+        operations in operations(),
+        offset in any::<(u64, u64)>(),
+        update_first in any::<bool>(),
+    ) {
+        for entry in REGISTRY {
+            let flag = [("update_first", f64::from(u8::from(update_first)))];
+            let known = entry.parameters.iter().any(|p| p.name == flag[0].0);
+            let classifier = entry.build(if known { &flag } else { &[] }).unwrap();
+            check(&classifier, &operations, offset);
+        }
+    }
+
+    /// Stamps and gaps from the whole range of their types: no panic, an answer exactly to a gap.
+    #[test]
+    fn extremes_do_no_harm(stamps in vec((extreme(), extreme(), extreme()), 0..100)) {
+        for entry in REGISTRY {
+            check_extremes(&entry.build(&[]).unwrap(), &stamps);
+        }
+    }
+
+    /// mBiaz with the upper bound of Biaz is Biaz (CEN-4).
+    #[test]
+    fn mbiaz_at_two_is_biaz(operations in operations()) {
+        prop_assert_eq!(
+            verdicts(build("mbiaz", &[("upper", 2.0)]), &operations),
+            verdicts(build("biaz", &[]), &operations)
+        );
+    }
+
+    /// What mBiaz calls wireless, Biaz does too: the window only grows with c.
+    #[test]
+    fn biaz_is_the_more_patient(operations in operations()) {
+        let (narrow, wide) = (build("mbiaz", &[]), build("biaz", &[]));
+        for (narrow, wide) in verdicts(narrow, &operations).into_iter().zip(verdicts(wide, &operations)) {
+            prop_assert!(narrow != Some(Verdict::Gap(Wireless)) || wide == narrow);
+        }
+    }
+
+    /// The order of update and decision is no matter to Biaz: a new minimum is too early either way.
+    #[test]
+    fn biaz_has_no_order(operations in operations()) {
+        prop_assert_eq!(
+            verdicts(build("biaz", &[("update_first", 0.0)]), &operations),
+            verdicts(build("biaz", &[]), &operations)
+        );
+    }
+
+    /// CEN-5: Spike with α ≥ 1 is always wireless; with α < 0 always congestion, once rott varies.
+    #[test]
+    fn spike_at_its_limits(operations in operations(), beyond in 0.001_f64..1.0) {
+        for verdict in verdicts(build("spike", &[("alpha", 1.0 + beyond)]), &operations) {
+            prop_assert!(verdict.is_none() || verdict == Some(Verdict::Gap(Wireless)));
+        }
+        let mut spike = build("spike", &[("alpha", -beyond), ("beta", -beyond)]);
+        let mut first = None;
+        let mut varied = false;
+        for (arrival, missing) in arrivals(&operations) {
+            let rott = arrival.rott();
+            varied |= rott != *first.get_or_insert(rott);
+            let cause = if varied { Congestion } else { Wireless };
+            prop_assert_eq!(
+                spike.on_arrival(&arrival, missing),
+                (missing > 0).then_some(Verdict::Gap(cause))
+            );
+        }
+    }
+}

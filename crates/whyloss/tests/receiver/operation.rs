@@ -1,0 +1,160 @@
+//! Any legal order of events for a receiver classifier, and what must hold along it.
+//!
+//! Shared, by path, between the property tests and the fuzz target: plain numbers in, so that either can draw them.
+
+use whyloss::Time;
+use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier, Verdict};
+
+/// What a fuzzer or a property test draws for one operation.
+pub(crate) type Raw = (u8, u64, u64);
+
+/// Stamps stay below 2^61 ns (73 years), so that a clock offset of as much again meets no end of the number range.
+const STAMP_LIMIT: u64 = 1 << 61;
+
+/// One event at the receiver. Times are in ns.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    /// A packet, `missing` packets after the highest sequence number so far, `interval` after the arrival before.
+    Next {
+        missing: u64,
+        interval: u64,
+        delay: u64,
+    },
+    /// A packet that fills an old gap, or comes twice.
+    Late { interval: u64, delay: u64 },
+    /// The arrival before, to the nanosecond.
+    Repeat,
+    /// The receiver's clock is set back, and a packet arrives.
+    SetBack { by: u64, delay: u64 },
+    /// A packet with any stamps at all.
+    Stamps { sent: u64, received: u64 },
+}
+
+impl Operation {
+    fn new((kind, a, b): Raw) -> Self {
+        // Most of the time what a network does (gaps of a few, delays under a minute), at times what only an attacker
+        // would.
+        let delay = b % 60_000_000_000;
+        match kind % 16 {
+            0..=6 => Self::Next {
+                missing: 0,
+                interval: a % 100_000_000,
+                delay,
+            },
+            7..=9 => Self::Next {
+                missing: 1 + a % 6,
+                interval: (a >> 8) % 100_000_000,
+                delay,
+            },
+            // A multiple of one slot: the equality of Biaz's lower bound.
+            10 => Self::Next {
+                missing: a % 6,
+                interval: (1 + (a >> 8) % 8) * 7_620_000,
+                delay,
+            },
+            11 => Self::Next {
+                missing: a,
+                interval: b,
+                delay,
+            },
+            12 => Self::Late {
+                interval: a % 100_000_000,
+                delay,
+            },
+            13 => Self::Repeat,
+            14 => Self::SetBack { by: a, delay },
+            _ => Self::Stamps {
+                sent: a,
+                received: b,
+            },
+        }
+    }
+}
+
+/// The arrivals of `operations` with the number of missing packets that each reveals.
+///
+/// Sequence numbers start just below the end of their range, so they wrap.
+pub(crate) fn arrivals(operations: &[Raw]) -> impl Iterator<Item = (Arrival, u64)> {
+    let mut highest = u64::MAX - 20;
+    let mut now = STAMP_LIMIT / 2;
+    let mut last = Arrival {
+        sequence: highest,
+        sent: Time::from_nanos(now),
+        received: Time::from_nanos(now),
+        size: 762,
+    };
+    operations.iter().map(move |&raw| {
+        let mut missing = 0;
+        let mut sent = None;
+        let delay = match Operation::new(raw) {
+            Operation::Next {
+                missing: n,
+                interval,
+                delay,
+            } => {
+                missing = n;
+                highest = highest.wrapping_add(n).wrapping_add(1);
+                now = now.saturating_add(interval);
+                delay
+            }
+            Operation::Late { interval, delay } => {
+                now = now.saturating_add(interval);
+                delay
+            }
+            Operation::Repeat => return (last, 0),
+            Operation::SetBack { by, delay } => {
+                now = now.saturating_sub(by);
+                delay
+            }
+            Operation::Stamps { sent: s, received } => {
+                highest = highest.wrapping_add(1);
+                sent = Some(s % STAMP_LIMIT);
+                now = received;
+                0
+            }
+        };
+        now %= STAMP_LIMIT;
+        last = Arrival {
+            sequence: highest,
+            sent: Time::from_nanos(sent.unwrap_or(now.saturating_sub(delay))),
+            received: Time::from_nanos(now),
+            size: 762,
+        };
+        (last, missing)
+    })
+}
+
+/// Runs `classifier` over `operations`: no panic, an answer exactly to a gap, and the same answers whatever constant
+/// `(sender, receiver)` is added to the two clocks.
+pub(crate) fn check(classifier: &Classifier, operations: &[Raw], offset: (u64, u64)) {
+    let (mut plain, mut shifted) = (classifier.clone(), classifier.clone());
+    let shift = |time: Time, by: u64| Time::from_nanos(time.as_nanos() + by % STAMP_LIMIT);
+    for (arrival, missing) in arrivals(operations) {
+        let verdict = plain.on_arrival(&arrival, missing);
+        assert_eq!(verdict.is_some(), missing > 0, "an answer exactly to a gap");
+        let other = shifted.on_arrival(
+            &Arrival {
+                sent: shift(arrival.sent, offset.0),
+                received: shift(arrival.received, offset.1),
+                ..arrival
+            },
+            missing,
+        );
+        assert_eq!(verdict, other, "a clock offset changed a decision");
+    }
+}
+
+/// Runs `classifier` over stamps from the whole range of their type: no panic, an answer exactly to a gap.
+pub(crate) fn check_extremes(classifier: &Classifier, stamps: &[(u64, u64, u64)]) {
+    let mut classifier = classifier.clone();
+    for &(sent, received, missing) in stamps {
+        let arrival = Arrival {
+            sequence: missing,
+            sent: Time::from_nanos(sent),
+            received: Time::from_nanos(received),
+            size: 0,
+        };
+        let verdict: Option<Verdict> = classifier.on_arrival(&arrival, missing);
+        assert_eq!(verdict.is_some(), missing > 0, "an answer exactly to a gap");
+    }
+}
