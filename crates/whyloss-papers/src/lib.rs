@@ -4,6 +4,7 @@
 //! verdict for every stated number and every qualitative claim.
 #![forbid(unsafe_code)]
 
+pub mod cen;
 pub mod outcome;
 
 pub use outcome::{Cell, Claim, Figure, Outcome, Panel, Series};

@@ -1,6 +1,6 @@
 //! The engine: takes the earliest event, lets whom it concerns act, and sends what comes of it.
 
-use whyloss::{Cause, Confusion, Time};
+use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Streams};
 
 use crate::event_queue::EventQueue;
@@ -9,7 +9,7 @@ use crate::measure::{FlowResult, Measurement, Window};
 use crate::network::{Arrived, Network};
 use crate::observe::Observer;
 use crate::packet::{Packet, Payload};
-use crate::scenario::{Flow, Scenario};
+use crate::scenario::Scenario;
 
 /// Bytes of an acknowledgement or a feedback packet on the wire, headers included.
 const ANSWER_SIZE: u32 = 40;
@@ -17,14 +17,13 @@ const ANSWER_SIZE: u32 = 40;
 /// Runs one replication of a scenario that passed [`Scenario::check`].
 ///
 /// The result depends on the scenario and the seed alone. Memory does not grow with simulated time.
-pub fn run<O: Observer>(scenario: &Scenario, seed: u64, observer: &mut O) -> Measurement {
-    Engine::new(scenario, seed, true).run(observer)
+pub fn run<O: Observer>(scenario: &Scenario, seed: u64, observer: &mut O) -> Result<Measurement, std::convert::Infallible> {
+    Ok(Engine::new(scenario, seed, true).run(observer))
 }
 
-struct Engine<'a> {
+struct Engine {
     end: Time,
     window: Window,
-    flows: &'a [Flow],
     network: Network,
     events: EventQueue,
     hosts: Vec<Hosts>,
@@ -40,8 +39,8 @@ struct Hosts {
     count: FlowResult,
 }
 
-impl<'a> Engine<'a> {
-    fn new(scenario: &'a Scenario, seed: u64, fuse: bool) -> Self {
+impl Engine {
+    fn new(scenario: &Scenario, seed: u64, fuse: bool) -> Self {
         let streams = Streams::new(seed);
         let window = Window { from: scenario.measure_from, to: scenario.end };
         let network = Network::new(scenario, &streams, window, fuse);
@@ -51,7 +50,7 @@ impl<'a> Engine<'a> {
             let index = index as u64;
             let mut random = streams.stream("times", index);
             let mut between = |(first, last): (Time, Time)| {
-                first + whyloss::Duration::from_secs_f64((last - first).as_secs_f64() * random.uniform())
+                first + Duration::from_secs_f64((last - first).as_secs_f64() * random.uniform())
             };
             let start = between(flow.start);
             let stop = flow.stop.map_or(Time::MAX, between);
@@ -69,7 +68,7 @@ impl<'a> Engine<'a> {
             }
         });
         let hosts = hosts.collect();
-        Self { end: scenario.end, window, flows: &scenario.flows, network, events, hosts, handled: 0 }
+        Self { end: scenario.end, window, network, events, hosts, handled: 0 }
     }
 
     fn run<O: Observer>(mut self, observer: &mut O) -> Measurement {

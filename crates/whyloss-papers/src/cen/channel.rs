@@ -1,6 +1,7 @@
 //! The wireless loss of Cen et al., Section 5.2: three levels, and the process that stands in for the lost traces.
 
 use whyloss_link::ChannelSpec;
+use whyloss_link::channel::BurstRenewal;
 
 /// How much the radio loses (Table 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,7 +36,7 @@ impl Level {
 
     /// The stand-in of CEN-27: a quarter of the bursts lose two packets, few lose more, good runs are geometric.
     pub(crate) fn channel(self) -> ChannelSpec {
-        ChannelSpec::burst_renewal(self.loss(), &BURSTS)
+        ChannelSpec::BurstRenewal(BurstRenewal { loss: self.loss(), lengths: BURSTS.into() })
     }
 }
 

@@ -5,6 +5,8 @@ use whyloss::tfrc;
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::Transport;
 
+use super::network::PACKET;
+
 /// One column of the paper's tables, one line of its figures.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheme {
@@ -30,7 +32,7 @@ pub(crate) fn other_tcps() -> Vec<Scheme> {
 }
 
 fn tcp_with(id: &str, name: &str, recovery: tcp::Recovery) -> Scheme {
-    let options = tcp::Options { recovery, delayed_ack: true, ..tcp::Options::ns2() };
+    let options = tcp::Options::ns2(recovery, PACKET - 40, 1000);
     Scheme { id: id.into(), name: name.into(), transport: Transport::Tcp { options } }
 }
 

@@ -6,8 +6,11 @@ mod route;
 
 pub use route::Router;
 
-use whyloss::{Duration, Rate, Time};
+use whyloss::receiver::Classifier;
+use whyloss::{Duration, Rate, Time, tfrc};
 use whyloss_link::LinkSpec;
+
+use crate::host::tcp;
 
 /// A network and what happens on it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,7 +55,7 @@ pub struct Flow {
     pub route: Vec<usize>,
     /// Links from sink to source, by index; empty: the route with the fewest hops.
     pub return_route: Vec<usize>,
-    /// Bytes of a full data packet on the wire.
+    /// Bytes of a data packet on the wire ([`tfrc::Options::header`] comes on top).
     pub packet_size: u32,
     /// What carries it.
     pub transport: Transport,
@@ -77,4 +80,26 @@ pub enum Transport {
         /// Mean length of a pause.
         idle: Duration,
     },
+    /// TCP.
+    Tcp {
+        /// Its choices; [`tcp::Options::segment_size`] is what the window counts for a packet.
+        options: tcp::Options,
+    },
+    /// TFRC, with a classifier at the receiver.
+    Tfrc {
+        /// Its choices.
+        options: tfrc::Options,
+        /// What decides the cause of a loss.
+        classifier: Classifier,
+    },
+}
+
+impl Flow {
+    /// Bytes of a data packet on the wire.
+    pub fn wire_size(&self) -> u32 {
+        match &self.transport {
+            Transport::Tfrc { options, .. } => self.packet_size.saturating_add(options.header),
+            _ => self.packet_size,
+        }
+    }
 }

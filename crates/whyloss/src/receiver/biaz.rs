@@ -29,7 +29,7 @@ use super::{Arrival, ReceiverClassifier, Verdict, in_order};
 use crate::{Cause, Duration, Time};
 
 /// Biaz or mBiaz, by the upper bound c.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Biaz {
     /// c − 1: how much later than the lower bound is still on time, in units of T_min.
     slack: f64,

@@ -227,7 +227,7 @@ macro_rules! classifiers {
         )+}
     )+) => {
         /// Any receiver classifier of the registry.
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
         #[allow(missing_docs, reason = "each variant is the type of its name")]
         #[allow(clippy::large_enum_variant, reason = "no allocation, so nothing can be boxed")]

@@ -12,7 +12,7 @@ use super::{Arrival, ReceiverClassifier, Verdict};
 use crate::Cause;
 
 /// Gives the same verdict on every gap.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Reference(Verdict);
 
 impl Reference {

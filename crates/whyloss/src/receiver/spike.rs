@@ -27,7 +27,7 @@ use super::{Arrival, ReceiverClassifier, Verdict, in_order};
 use crate::{Cause, Duration};
 
 /// Spike, or with fixed thresholds Tobe's.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Spike {
     start: Threshold,
     end: Threshold,
@@ -138,7 +138,7 @@ impl ReceiverClassifier for Spike {
 }
 
 /// A delay above rott_min: a share of the range of rott plus a fixed time in ns.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Threshold {
     share: f64,
     fixed: f64,

@@ -79,7 +79,7 @@ impl Lock {
 }
 
 /// ZBS, ZBS2, ZBS3 or the 2003 variant.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Zbs {
     rule: Rule,
     lock: Lock,

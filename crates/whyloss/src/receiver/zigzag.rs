@@ -29,7 +29,7 @@ use super::{Arrival, ReceiverClassifier, Verdict, in_order};
 use crate::{Cause, Duration};
 
 /// ZigZag.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ZigZag {
     alpha: f64,
     /// The first rott; `mean` counts from it.
