@@ -1,0 +1,249 @@
+//! The loss history: from lost packets to loss events, loss intervals and p (RFC 5348, 5.2–5.5).
+//!
+//! ```text
+//! event:     a loss at T begins one if T > T_old + R, T_old being when the last began          (5.2)
+//! interval:  I_i = S_(i-1) − S_i, from the first lost packet of one event to that of the next; (5.3)
+//!            I_0 is open and reaches to the highest sequence number received
+//! average:   I_tot0 = Σ_{i=0}^{k-1} I_i·w_i·d_i,  I_tot1 = Σ_{i=1}^{k} I_i·w_(i-1)·DF_i       (5.4)
+//!            w = 1, 1, 1, 1, 0.8, 0.6, 0.4, 0.2;  d_0 = 1, d_i = DF_i·DF; k ≤ 8 known intervals
+//!            p = min(Σ w_i·d_i / I_tot0, Σ w_(i-1)·DF_i / I_tot1)
+//! discount:  DF = max(2·mean(I_1..I_k) / I_0, THRESHOLD) if that is below 1; when an event     (5.5)
+//!            closes I_0, every older DF_i is multiplied by DF, and the new I_1 has DF_1 = 1
+//! ```
+
+use crate::{Duration, Time};
+
+use super::Options;
+
+/// n: closed intervals remembered.
+pub const INTERVALS: usize = 8;
+
+/// w_0..w_7 (RFC 5348, 5.4).
+const WEIGHTS: [f64; INTERVALS] = [1.0, 1.0, 1.0, 1.0, 0.8, 0.6, 0.4, 0.2];
+
+/// The loss intervals of one flow.
+#[derive(Clone, Copy, Debug)]
+pub struct LossHistory {
+    discount_floor: f64,
+    needs_new_round: bool,
+    /// Whether a loss event has begun, and so I_0 is open.
+    open: bool,
+    /// The first lost packet of the last event, its time and its round.
+    start: u64,
+    time: Time,
+    round: u32,
+    /// I_1, I_2, ... in packets: the newest first, `known` of them.
+    intervals: [f64; INTERVALS],
+    /// DF_1, DF_2, ...
+    discounts: [f64; INTERVALS],
+    known: usize,
+}
+
+impl LossHistory {
+    /// No losses yet.
+    pub fn new(options: &Options) -> Self {
+        Self {
+            discount_floor: options.discount_floor.clamp(f64::MIN_POSITIVE, 1.0),
+            needs_new_round: options.new_event_needs_new_round,
+            open: false,
+            start: 0,
+            time: Time::ZERO,
+            round: 0,
+            intervals: [0.0; INTERVALS],
+            discounts: [1.0; INTERVALS],
+            known: 0,
+        }
+    }
+
+    /// Packet `sequence` was lost at `time`, by the estimate of 5.2; answers whether that begins a loss event.
+    ///
+    /// `rtt` and `round` are those of the newest packet received. Losses come in sequence order. After the first event,
+    /// whose interval nobody can know, the caller gives one with [`Self::set_first_interval`].
+    pub fn record(&mut self, sequence: u64, time: Time, rtt: Duration, round: u32) -> bool {
+        if self.open {
+            if self.opens_at(rtt) >= time || (self.needs_new_round && round <= self.round) {
+                return false;
+            }
+            let closed = sequence.saturating_sub(self.start) as f64;
+            let factor = self.discount(closed);
+            for discount in &mut self.discounts {
+                *discount *= factor;
+            }
+            self.push(closed);
+        }
+        self.open = true;
+        self.start = sequence;
+        self.time = time;
+        self.round = round;
+        true
+    }
+
+    /// A loss must be later than this to begin an event.
+    pub fn opens_at(&self, rtt: Duration) -> Time {
+        self.time + rtt
+    }
+
+    /// Whether an event has begun and the interval before it is not known.
+    pub fn needs_first_interval(&self) -> bool {
+        self.open && self.known == 0
+    }
+
+    /// The interval before the first event, in packets, made up from the rate then (RFC 5348, 6.3.1).
+    pub fn set_first_interval(&mut self, packets: f64) {
+        self.push(packets.max(1.0));
+    }
+
+    /// p, in 0..=1, when `highest` is the highest sequence number received; 0 before the first event.
+    pub fn loss_event_rate(&self, highest: u64) -> f64 {
+        if self.known == 0 {
+            return 0.0;
+        }
+        let open = highest.saturating_sub(self.start) as f64 + 1.0;
+        let factor = self.discount(open);
+        let (mut total, mut weight) = (open * WEIGHTS[0], WEIGHTS[0]);
+        for i in 1..self.known {
+            let w = WEIGHTS[i] * self.discounts[i - 1] * factor;
+            total += self.intervals[i - 1] * w;
+            weight += w;
+        }
+        let with_open = weight / total;
+        with_open.min(1.0 / self.closed_mean()).min(1.0)
+    }
+
+    fn push(&mut self, interval: f64) {
+        self.intervals.copy_within(..INTERVALS - 1, 1);
+        self.discounts.copy_within(..INTERVALS - 1, 1);
+        self.intervals[0] = interval;
+        self.discounts[0] = 1.0;
+        self.known = (self.known + 1).min(INTERVALS);
+    }
+
+    /// DF for an I_0 of `open` packets.
+    fn discount(&self, open: f64) -> f64 {
+        if self.known == 0 {
+            return 1.0;
+        }
+        (2.0 * self.closed_mean() / open)
+            .min(1.0)
+            .max(self.discount_floor)
+    }
+
+    /// I_tot1 over its weights; at least one interval is known.
+    fn closed_mean(&self) -> f64 {
+        let (mut total, mut weight) = (0.0, 0.0);
+        for (i, base) in WEIGHTS.iter().enumerate().take(self.known) {
+            let w = base * self.discounts[i];
+            total += self.intervals[i] * w;
+            weight += w;
+        }
+        total / weight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Duration = Duration::from_millis(100);
+
+    fn at(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    /// A history whose closed intervals are `intervals` packets, oldest first, with an event open at the answer.
+    fn history(options: &Options, first: f64, intervals: &[u64]) -> (LossHistory, u64) {
+        let mut history = LossHistory::new(options);
+        let (mut sequence, mut time) = (1000, 1000);
+        assert!(history.record(sequence, at(time), RTT, 1));
+        history.set_first_interval(first);
+        for (round, interval) in intervals.iter().enumerate() {
+            sequence += interval;
+            time += 1000;
+            assert!(history.record(sequence, at(time), RTT, 2 + round as u32));
+        }
+        (history, sequence)
+    }
+
+    fn close(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-9, "{a} is not {b}");
+    }
+
+    #[test]
+    fn no_loss_no_rate() {
+        let history = LossHistory::new(&Options::rfc5348());
+        assert!(!history.needs_first_interval());
+        close(history.loss_event_rate(1_000_000), 0.0);
+    }
+
+    /// RFC 5348, 5.2: "more than one round-trip time after the start".
+    #[test]
+    fn losses_within_one_rtt_are_one_event() {
+        let mut history = LossHistory::new(&Options::rfc5348());
+        assert!(history.record(10, at(1000), RTT, 1));
+        history.set_first_interval(50.0);
+        assert!(!history.record(12, at(1040), RTT, 1));
+        assert!(!history.record(14, at(1100), RTT, 9));
+        assert!(history.record(15, at(1101), RTT, 1));
+        // I_1 = 15 − 10 = 5, I_2 = 50: (5 + 50)/2.
+        close(history.loss_event_rate(15), 2.0 / 55.0);
+    }
+
+    #[test]
+    fn a_new_round_can_be_required() {
+        let mut history = LossHistory::new(&Options {
+            new_event_needs_new_round: true,
+            ..Options::rfc5348()
+        });
+        assert!(history.record(10, at(1000), RTT, 3));
+        history.set_first_interval(50.0);
+        assert!(!history.record(20, at(1500), RTT, 3));
+        assert!(history.record(21, at(1500), RTT, 4));
+    }
+
+    /// 8, 7, ..., 1 packets, the newest 1: Σ I·w = 1 + 2 + 3 + 4 + 5·0.8 + 6·0.6 + 7·0.4 + 8·0.2 = 22, Σ w = 6.
+    /// With I_0 = 5 (below 2·22/6, so no discount): 5 + 1 + 2 + 3 + 4·0.8 + 5·0.6 + 6·0.4 + 7·0.2 = 21, less than 22.
+    /// With I_0 = 7: 23, more than 22.
+    #[test]
+    fn weights_by_hand() {
+        let (history, start) = history(&Options::rfc5348(), 8.0, &[7, 6, 5, 4, 3, 2, 1]);
+        close(history.loss_event_rate(start), 6.0 / 22.0);
+        close(history.loss_event_rate(start + 4), 6.0 / 22.0);
+        close(history.loss_event_rate(start + 6), 6.0 / 23.0);
+    }
+
+    /// Only the newest eight count: a ninth pushes out the first.
+    #[test]
+    fn the_oldest_is_forgotten() {
+        let (history, start) = history(&Options::rfc5348(), 1e6, &[10; 8]);
+        close(history.loss_event_rate(start), 0.1);
+    }
+
+    /// Eight of 10, then I_0 = 60. DF = 20/60 = 1/3: (60 + 50/3)/(1 + 5/3) = 28.75. Closed, it is I_1 with DF_1 = 1 and
+    /// the older ones keep 1/3: the same. With a floor of 0.5: (60 + 25)/3.5. Without: (60 + 50)/6.
+    #[test]
+    fn discounting_by_hand() {
+        for (floor, p) in [(0.25, 1.0 / 28.75), (0.5, 3.5 / 85.0), (1.0, 6.0 / 110.0)] {
+            let options = Options {
+                discount_floor: floor,
+                ..Options::rfc5348()
+            };
+            let (mut history, start) = history(&options, 10.0, &[10; 7]);
+            close(history.loss_event_rate(start + 59), p);
+            assert!(history.record(start + 60, at(100_000), RTT, 100));
+            close(history.loss_event_rate(start + 60), p);
+        }
+        // I_0 = 160 meets the floor of 0.25: (160 + 12.5)/(1 + 1.25).
+        let (history, start) = history(&Options::rfc5348(), 10.0, &[10; 7]);
+        close(history.loss_event_rate(start + 159), 2.25 / 172.5);
+    }
+
+    /// The discount of an event stays on what was old then: eight of 10, one of 60 (DF 1/3), one of 30.
+    /// closed: (30 + 60 + (10·(1 + 1 + 0.8 + 0.6 + 0.4 + 0.2))/3) / (2 + 4/3) = (90 + 40/3)/(10/3) = 31.
+    #[test]
+    fn discounts_stay() {
+        let (mut history, start) = history(&Options::rfc5348(), 10.0, &[10; 7]);
+        assert!(history.record(start + 60, at(100_000), RTT, 100));
+        assert!(history.record(start + 90, at(200_000), RTT, 101));
+        close(history.loss_event_rate(start + 90), 1.0 / 31.0);
+    }
+}
