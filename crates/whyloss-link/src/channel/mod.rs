@@ -14,7 +14,7 @@
 
 mod bernoulli;
 mod burst_renewal;
-//pub mod cdma;
+pub mod cdma;
 mod error;
 mod gilbert_elliott;
 mod pattern;

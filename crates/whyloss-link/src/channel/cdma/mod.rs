@@ -1,0 +1,314 @@
+//! The CDMA radio channel of Cen, Cosman and Voelker (MMCN 2002, section 5.2, Table 1), from its physics.
+//!
+//! Their error patterns came from a simulation "based on" Zhao, Cosman and Milstein, *Tradeoffs of source coding, channel
+//! coding and spreading in CDMA systems* (MILCOM 2000): convolutional code, interleaver, direct-sequence spreading,
+//! frequency-selective Rayleigh fading. Neither text nor traces being at hand, this is a simulation of the same chain
+//! with the same parameters. Nothing in it was fitted to Table 1.
+//!
+//! ```text
+//! information bits → rate-1/2 convolutional code, zero tail per packet → block interleaver over 2 or 3 packets
+//!   → BPSK, spread by N → L Rayleigh paths, K users, noise → RAKE (maximal ratio) → soft Viterbi
+//!
+//! RAKE output for a code bit b = ±1 of unit energy:   y = g·b + √(g·σ²)·ν,   g = Σ_l |α_l|²,  ν ~ N(0, 1)
+//! σ² = N₀/(2·E_s) + I,      E_s = E_b/2 (E_b per information bit) or E_b (per code bit)
+//! I  = 0 | (K − 1)/(3N) | (K − 1/L)/(3N)     without | other users' | also the own other paths' interference
+//! packet lost ⇔ any decoded information bit wrong
+//! ```
+//!
+//! The interference terms are the Gaussian approximation for asynchronous users with random sequences (Pursley 1977; with
+//! multipath, L equal paths and L RAKE fingers, Eng and Milstein 1995). Perfect channel estimates, no power control, no
+//! shadowing.
+//!
+//! What the paper leaves open, and what [`Parameters::cen`] reads:
+//!
+//! | open | reading taken | why |
+//! |---|---|---|
+//! | T_c in f_D·T_c = 2.62e-4 | duration of a code bit | 300 kbit/s coded: f_D = 79 Hz, 42 km/h at 2 GHz. As a chip (4.8 Mchip/s) it would be 1.26 kHz, 680 km/h |
+//! | E_b | per information bit | the field's convention with channel coding |
+//! | noise | thermal alone; interference adds to it | users are listed beside E_b/N₀, and not I₀ |
+//! | spreading gain N | chips per code bit; the bit rate stays | "150 Kbps" is said of all levels |
+//! | own paths | interfere | the same group's analyses include them |
+//! | code | memory 6, (133, 171) octal | only the rate is given; Hagenauer's RCPC family, which the authors' later work names, has it at rate 1/2, and it is the field's default |
+//! | trellis | tail per packet | packets are decoded and judged one by one |
+//! | interleaver | nearly square block | only its size is given |
+
+mod convolutional;
+mod fading;
+mod interleaver;
+mod noise;
+
+use super::error::in_range;
+use super::{ChannelError, ErrorPattern};
+use crate::random::Random;
+use convolutional::Code;
+use fading::Fading;
+use noise::Normal;
+
+/// A CDMA channel: see the module for its model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// N: chips per code bit.
+    pub spreading_gain: u32,
+    /// K: users on the air, this one included.
+    pub users: u32,
+    /// L: paths of equal mean power that the receiver tells apart.
+    pub paths: u32,
+    /// E_b/N₀ in decibel, at the mean power of all paths together.
+    pub eb_n0_db: f64,
+    /// What the energy E_b is spent on.
+    pub energy: Energy,
+    /// What interferes.
+    pub interference: Interference,
+    /// f_D·T: Doppler periods per code bit.
+    pub doppler: f64,
+    /// The rate-1/2 code.
+    pub code: Convolution,
+    /// Packets that are interleaved together.
+    pub interleaver_packets: u32,
+    /// Information bytes in a packet.
+    pub packet_bytes: u32,
+}
+
+/// The three channels of Table 1, by their loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Spreading gain 16, interleaver of 2 packets (the paper: 7.8 % of packets lost, bit error rate 8.7e-5).
+    High,
+    /// Spreading gain 16, interleaver of 3 packets (3.1 %, 2.8e-5).
+    Medium,
+    /// Spreading gain 32, interleaver of 2 packets (1.0 %, 7.1e-6).
+    Low,
+}
+
+/// What E_b is the energy of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Energy {
+    /// An information bit: a code bit has half of it.
+    PerInformationBit,
+    /// A code bit.
+    PerCodeBit,
+}
+
+/// What disturbs a path besides thermal noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interference {
+    /// Nothing.
+    None,
+    /// The other users.
+    OtherUsers,
+    /// The other users, and this user's signal on the other paths.
+    OtherUsersAndOwnPaths,
+}
+
+/// A rate-1/2 convolutional code, by its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convolution {
+    /// (23, 35) octal, free distance 7.
+    Memory4,
+    /// (133, 171) octal, free distance 10.
+    Memory6,
+    /// (753, 561) octal, free distance 12: IS-95 and cdma2000.
+    Memory8,
+}
+
+/// What became of the packets of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trial {
+    /// Per slot, whether its packet was lost.
+    pub lost: Vec<bool>,
+    /// Information bits decoded wrongly.
+    pub bit_errors: u64,
+    /// Information bits sent.
+    pub bits: u64,
+}
+
+impl Parameters {
+    /// The channel of Cen et al. at one of the levels of their Table 1 (CEN-25, CEN-26).
+    pub const fn cen(level: Level) -> Self {
+        let (spreading_gain, interleaver_packets) = match level {
+            Level::High => (16, 2),
+            Level::Medium => (16, 3),
+            Level::Low => (32, 2),
+        };
+        Self {
+            spreading_gain,
+            users: 5,
+            paths: 4,
+            eb_n0_db: 4.0,
+            energy: Energy::PerInformationBit,
+            interference: Interference::OtherUsersAndOwnPaths,
+            doppler: 2.62e-4,
+            code: Convolution::Memory6,
+            interleaver_packets,
+            packet_bytes: 381,
+        }
+    }
+
+    /// Slots of 381 bytes at 150 kbit/s in the 12 s of one of the paper's 100 trials.
+    pub const CEN_SLOTS: usize = 590;
+
+    /// Refuses values that no channel can have.
+    ///
+    /// # Errors
+    /// Names the value and what it may be.
+    pub fn check(&self) -> Result<(), ChannelError> {
+        let count = |name, value: u32, max: u32, expected| {
+            in_range(name, f64::from(value), 1.0..=f64::from(max), expected)
+        };
+        count(
+            "spreading_gain",
+            self.spreading_gain,
+            u32::MAX,
+            "at least 1",
+        )?;
+        count("users", self.users, u32::MAX, "at least 1")?;
+        count("paths", self.paths, fading::MAX_PATHS, "1 to 8")?;
+        count(
+            "interleaver_packets",
+            self.interleaver_packets,
+            64,
+            "1 to 64",
+        )?;
+        count("packet_bytes", self.packet_bytes, 65_535, "1 to 65535")?;
+        in_range("eb_n0_db", self.eb_n0_db, -50.0..=100.0, "in [-50, 100] dB")?;
+        in_range(
+            "doppler",
+            self.doppler,
+            1e-7..=0.1,
+            "in [1e-7, 0.1] Doppler periods per code bit",
+        )
+    }
+
+    /// Sends packets in `slots` consecutive slots over fading that starts in equilibrium.
+    ///
+    /// # Errors
+    /// As [`Parameters::check`].
+    pub fn trial(&self, slots: usize, random: Random) -> Result<Trial, ChannelError> {
+        self.check()?;
+        Ok(match self.code {
+            Convolution::Memory4 => self.run(&Code::<8>::new([0o23, 0o35]), slots, random),
+            Convolution::Memory6 => self.run(&Code::<32>::new([0o133, 0o171]), slots, random),
+            Convolution::Memory8 => self.run(&Code::<128>::new([0o753, 0o561]), slots, random),
+        })
+    }
+
+    /// σ²: the variance of noise and interference on a path, for code bits of unit energy.
+    fn variance(&self) -> f64 {
+        let rate = match self.energy {
+            Energy::PerInformationBit => 0.5,
+            Energy::PerCodeBit => 1.0,
+        };
+        let es_n0 = rate * libm::pow(10.0, self.eb_n0_db / 10.0);
+        let interferers = match self.interference {
+            Interference::None => 0.0,
+            Interference::OtherUsers => f64::from(self.users) - 1.0,
+            Interference::OtherUsersAndOwnPaths => {
+                f64::from(self.users) - 1.0 / f64::from(self.paths)
+            }
+        };
+        0.5 / es_n0 + interferers / (3.0 * f64::from(self.spreading_gain))
+    }
+
+    fn run<const HALF: usize>(&self, code: &Code<HALF>, slots: usize, mut random: Random) -> Trial {
+        let bits = 8 * self.packet_bytes as usize;
+        let coded = 2 * (bits + code.memory());
+        let places = interleaver::places(coded * self.interleaver_packets as usize);
+        let normal = Normal::new();
+        let mut fading = Fading::new(self.paths as usize, self.doppler, &normal, &mut random);
+        let quantiser = Quantiser::new(self.variance(), code.soft_max());
+
+        // One block: the powers, the noise and the soft values on the air, and the soft values of a packet in order.
+        let mut powers = vec![0.0; places.len()];
+        let mut noise = vec![0.0; places.len()];
+        let mut on_air = vec![0; places.len()];
+        let mut soft = vec![0; coded];
+        let mut trial = Trial {
+            lost: Vec::with_capacity(slots),
+            bit_errors: 0,
+            bits: (slots * bits) as u64,
+        };
+        while trial.lost.len() < slots {
+            fading.powers(&normal, &mut random, &mut powers);
+            normal.fill(&mut random, &mut noise);
+            quantiser.soft_values(&powers, &noise, &mut on_air);
+            let left = slots - trial.lost.len();
+            for packet in places.chunks_exact(coded).take(left) {
+                for (soft, &place) in soft.iter_mut().zip(packet) {
+                    *soft = on_air[place as usize];
+                }
+                let wrong = wrong_bits(code, &mut soft, bits, &mut random);
+                trial.lost.push(wrong > 0);
+                trial.bit_errors += wrong;
+            }
+        }
+        trial
+    }
+}
+
+/// Decodes a packet of random bits and counts the wrong ones; `soft` are positive where they favour what was sent.
+fn wrong_bits<const HALF: usize>(
+    code: &Code<HALF>,
+    soft: &mut [i8],
+    bits: usize,
+    random: &mut Random,
+) -> u64 {
+    if code.survives(soft) {
+        return 0;
+    }
+    let info: Vec<bool> = (0..bits).map(|_| random.chance(0.5)).collect();
+    for (soft, one) in soft.iter_mut().zip(code.encode(&info)) {
+        if one {
+            *soft = -*soft;
+        }
+    }
+    let decoded = code.decode(soft);
+    decoded.iter().zip(&info).filter(|(a, b)| a != b).count() as u64
+}
+
+/// From combined power and noise to the soft values of a decoder.
+struct Quantiser {
+    deviation: f32,
+    scale: f32,
+    max: f32,
+}
+
+impl Quantiser {
+    /// Uniform steps up to `max`, reached at twice the mean amplitude.
+    fn new(variance: f64, max: i8) -> Self {
+        Self {
+            deviation: libm::sqrt(variance) as f32,
+            scale: 0.5 * f32::from(max),
+            max: f32::from(max),
+        }
+    }
+
+    /// The RAKE's output for each code bit, positive where right, rounded to the decoder's integers.
+    fn soft_values(&self, powers: &[f32], noise: &[f32], out: &mut [i8]) {
+        // Adding 1.5·2²³ leaves the integer nearest to a small number in the low bits.
+        const ROUND: f32 = 12_582_912.0;
+        for ((out, &power), &noise) in out.iter_mut().zip(powers).zip(noise) {
+            // IEEE square roots are exact to the last bit everywhere.
+            let y = self.scale * rake_output(power, self.deviation * noise);
+            *out = (y.clamp(-self.max, self.max) + ROUND).to_bits() as i8;
+        }
+    }
+}
+
+/// g + √g·noise: maximal-ratio combining of paths with combined power g and the same noise on each.
+#[inline]
+fn rake_output(power: f32, noise: f32) -> f32 {
+    power + power.sqrt() * noise
+}
+
+impl ErrorPattern {
+    /// The pattern that these runs recorded.
+    ///
+    /// # Errors
+    /// If there is no trial or one without a slot.
+    pub fn from_trials(trials: &[Trial]) -> Result<Self, ChannelError> {
+        Self::new(trials.iter().map(|trial| &trial.lost))
+    }
+}
+
+#[cfg(test)]
+mod tests;
