@@ -4,6 +4,10 @@
 //! verdict for every stated number and every qualitative claim.
 #![forbid(unsafe_code)]
 
+pub mod experiment;
 pub mod outcome;
+pub mod report;
+pub mod statistics;
 
+pub use experiment::{Context, Experiment, ExperimentError, Progress};
 pub use outcome::{Cell, Claim, Figure, Outcome, Panel, Series};
