@@ -45,6 +45,10 @@ pub enum ReportError {
 }
 
 /// Makes `dir` and writes a file there and removes it, so that hours of simulation do not end in "permission denied".
+///
+/// # Errors
+///
+/// [`ReportError`] if the directory cannot be made, or nothing can be written there.
 pub fn prepare(dir: &Path) -> Result<(), ReportError> {
     fs::create_dir_all(dir).map_err(|source| ReportError::Directory {
         path: dir.to_owned(),
@@ -62,6 +66,10 @@ pub fn prepare(dir: &Path) -> Result<(), ReportError> {
 /// Writes `<experiment>.csv`, `<figure>.svg` and `index.html` into `dir`.
 ///
 /// Each file appears whole or not at all; files of the same names are replaced, others left alone.
+///
+/// # Errors
+///
+/// [`ReportError::Write`] for the first file that cannot be written.
 pub fn write_all(dir: &Path, outcomes: &[Outcome]) -> Result<(), ReportError> {
     for outcome in outcomes {
         write(dir, &format!("{}.csv", outcome.id), &csv::render(outcome))?;

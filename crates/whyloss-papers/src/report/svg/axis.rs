@@ -75,9 +75,14 @@ pub(super) fn y(panel: &Panel) -> Axis {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for (_, y, ci95) in points(panel) {
         let half = ci95.filter(|half| half.is_finite()).unwrap_or(0.0);
-        for value in [y - half, y, y + half] {
-            // A whisker that reaches below zero has no end on a logarithmic axis.
-            if !panel.log_y || value > 0.0 && (value == y || value > y / 10.0) {
+        // A whisker that reaches towards zero would take many decades of a logarithmic axis: it is cut instead.
+        let whisker = if panel.log_y {
+            (y - half).max(y / 10.0)
+        } else {
+            y - half
+        };
+        for value in [whisker, y, y + half] {
+            if !panel.log_y || value > 0.0 {
                 low = low.min(value);
                 high = high.max(value);
             }
@@ -115,7 +120,7 @@ fn linear(low: f64, high: f64) -> Axis {
         let margin = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
         (low - margin, high + margin)
     };
-    let step = round_step((high - low) / 5.0);
+    let step = round_step((high - low) / 7.0);
     // Zero is an end of its own; elsewhere a margin keeps the markers whole.
     let margin = (high - low) * 0.05;
     let start = if low == 0.0 { 0.0 } else { low - margin };

@@ -27,7 +27,7 @@ const UNITS: i32 = 10;
 const PANEL: (i32, i32) = (340, 280);
 const LONE_PANEL: (i32, i32) = (480, 330);
 /// From the panel's edges to the axes: left, top, right, bottom.
-const MARGINS: [i32; 4] = [62, 30, 14, 52];
+const MARGINS: [i32; 4] = [66, 30, 14, 52];
 const TEXT: i32 = 13;
 const LEGEND_LINE: i32 = 22;
 const LEGEND_SAMPLE: i32 = 42;
@@ -170,7 +170,7 @@ impl<'a> Legend<'a> {
             let y = layout.legend.1 + row * LEGEND_LINE + LEGEND_LINE / 2;
             let (start, end) = (scaled((x, y)), scaled((x + LEGEND_SAMPLE, y)));
             if series.bars {
-                let sample = [scaled((x + 11, y - 6)), scaled((x + 23, y + 6))];
+                let sample = [scaled((x + 29, y - 6)), scaled((x + 41, y + 6))];
                 draw_bar(root, sample, *style)?;
             } else {
                 draw_line(root, &[start, end], *style)?;
@@ -291,15 +291,20 @@ fn draw_axes(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>) -> Drawn {
     root.draw_text(&panel.title, &title, (left, top - 6 * UNITS))?;
     let below = text_style(TEXT, HPos::Center, VPos::Top);
     let under_labels = bottom + (TEXT + 12) * UNITS;
-    root.draw_text(&panel.x_label, &below, ((left + right) / 2, under_labels))?;
+    root.draw_text(
+        &panel.x_label,
+        &below,
+        (i32::midpoint(left, right), under_labels),
+    )?;
     let beside = text_style(TEXT, HPos::Center, VPos::Top).transform(FontTransform::Rotate270);
     let labels = frame
         .y
         .ticks
         .iter()
         .map(|&place| text_width(&frame.y.label(place)));
-    let edge = left - (labels.max().unwrap_or(0) + 26) * UNITS;
-    root.draw_text(&panel.y_label, &beside, (edge, (top + bottom) / 2))
+    let room = (labels.max().unwrap_or(0) + 26).min(MARGINS[0] - 2);
+    let edge = left - room * UNITS;
+    root.draw_text(&panel.y_label, &beside, (edge, i32::midpoint(top, bottom)))
 }
 
 /// The bars of all series that have any, side by side around each x.
@@ -332,7 +337,7 @@ fn draw_bars(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>, legend: &Legend<
             let corners = [(left, y.min(zero)), (right, y.max(zero))];
             draw_bar(root, corners, style)?;
             if let Some(interval) = point.interval {
-                draw_interval(root, (left + right) / 2, interval, INK)?;
+                draw_interval(root, i32::midpoint(left, right), interval, INK)?;
             }
         }
     }
@@ -378,7 +383,7 @@ fn draw_line(root: &Area<'_>, line: &[(i32, i32)], style: Style) -> Drawn {
 fn draw_marker(root: &Area<'_>, at: (i32, i32), style: Style) -> Drawn {
     let radius = MARKER * f64::from(UNITS);
     root.draw(&Polygon::new(
-        style.marker(at, radius * 1.3),
+        style.marker(at, radius * 1.25),
         PAPER.filled(),
     ))?;
     root.draw(&Polygon::new(
@@ -429,7 +434,7 @@ fn text_style(size: i32, horizontal: HPos, vertical: VPos) -> TextStyle<'static>
 
 /// Pixels, about: no font is at hand to measure with.
 fn text_width(text: &str) -> i32 {
-    text.chars().count() as i32 * TEXT * 6 / 10
+    text.chars().count() as i32 * TEXT * 57 / 100
 }
 
 fn scaled((x, y): (i32, i32)) -> (i32, i32) {

@@ -45,9 +45,9 @@ const MARKERS: [(u32, f64, f64, f64); 9] = [
     (3, 0.75, 1.35, 0.675),  // triangle
     (4, 0.0, 1.4, 0.99),     // diamond
     (3, 0.25, 1.35, 0.675),  // triangle downwards
-    (4, 0.0, 1.6, 0.5),      // four-pointed star
+    (4, 0.0, 1.6, 0.66),     // four-pointed star
     (5, 0.75, 1.5, 0.68),    // star
-    (4, 0.125, 1.6, 0.5),    // cross
+    (4, 0.125, 1.6, 0.66),   // cross
     (6, 0.0, 1.2, 1.04),     // hexagon
 ];
 

@@ -69,7 +69,7 @@ fn nothing_that_can_be_measured_breaks_it() {
     roxmltree::Document::parse(&render(&empty)).expect("well-formed");
 }
 
-/// 0 … 97 %: step 20 (97/5 = 19.4, the next of 1, 2, 5 times a power of ten), from 0 to 97 + 5 %.
+/// 0 … 97 %: step 20 (97/7 = 13.9, the next of 1, 2, 5 times a power of ten), from 0 to 97 + 5 %.
 #[test]
 fn round_ticks_by_hand() {
     let axis = axis::y(&panel(
@@ -81,7 +81,7 @@ fn round_ticks_by_hand() {
     assert_eq!(axis.label(20.0), "20");
 }
 
-/// 91 … 99: far from zero; 8/5 = 1.6, so step 2; margins of 0.4 end at 90.6 and 99.4.
+/// 91 … 99: far from zero; 8/7 = 1.1, so step 2; margins of 0.4 end at 90.6 and 99.4.
 #[test]
 fn far_from_zero_the_axis_does_not_begin_there() {
     let axis = axis::y(&panel(false, vec![(1.0, 91.0, None), (2.0, 99.0, None)]));
