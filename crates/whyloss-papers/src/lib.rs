@@ -5,6 +5,10 @@
 #![forbid(unsafe_code)]
 
 pub mod cen;
+pub mod experiment;
 pub mod outcome;
+pub mod report;
+pub mod statistics;
 
+pub use experiment::{Context, Experiment, ExperimentError, Progress};
 pub use outcome::{Cell, Claim, Figure, Outcome, Panel, Series};

@@ -1,0 +1,136 @@
+//! What the command needs to know of an experiment, and what an experiment is given to run with.
+//!
+//! # Contract
+//!
+//! [`Experiment::run`] replicates its scenarios [`Context::seeds`] times, in parallel on the caller's rayon pool, and
+//! returns the paper's numbers beside ours. It announces its replications to [`Context::progress`] and reports each
+//! one that finishes. When [`Context::stopped`] turns true it starts no further replication, lets the running ones
+//! finish, and returns the outcome of those that did, with their number in [`Outcome::seeds`]; with none it returns
+//! [`ExperimentError::Stopped`]. The outcome depends on the seeds alone, never on the number of threads.
+
+use core::error::Error;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::Outcome;
+
+/// The experiments of each paper, in the papers' order.
+static PAPERS: &[&[Experiment]] = &[];
+
+/// One table or figure of a paper.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// What the command calls it, such as `cen-table-2`.
+    pub id: &'static str,
+    /// The paper it belongs to, such as `cen`.
+    pub paper: &'static str,
+    /// What it shows, in a few words.
+    pub title: &'static str,
+    /// Replications in the paper.
+    pub seeds: u64,
+    /// Runs it.
+    pub run: fn(&Context<'_>) -> Result<Outcome, ExperimentError>,
+}
+
+/// Every experiment, in the order of presentation.
+pub fn all() -> impl Iterator<Item = &'static Experiment> {
+    PAPERS.iter().copied().flatten()
+}
+
+/// The experiment of this id.
+pub fn find(id: &str) -> Option<&'static Experiment> {
+    all().find(|experiment| experiment.id == id)
+}
+
+/// What an experiment is given to run with. One per invocation of the command, so that whatever experiments share
+/// can live here.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    seeds: u64,
+    progress: &'a dyn Progress,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Context<'a> {
+    /// `progress` hears of every replication; `stop` may be set from anywhere, at any time.
+    pub fn new(progress: &'a dyn Progress, stop: &'a AtomicBool) -> Self {
+        let seeds = 1;
+        Self {
+            seeds,
+            progress,
+            stop,
+        }
+    }
+
+    /// The same for an experiment that is to run `seeds` replications.
+    #[must_use]
+    pub fn with_seeds(&self, seeds: u64) -> Self {
+        Self { seeds, ..*self }
+    }
+
+    /// Replications to run.
+    pub fn seeds(&self) -> u64 {
+        self.seeds
+    }
+
+    /// Where replications are announced and reported.
+    pub fn progress(&self) -> &'a dyn Progress {
+        self.progress
+    }
+
+    /// Whether no further replication may start.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Hears how far an experiment is; called from many threads.
+pub trait Progress: Sync {
+    /// So many more replications are coming.
+    fn expect(&self, replications: u64);
+    /// One of them has finished.
+    fn finish(&self);
+}
+
+/// Progress that nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unwatched;
+
+impl Progress for Unwatched {
+    fn expect(&self, _: u64) {}
+    fn finish(&self) {}
+}
+
+/// Why an experiment has no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// Stopped too early for any result.
+    #[error("stopped before a replication of every scenario had finished")]
+    Stopped,
+    /// A run failed.
+    #[error(transparent)]
+    Failed(#[from] Box<dyn Error + Send + Sync>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_begin_with_their_paper() {
+        let mut ids: Vec<_> = all().map(|experiment| experiment.id).collect();
+        for experiment in all() {
+            assert_eq!(find(experiment.id).map(|e| e.id), Some(experiment.id));
+            assert!(
+                experiment.id.starts_with(experiment.paper),
+                "{}",
+                experiment.id
+            );
+            assert!(experiment.seeds > 0, "{}", experiment.id);
+        }
+        let count = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), count);
+        assert!(find("no-such-id").is_none());
+    }
+}

@@ -1,0 +1,226 @@
+//! Cells arranged as a paper prints them: the layout that the text and the page share.
+//!
+//! Cells without an `x` make one block, a row per [`Cell::row`] and a column per [`Cell::column`]. Cells with an `x`
+//! make one block per row (a figure's panel): `x` down, columns across. Order is that of first appearance, but `x`
+//! ascends. Two cells for one place keep both: the second opens a row of the same label.
+
+use crate::{Cell, Outcome};
+
+/// Rows and columns with a common heading.
+pub(super) struct Block<'a> {
+    /// The panel of a figure; `None` for a table.
+    pub(super) title: Option<String>,
+    pub(super) columns: Vec<&'a str>,
+    pub(super) rows: Vec<Row<'a>>,
+}
+
+/// One row: at most one cell per column of the block.
+pub(super) struct Row<'a> {
+    pub(super) label: String,
+    /// Decimals that every mean of the row is shown with.
+    pub(super) decimals: usize,
+    pub(super) cells: Vec<Option<&'a Cell>>,
+}
+
+pub(super) fn blocks(cells: &[Cell]) -> Vec<Block<'_>> {
+    let table: Vec<_> = cells.iter().filter(|cell| cell.x.is_none()).collect();
+    let mut panels: Vec<(String, Vec<&Cell>)> = Vec::new();
+    for cell in cells.iter().filter(|cell| cell.x.is_some()) {
+        let title = with_unit(&cell.row, cell.unit);
+        match panels.iter_mut().find(|(known, _)| *known == title) {
+            Some((_, panel)) => panel.push(cell),
+            None => panels.push((title, vec![cell])),
+        }
+    }
+
+    let table = (!table.is_empty()).then(|| {
+        let mut block = fill(None, &table, |cell| with_unit(&cell.row, cell.unit));
+        for row in &mut block.rows {
+            row.decimals = decimals(&row.cells);
+        }
+        block
+    });
+    let panels = panels.into_iter().map(|(title, mut panel)| {
+        panel.sort_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
+        let places = decimals(&panel.iter().copied().map(Some).collect::<Vec<_>>());
+        let mut block = fill(Some(title), &panel, |cell| {
+            cell.x.map_or_else(String::new, |x| x.to_string())
+        });
+        for row in &mut block.rows {
+            row.decimals = places;
+        }
+        block
+    });
+    table.into_iter().chain(panels).collect()
+}
+
+fn fill<'a>(
+    title: Option<String>,
+    cells: &[&'a Cell],
+    label: impl Fn(&Cell) -> String,
+) -> Block<'a> {
+    let mut columns: Vec<&str> = Vec::new();
+    for cell in cells {
+        if !columns.contains(&cell.column.as_str()) {
+            columns.push(&cell.column);
+        }
+    }
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    for cell in cells {
+        let Some(column) = columns.iter().position(|column| *column == cell.column) else {
+            continue;
+        };
+        let label = label(cell);
+        let free = rows
+            .iter_mut()
+            .find(|row| row.label == label && row.cells[column].is_none());
+        if let Some(row) = free {
+            row.cells[column] = Some(cell);
+        } else {
+            let mut row = Row {
+                label,
+                decimals: 0,
+                cells: vec![None; columns.len()],
+            };
+            row.cells[column] = Some(cell);
+            rows.push(row);
+        }
+    }
+    Block {
+        title,
+        columns,
+        rows,
+    }
+}
+
+fn with_unit(name: &str, unit: &str) -> String {
+    if unit.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name} ({unit})")
+    }
+}
+
+/// Enough that the largest value shows three digits: 98.1, 2.31, 0.123; never fewer than the half widths need to show
+/// one digit, nor more than six.
+fn decimals(cells: &[Option<&Cell>]) -> usize {
+    let largest = cells
+        .iter()
+        .flatten()
+        .filter_map(|cell| cell.mean)
+        .fold(0.0, |largest: f64, mean| largest.max(mean.abs()));
+    [100.0, 10.0, 1.0, 0.1, 0.01, 0.001]
+        .iter()
+        .position(|&bound| largest >= bound)
+        .map_or(1, |digits| digits.max(1))
+}
+
+/// The mean, with its half width behind it where there is one; `–` where nothing could be measured.
+pub(super) fn mean(cell: &Cell, decimals: usize) -> String {
+    cell.mean
+        .map_or_else(|| "–".to_owned(), |mean| fixed(mean, decimals))
+}
+
+pub(super) fn ci95(cell: &Cell, decimals: usize) -> String {
+    cell.ci95
+        .map_or_else(String::new, |ci95| format!("±{}", fixed(ci95, decimals)))
+}
+
+/// As a sign: `✓` within tolerance, `✗` outside, nothing where there is nothing to compare.
+pub(super) fn sign(within: Option<bool>) -> &'static str {
+    match within {
+        Some(true) => "✓",
+        Some(false) => "✗",
+        None => "",
+    }
+}
+
+/// Without the minus sign of a negative number that rounds to zero.
+fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(zero) if zero.bytes().all(|b| matches!(b, b'0' | b'.')) => zero.to_owned(),
+        _ => text,
+    }
+}
+
+/// How many of how many: cells within tolerance, claims that hold.
+pub(super) struct Score {
+    pub(super) cells: (usize, usize),
+    pub(super) claims: (usize, usize),
+}
+
+pub(super) fn score<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Score {
+    let mut score = Score {
+        cells: (0, 0),
+        claims: (0, 0),
+    };
+    for outcome in outcomes {
+        for within in outcome.cells.iter().filter_map(Cell::within) {
+            score.cells.0 += usize::from(within);
+            score.cells.1 += 1;
+        }
+        score.claims.0 += outcome.claims.iter().filter(|claim| claim.holds).count();
+        score.claims.1 += outcome.claims.len();
+    }
+    score
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(row: &str, column: &str, x: Option<f64>, mean: f64) -> Cell {
+        Cell {
+            row: row.into(),
+            column: column.into(),
+            x,
+            unit: "%",
+            paper: None,
+            mean: Some(mean),
+            ci95: None,
+            tolerance: None,
+        }
+    }
+
+    #[test]
+    fn no_value_is_lost() {
+        let cells = [
+            cell("a", "one", None, 1.0),
+            cell("a", "one", None, 2.0),
+            cell("b", "two", Some(4.0), 3.0),
+            cell("b", "two", Some(1.0), 4.0),
+            cell("b", "one", Some(4.0), 5.0),
+        ];
+        let blocks = blocks(&cells);
+        let shown: Vec<_> = blocks
+            .iter()
+            .flat_map(|block| &block.rows)
+            .flat_map(|row| row.cells.iter().flatten().filter_map(|cell| cell.mean))
+            .collect();
+        assert_eq!(shown, [1.0, 2.0, 4.0, 3.0, 5.0]);
+        assert_eq!(blocks[1].title.as_deref(), Some("b (%)"));
+        assert_eq!(blocks[1].rows[0].label, "1");
+    }
+
+    #[test]
+    fn three_digits_of_the_largest() {
+        for (mean, digits) in [
+            (0.0, 1),
+            (1200.0, 1),
+            (98.1, 1),
+            (-2.3, 2),
+            (0.3, 3),
+            (0.05, 4),
+        ] {
+            let cell = cell("a", "b", None, mean);
+            assert_eq!(decimals(&[Some(&cell), None]), digits, "{mean}");
+        }
+    }
+
+    #[test]
+    fn zero_has_no_sign() {
+        assert_eq!(fixed(-0.04, 1), "0.0");
+        assert_eq!(fixed(-0.06, 1), "-0.1");
+    }
+}

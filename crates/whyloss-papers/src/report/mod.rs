@@ -1,0 +1,175 @@
+//! Outcomes for people and programs: text, JSON, CSV, SVG, and a page that holds it all.
+//!
+//! | for | what | where |
+//! |---|---|---|
+//! | the terminal | [`table::render`] | standard output |
+//! | programs | [`json::render`]: one object per experiment, one per line | standard output |
+//! | spreadsheets and data frames | [`csv::render`]: one row per measured value | `<experiment>.csv` |
+//! | papers and talks | [`svg::render`]: one picture per figure | `<figure>.svg` |
+//! | reading | [`html::render`]: everything on one page, without a network | `index.html` |
+//!
+//! The same outcomes give the same bytes: nothing here reads a clock, a locale or the terminal.
+
+pub mod csv;
+mod grid;
+pub mod html;
+pub mod json;
+pub mod svg;
+pub mod table;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Outcome;
+
+/// Why a report could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The directory does not exist and cannot be made.
+    #[error("cannot make the directory `{}`: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write `{}`: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Makes `dir` and writes a file there and removes it, so that hours of simulation do not end in "permission denied".
+///
+/// # Errors
+///
+/// [`ReportError`] if the directory cannot be made, or nothing can be written there.
+pub fn prepare(dir: &Path) -> Result<(), ReportError> {
+    fs::create_dir_all(dir).map_err(|source| ReportError::Directory {
+        path: dir.to_owned(),
+        source,
+    })?;
+    let probe = temporary(dir, "probe");
+    fs::write(&probe, [])
+        .and_then(|()| fs::remove_file(&probe))
+        .map_err(|source| ReportError::Write {
+            path: probe,
+            source,
+        })
+}
+
+/// Writes `<experiment>.csv`, `<figure>.svg` and `index.html` into `dir`.
+///
+/// Each file appears whole or not at all; files of the same names are replaced, others left alone.
+///
+/// # Errors
+///
+/// [`ReportError::Write`] for the first file that cannot be written.
+pub fn write_all(dir: &Path, outcomes: &[Outcome]) -> Result<(), ReportError> {
+    for outcome in outcomes {
+        write(dir, &format!("{}.csv", outcome.id), &csv::render(outcome))?;
+        for figure in &outcome.figures {
+            write(dir, &format!("{}.svg", figure.name), &svg::render(figure))?;
+        }
+    }
+    write(dir, "index.html", &html::render(outcomes))
+}
+
+fn write(dir: &Path, name: &str, contents: &str) -> Result<(), ReportError> {
+    let (path, temporary) = (dir.join(name), temporary(dir, name));
+    fs::write(&temporary, contents)
+        .and_then(|()| fs::rename(&temporary, &path))
+        .map_err(|source| {
+            // The first error is the one to tell of.
+            let _ = fs::remove_file(&temporary);
+            ReportError::Write { path, source }
+        })
+}
+
+/// In the same directory, since a rename cannot cross file systems; named by process, since two may write at once.
+fn temporary(dir: &Path, name: &str) -> PathBuf {
+    dir.join(format!(".{name}.{}.tmp", std::process::id()))
+}
+
+#[cfg(test)]
+pub(crate) mod example;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory of its own for each test, removed when dropped.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let name = format!("whyloss-report-{name}-{}", std::process::id());
+            Self(std::env::temp_dir().join(name))
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn writes_every_file_and_leaves_nothing_else() {
+        let scratch = Scratch::new("all");
+        let dir = scratch.0.join("new/nested");
+        prepare(&dir).expect("a writable directory");
+        write_all(&dir, &[example::table(), example::figure()]).expect("a report");
+        write_all(&dir, &[example::table(), example::figure()]).expect("the same again");
+        let mut names: Vec<_> = fs::read_dir(&dir)
+            .expect("the directory")
+            .map(|entry| entry.expect("an entry").file_name())
+            .collect();
+        names.sort();
+        assert_eq!(
+            names,
+            [
+                "example-fig-1-bars.svg",
+                "example-fig-1.csv",
+                "example-fig-1.svg",
+                "example-table-1.csv",
+                "index.html"
+            ]
+        );
+    }
+
+    /// For the eye: `cargo test -p whyloss-papers -- --ignored draws_the_examples` writes a report to
+    /// `target/example-report`.
+    #[test]
+    #[ignore = "writes a report to look at"]
+    fn draws_the_examples() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/example-report");
+        prepare(&dir).expect("a writable directory");
+        write_all(&dir, &[example::table(), example::figure()]).expect("a report");
+    }
+
+    #[test]
+    fn a_file_in_place_of_the_directory_is_refused_by_name() {
+        let scratch = Scratch::new("file");
+        fs::write(&scratch.0, "not a directory").expect("a file");
+        let error = prepare(&scratch.0.join("below")).expect_err("no directory below a file");
+        assert!(error.to_string().contains("below"), "{error}");
+        fs::remove_file(&scratch.0).expect("the file");
+    }
+
+    #[test]
+    fn a_failed_write_leaves_no_temporary_file() {
+        let scratch = Scratch::new("failed");
+        // A directory in the place of the page: the rename fails after the temporary file is written.
+        fs::create_dir_all(scratch.0.join("index.html/full")).expect("a directory");
+        let error = write_all(&scratch.0, &[]).expect_err("a directory is in the way");
+        assert!(error.to_string().contains("index.html"), "{error}");
+        let left = fs::read_dir(&scratch.0).expect("the directory").count();
+        assert_eq!(left, 1);
+    }
+}

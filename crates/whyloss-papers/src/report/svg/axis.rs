@@ -1,0 +1,217 @@
+//! Ranges and ticks.
+//!
+//! ```text
+//! linear  ticks at k·step, step ∈ {1, 2, 5}·10^m; from zero, or with a margin of 5 % at either end
+//! log     coordinates are log₁₀ of the values, ticks at whole powers of ten
+//! ```
+
+use std::collections::BTreeSet;
+
+use crate::Panel;
+
+/// One axis in the coordinates that are drawn: values, or their logarithms.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Axis {
+    pub(super) start: f64,
+    pub(super) end: f64,
+    pub(super) ticks: Vec<f64>,
+    log: bool,
+    decimals: usize,
+}
+
+impl Axis {
+    /// Where `value` lies; `None` if it cannot be drawn (not finite, or no logarithm).
+    pub(super) fn place(&self, value: f64) -> Option<f64> {
+        let place = if self.log { libm::log10(value) } else { value };
+        place.is_finite().then_some(place)
+    }
+
+    /// The text at a tick.
+    pub(super) fn label(&self, tick: f64) -> String {
+        if self.log {
+            return power_of_ten(libm::round(tick) as i32);
+        }
+        let text = format!("{tick:.*}", self.decimals);
+        text.strip_prefix('-')
+            .map_or_else(|| text.clone(), |positive| format!("−{positive}"))
+    }
+}
+
+/// The x axis: ticks at the measured places while they are few and far enough apart, else at round numbers.
+pub(super) fn x(panel: &Panel) -> Axis {
+    let places: BTreeSet<Ordered> = points(panel).map(|(x, _, _)| Ordered(x)).collect();
+    let places: Vec<f64> = places.into_iter().map(|place| place.0).collect();
+    let (Some(&first), Some(&last)) = (places.first(), places.last()) else {
+        return linear(0.0, 1.0);
+    };
+    let gap = places.windows(2).map(|pair| pair[1] - pair[0]);
+    let gap = gap.fold(f64::INFINITY, f64::min);
+    let margin = if panel.series.iter().any(|series| series.bars) {
+        if gap.is_finite() { gap * 0.6 } else { 0.6 }
+    } else if last > first {
+        (last - first) * 0.04
+    } else {
+        0.5
+    };
+    let few = places.len() <= 12 && gap >= (last - first) / 22.0;
+    let round = linear(first, last);
+    let ticks = if few { places } else { round.ticks };
+    let decimals = ticks.iter().map(|&tick| decimals_of(tick)).max();
+    Axis {
+        start: first - margin,
+        end: last + margin,
+        ticks: ticks
+            .into_iter()
+            .filter(|tick| (first..=last).contains(tick))
+            .collect(),
+        log: false,
+        decimals: decimals.unwrap_or(0),
+    }
+}
+
+/// The y axis: holds every interval; begins at zero unless the values keep far from it.
+pub(super) fn y(panel: &Panel) -> Axis {
+    let bars = panel.series.iter().any(|series| series.bars);
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for (_, y, ci95) in points(panel) {
+        let half = ci95.filter(|half| half.is_finite()).unwrap_or(0.0);
+        // A whisker that reaches towards zero would take many decades of a logarithmic axis: it is cut instead.
+        let whisker = if panel.log_y {
+            (y - half).max(y / 10.0)
+        } else {
+            y - half
+        };
+        for value in [whisker, y, y + half] {
+            if !panel.log_y || value > 0.0 {
+                low = low.min(value);
+                high = high.max(value);
+            }
+        }
+    }
+    if low > high {
+        return if panel.log_y {
+            logarithmic(0.1, 1.0)
+        } else {
+            linear(0.0, 1.0)
+        };
+    }
+    if panel.log_y {
+        return logarithmic(if bars { low * 0.7 } else { low }, high);
+    }
+    if low > 0.0 && (bars || low < high * 0.6) {
+        low = 0.0;
+    } else if high < 0.0 && (bars || high > low * 0.6) {
+        high = 0.0;
+    }
+    linear(low, high)
+}
+
+fn points(panel: &Panel) -> impl Iterator<Item = (f64, f64, Option<f64>)> {
+    let points = panel.series.iter().flat_map(|series| &series.points);
+    points
+        .copied()
+        .filter(|(x, y, _)| x.is_finite() && y.is_finite())
+}
+
+fn linear(low: f64, high: f64) -> Axis {
+    let (low, high) = if high > low {
+        (low, high)
+    } else {
+        let margin = if low == 0.0 { 1.0 } else { low.abs() * 0.1 };
+        (low - margin, high + margin)
+    };
+    let step = round_step((high - low) / 7.0);
+    // Zero is an end of its own; elsewhere a margin keeps the markers whole.
+    let margin = (high - low) * 0.05;
+    let start = if low == 0.0 { 0.0 } else { low - margin };
+    let end = if high == 0.0 { 0.0 } else { high + margin };
+    // Ticks are whole multiples, counted in integers so that no error piles up.
+    let first = libm::ceil(start / step - 1e-9) as i64;
+    let last = libm::floor(end / step + 1e-9) as i64;
+    Axis {
+        start,
+        end,
+        ticks: (first..=last).map(|k| k as f64 * step).collect(),
+        log: false,
+        decimals: decimals_of(step),
+    }
+}
+
+fn logarithmic(low: f64, high: f64) -> Axis {
+    let first = libm::floor(libm::log10(low)) as i32;
+    let last = (libm::ceil(libm::log10(high)) as i32).max(first + 1);
+    let every = 1 + (last - first) / 7;
+    Axis {
+        start: f64::from(first),
+        end: f64::from(last),
+        ticks: (first..=last)
+            .filter(|exponent| (exponent - first) % every == 0)
+            .map(f64::from)
+            .collect(),
+        log: true,
+        decimals: 0,
+    }
+}
+
+/// The smallest of 1, 2, 5 times a power of ten that is at least `step`.
+fn round_step(step: f64) -> f64 {
+    let exponent = libm::floor(libm::log10(step));
+    let power = libm::pow(10.0, exponent);
+    let digit = [1.0, 2.0, 5.0]
+        .into_iter()
+        .find(|digit| digit * power >= step * (1.0 - 1e-9));
+    digit.unwrap_or(10.0) * power
+}
+
+fn decimals_of(step: f64) -> usize {
+    (0..6)
+        .find(|&decimals| {
+            let scaled = step * libm::pow(10.0, f64::from(decimals));
+            (scaled - libm::round(scaled)).abs() < 1e-6
+        })
+        .unwrap_or(6) as usize
+}
+
+fn power_of_ten(exponent: i32) -> String {
+    const SUPERSCRIPTS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    match exponent {
+        0..=3 => format!("{:.0}", libm::pow(10.0, f64::from(exponent))),
+        -3..=-1 => format!(
+            "{:.*}",
+            -exponent as usize,
+            libm::pow(10.0, f64::from(exponent))
+        ),
+        _ => {
+            let digits = exponent.unsigned_abs().to_string();
+            let digits = digits
+                .bytes()
+                .map(|digit| SUPERSCRIPTS[usize::from(digit - b'0')]);
+            let sign = if exponent < 0 { "⁻" } else { "" };
+            format!("10{sign}{}", digits.collect::<String>())
+        }
+    }
+}
+
+/// Numbers in their total order.
+#[derive(Clone, Copy)]
+struct Ordered(f64);
+
+impl Ord for Ordered {
+    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Ordered {
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ordered {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Ordered {}

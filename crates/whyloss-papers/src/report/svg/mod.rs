@@ -1,0 +1,445 @@
+//! A figure as SVG: panels in two columns, one legend for all of them outside the data.
+//!
+//! Sizes are chosen so that a figure set as wide as a text column can still be read. A series of the same name looks
+//! the same in every panel. Whiskers are 95 % confidence intervals. The drawing is done in tenths of a pixel, since
+//! the library draws at whole coordinates only.
+
+mod axis;
+mod style;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::FontTransform;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use axis::Axis;
+use style::Style;
+pub(super) use style::{GRID, INK, PAPER};
+
+use crate::{Figure, Panel, Series};
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+
+/// Drawing units per pixel.
+const UNITS: i32 = 10;
+/// A panel beside another, and one that has the figure for itself.
+const PANEL: (i32, i32) = (340, 280);
+const LONE_PANEL: (i32, i32) = (480, 330);
+/// From the panel's edges to the axes: left, top, right, bottom.
+const MARGINS: [i32; 4] = [66, 30, 14, 52];
+const TEXT: i32 = 13;
+const LEGEND_LINE: i32 = 22;
+const LEGEND_SAMPLE: i32 = 42;
+const LEGEND_GAP: i32 = 20;
+const LINE: i32 = 17; // tenths of a pixel
+const MARKER: f64 = 3.6;
+const CAP: i32 = 3;
+
+/// The figure as a document of its own, fit to be put inline into HTML as well.
+pub fn render(figure: &Figure) -> String {
+    let legend = Legend::new(figure);
+    let layout = Layout::new(figure.panels.len(), &legend);
+    let (width, height) = layout.size;
+    let mut svg = String::new();
+    {
+        let size = ((width * UNITS) as u32, (height * UNITS) as u32);
+        let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        // Drawing into memory cannot fail; a panel that cannot be drawn is left empty.
+        let _ = draw(&root, figure, &legend, &layout);
+    }
+    let old = format!(
+        "<svg width=\"{}\" height=\"{}\"",
+        width * UNITS,
+        height * UNITS
+    );
+    let new = format!("<svg width=\"{width}\" height=\"{height}\" role=\"img\"");
+    svg.replacen(&old, &new, 1)
+}
+
+fn draw(root: &Area<'_>, figure: &Figure, legend: &Legend<'_>, layout: &Layout) -> Drawn {
+    root.fill(&PAPER)?;
+    for (panel, origin) in figure.panels.iter().zip(&layout.panels) {
+        draw_panel(root, panel, *origin, layout.panel, legend)?;
+    }
+    legend.draw(root, layout)?;
+    root.present()
+}
+
+/// Where panels and legend go, in pixels.
+struct Layout {
+    size: (i32, i32),
+    panel: (i32, i32),
+    panels: Vec<(i32, i32)>,
+    legend: (i32, i32),
+    legend_width: i32,
+}
+
+impl Layout {
+    /// Two columns; the legend takes the place that an odd number of panels leaves, else a strip below them.
+    fn new(panels: usize, legend: &Legend<'_>) -> Self {
+        let panel = if panels > 1 { PANEL } else { LONE_PANEL };
+        let columns = if panels > 1 { 2 } else { 1 };
+        let origins: Vec<_> = (0..panels as i32)
+            .map(|index| (index % columns * panel.0, index / columns * panel.1))
+            .collect();
+        let rows = (panels as i32 + columns - 1) / columns;
+        let (width, below) = (columns * panel.0, rows * panel.1);
+        if panels > 1 && panels % 2 == 1 && legend.height(panel.0 - 2 * MARGINS[2]) <= panel.1 {
+            return Self {
+                size: (width, below),
+                panel,
+                panels: origins,
+                legend: (panel.0 + MARGINS[0], below - panel.1 + MARGINS[1]),
+                legend_width: panel.0 - MARGINS[0] - MARGINS[2],
+            };
+        }
+        let legend_width = width - 2 * MARGINS[2];
+        Self {
+            size: (width, below + legend.height(legend_width) + MARGINS[2]),
+            panel,
+            panels: origins,
+            legend: (MARGINS[2], below + MARGINS[2] / 2),
+            legend_width,
+        }
+    }
+}
+
+/// The series of all panels, each name once.
+struct Legend<'a> {
+    entries: Vec<(&'a Series, Style)>,
+}
+
+impl<'a> Legend<'a> {
+    fn new(figure: &'a Figure) -> Self {
+        let mut entries: Vec<(&Series, Style)> = Vec::new();
+        let mut dashed = 0;
+        for series in figure.panels.iter().flat_map(|panel| &panel.series) {
+            if entries.iter().all(|(known, _)| known.name != series.name) {
+                let style = Style::new(entries.len(), series.dashed.then_some(dashed));
+                dashed += usize::from(series.dashed);
+                entries.push((series, style));
+            }
+        }
+        Self { entries }
+    }
+
+    fn style(&self, name: &str) -> Option<Style> {
+        let entry = self.entries.iter().find(|(series, _)| series.name == name);
+        entry.map(|(_, style)| *style)
+    }
+
+    /// One series needs no legend if the axis already says what it is.
+    fn entries(&self) -> &[(&'a Series, Style)] {
+        if self.entries.len() > 1 {
+            &self.entries
+        } else {
+            &[]
+        }
+    }
+
+    fn column_width(&self) -> i32 {
+        let widest = self
+            .entries
+            .iter()
+            .map(|(series, _)| text_width(&series.name));
+        LEGEND_SAMPLE + 8 + widest.max().unwrap_or(0) + LEGEND_GAP
+    }
+
+    fn columns(&self, width: i32) -> i32 {
+        ((width + LEGEND_GAP) / self.column_width()).clamp(1, self.entries.len().max(1) as i32)
+    }
+
+    fn height(&self, width: i32) -> i32 {
+        let columns = self.columns(width);
+        (self.entries().len() as i32 + columns - 1) / columns * LEGEND_LINE
+    }
+
+    fn draw(&self, root: &Area<'_>, layout: &Layout) -> Drawn {
+        let columns = self.columns(layout.legend_width);
+        // A strip below is centred; a cell beside the panels is read from its left edge.
+        let used = columns * self.column_width() - LEGEND_GAP;
+        let left = if layout.legend.0 > MARGINS[0] {
+            layout.legend.0
+        } else {
+            layout.legend.0 + (layout.legend_width - used) / 2
+        };
+        for (index, (series, style)) in self.entries().iter().enumerate() {
+            let (row, column) = (index as i32 / columns, index as i32 % columns);
+            let x = left + column * self.column_width();
+            let y = layout.legend.1 + row * LEGEND_LINE + LEGEND_LINE / 2;
+            let (start, end) = (scaled((x, y)), scaled((x + LEGEND_SAMPLE, y)));
+            if series.bars {
+                let sample = [scaled((x + 29, y - 6)), scaled((x + 41, y + 6))];
+                draw_bar(root, sample, *style)?;
+            } else {
+                draw_line(root, &[start, end], *style)?;
+                draw_marker(root, scaled((x + LEGEND_SAMPLE / 2, y)), *style)?;
+            }
+            let text = text_style(TEXT, HPos::Left, VPos::Center);
+            root.draw_text(&series.name, &text, scaled((x + LEGEND_SAMPLE + 8, y)))?;
+        }
+        Ok(())
+    }
+}
+
+/// Data to drawing units, within one panel.
+struct Frame<'a> {
+    x: &'a Axis,
+    y: &'a Axis,
+    left: i32,
+    right: i32,
+    top: i32,
+    bottom: i32,
+}
+
+impl Frame<'_> {
+    /// Along the x axis, from data.
+    fn across(&self, x: f64) -> i32 {
+        let part = (x - self.x.start) / (self.x.end - self.x.start);
+        self.left + libm::round(part * f64::from(self.right - self.left)) as i32
+    }
+
+    /// Along the y axis, from the axis' coordinate; what lies outside is put on the edge.
+    fn up(&self, place: f64) -> i32 {
+        let part = (place - self.y.start) / (self.y.end - self.y.start);
+        self.bottom - libm::round(part.clamp(0.0, 1.0) * f64::from(self.bottom - self.top)) as i32
+    }
+
+    /// The end of a whisker; what has no logarithm is put on the lower edge.
+    fn end(&self, value: f64) -> i32 {
+        self.y
+            .place(value)
+            .map_or(self.bottom, |place| self.up(place))
+    }
+
+    /// A point in drawing units, with the ends of its interval; `None` if it cannot be drawn.
+    fn point(&self, (x, y, ci95): (f64, f64, Option<f64>)) -> Option<Point> {
+        let place = self.y.place(y)?;
+        Some(Point {
+            at: (self.across(self.x.place(x)?), self.up(place)),
+            interval: ci95
+                .filter(|half| half.is_finite())
+                .map(|half| (self.end(y - half), self.end(y + half))),
+        })
+    }
+}
+
+struct Point {
+    at: (i32, i32),
+    interval: Option<(i32, i32)>,
+}
+
+fn draw_panel(
+    root: &Area<'_>,
+    panel: &Panel,
+    origin: (i32, i32),
+    size: (i32, i32),
+    legend: &Legend<'_>,
+) -> Drawn {
+    let (x, y) = (axis::x(panel), axis::y(panel));
+    let (left, top) = scaled((origin.0 + MARGINS[0], origin.1 + MARGINS[1]));
+    let (right, bottom) = scaled((
+        origin.0 + size.0 - MARGINS[2],
+        origin.1 + size.1 - MARGINS[3],
+    ));
+    let frame = Frame {
+        x: &x,
+        y: &y,
+        left,
+        right,
+        top,
+        bottom,
+    };
+    draw_axes(root, panel, &frame)?;
+    // Bars first, so that no line hides behind them.
+    draw_bars(root, panel, &frame, legend)?;
+    for series in panel.series.iter().filter(|series| !series.bars) {
+        if let Some(style) = legend.style(&series.name) {
+            draw_series(root, series, &frame, style)?;
+        }
+    }
+    Ok(())
+}
+
+fn draw_axes(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>) -> Drawn {
+    let (left, right, top, bottom) = (frame.left, frame.right, frame.top, frame.bottom);
+    let ink = INK.stroke_width(UNITS as u32);
+    let grid = GRID.stroke_width(UNITS as u32);
+    let tick = 4 * UNITS;
+    for &place in &frame.y.ticks {
+        let y = frame.up(place);
+        root.draw(&PathElement::new([(left, y), (right, y)], grid))?;
+        root.draw(&PathElement::new([(left - tick, y), (left, y)], ink))?;
+        let text = text_style(TEXT, HPos::Right, VPos::Center);
+        root.draw_text(&frame.y.label(place), &text, (left - 2 * tick + 10, y))?;
+    }
+    for &place in &frame.x.ticks {
+        let x = frame.across(place);
+        root.draw(&PathElement::new([(x, bottom), (x, bottom + tick)], ink))?;
+        let text = text_style(TEXT, HPos::Center, VPos::Top);
+        root.draw_text(&frame.x.label(place), &text, (x, bottom + 2 * tick - 10))?;
+    }
+    let corner = [(left, top), (left, bottom), (right, bottom)];
+    root.draw(&PathElement::new(corner, ink))?;
+
+    let title = text_style(TEXT + 1, HPos::Left, VPos::Bottom);
+    let title = TextStyle {
+        font: title.font.style(FontStyle::Bold),
+        ..title
+    };
+    root.draw_text(&panel.title, &title, (left, top - 6 * UNITS))?;
+    let below = text_style(TEXT, HPos::Center, VPos::Top);
+    let under_labels = bottom + (TEXT + 12) * UNITS;
+    root.draw_text(
+        &panel.x_label,
+        &below,
+        (i32::midpoint(left, right), under_labels),
+    )?;
+    let beside = text_style(TEXT, HPos::Center, VPos::Top).transform(FontTransform::Rotate270);
+    let labels = frame
+        .y
+        .ticks
+        .iter()
+        .map(|&place| text_width(&frame.y.label(place)));
+    let room = (labels.max().unwrap_or(0) + 26).min(MARGINS[0] - 2);
+    let edge = left - room * UNITS;
+    root.draw_text(&panel.y_label, &beside, (edge, i32::midpoint(top, bottom)))
+}
+
+/// The bars of all series that have any, side by side around each x.
+fn draw_bars(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>, legend: &Legend<'_>) -> Drawn {
+    let bars: Vec<_> = panel.series.iter().filter(|series| series.bars).collect();
+    let mut places: Vec<i32> = bars
+        .iter()
+        .flat_map(|series| &series.points)
+        .filter_map(|point| frame.point(*point))
+        .map(|point| point.at.0)
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    let gap = places.windows(2).map(|pair| pair[1] - pair[0]).min();
+    let group = gap.unwrap_or(frame.right - frame.left).min(80 * UNITS) * 4 / 5;
+    let zero = if frame.y.start <= 0.0 && frame.y.end >= 0.0 {
+        frame.end(0.0)
+    } else {
+        frame.bottom
+    };
+    for (index, series) in bars.iter().enumerate() {
+        let Some(style) = legend.style(&series.name) else {
+            continue;
+        };
+        let count = bars.len() as i32;
+        let offset = |edge: usize| group * edge as i32 / count - group / 2;
+        for point in series.points.iter().filter_map(|point| frame.point(*point)) {
+            let (x, y) = point.at;
+            let (left, right) = (x + offset(index), x + offset(index + 1) - UNITS / 2);
+            let corners = [(left, y.min(zero)), (right, y.max(zero))];
+            draw_bar(root, corners, style)?;
+            if let Some(interval) = point.interval {
+                draw_interval(root, i32::midpoint(left, right), interval, INK)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn draw_series(root: &Area<'_>, series: &Series, frame: &Frame<'_>, style: Style) -> Drawn {
+    let points: Vec<Option<Point>> = series.points.iter().map(|p| frame.point(*p)).collect();
+    // A value that could not be measured breaks the line rather than being bridged.
+    for run in points.split(Option::is_none) {
+        let line: Vec<_> = run.iter().flatten().map(|point| point.at).collect();
+        draw_line(root, &line, style)?;
+    }
+    for point in points.iter().flatten() {
+        if let Some(interval) = point.interval {
+            draw_interval(root, point.at.0, interval, style.colour)?;
+        }
+    }
+    for point in points.iter().flatten() {
+        draw_marker(root, point.at, style)?;
+    }
+    Ok(())
+}
+
+fn draw_line(root: &Area<'_>, line: &[(i32, i32)], style: Style) -> Drawn {
+    let pattern: Vec<f64> = style
+        .dash
+        .iter()
+        .map(|length| length * f64::from(UNITS))
+        .collect();
+    for piece in style::dashes(line, &pattern) {
+        if piece.len() > 1 {
+            root.draw(&PathElement::new(
+                piece,
+                style.colour.stroke_width(LINE as u32),
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+/// A marker with a thin rim of paper, which parts it from the lines it lies on.
+fn draw_marker(root: &Area<'_>, at: (i32, i32), style: Style) -> Drawn {
+    let radius = MARKER * f64::from(UNITS);
+    root.draw(&Polygon::new(
+        style.marker(at, radius * 1.25),
+        PAPER.filled(),
+    ))?;
+    root.draw(&Polygon::new(
+        style.marker(at, radius),
+        style.colour.filled(),
+    ))
+}
+
+/// A tint with a full outline, so that neighbours differ in grey too.
+fn draw_bar(root: &Area<'_>, corners: [(i32, i32); 2], style: Style) -> Drawn {
+    let [(left, top), (right, bottom)] = corners;
+    root.draw(&Rectangle::new(
+        corners,
+        style.colour.mix(style.tint).filled(),
+    ))?;
+    let outline = [
+        (left, bottom),
+        (left, top),
+        (right, top),
+        (right, bottom),
+        (left, bottom),
+    ];
+    root.draw(&PathElement::new(
+        outline,
+        style.colour.stroke_width(UNITS as u32),
+    ))
+}
+
+fn draw_interval(root: &Area<'_>, x: i32, (low, high): (i32, i32), colour: RGBColor) -> Drawn {
+    let stroke = colour.stroke_width(UNITS as u32);
+    let cap = CAP * UNITS;
+    root.draw(&PathElement::new([(x, low), (x, high)], stroke))?;
+    root.draw(&PathElement::new([(x - cap, low), (x + cap, low)], stroke))?;
+    root.draw(&PathElement::new(
+        [(x - cap, high), (x + cap, high)],
+        stroke,
+    ))
+}
+
+fn text_style(size: i32, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
+    // The library divides sizes by 1.24 on the way to SVG.
+    let size = f64::from(size * UNITS) * 1.24;
+    ("Helvetica, Arial, sans-serif", size)
+        .into_font()
+        .color(&INK)
+        .pos(Pos::new(horizontal, vertical))
+}
+
+/// Pixels, about: no font is at hand to measure with.
+fn text_width(text: &str) -> i32 {
+    text.chars().count() as i32 * TEXT * 57 / 100
+}
+
+fn scaled((x, y): (i32, i32)) -> (i32, i32) {
+    (x * UNITS, y * UNITS)
+}
+
+#[cfg(test)]
+mod tests;

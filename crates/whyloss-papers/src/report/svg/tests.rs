@@ -1,0 +1,110 @@
+//! Pictures of synthetic figures.
+
+use super::super::example;
+use super::*;
+
+/// The first two lines of two panels: enough to see, few enough to read.
+#[test]
+fn lines() {
+    let mut figure = example::figure().figures.swap_remove(0);
+    figure.panels.truncate(2);
+    for panel in &mut figure.panels {
+        panel.series.drain(1..4);
+        panel.series.truncate(2);
+        for series in &mut panel.series {
+            series.points.truncate(3);
+        }
+    }
+    insta::assert_snapshot!(render(&figure));
+}
+
+#[test]
+fn bars() {
+    insta::assert_snapshot!(render(&example::figure().figures[1]));
+}
+
+fn panel(log_y: bool, points: Vec<(f64, f64, Option<f64>)>) -> Panel {
+    Panel {
+        title: "a < b & c".into(),
+        x_label: String::new(),
+        y_label: String::new(),
+        log_y,
+        series: vec![Series {
+            name: "s".into(),
+            bars: false,
+            dashed: false,
+            points,
+        }],
+    }
+}
+
+#[test]
+fn nothing_that_can_be_measured_breaks_it() {
+    for log_y in [false, true] {
+        for points in [
+            vec![],
+            vec![(1.0, 0.0, None)],
+            vec![(1.0, f64::NAN, Some(1.0)), (2.0, 3.0, Some(f64::NAN))],
+            vec![(1.0, 2.0, Some(5.0)), (1.0, 2.0, None)],
+            vec![
+                (-1.0, -2.0, None),
+                (1e9, f64::INFINITY, None),
+                (3.0, 1e12, None),
+            ],
+        ] {
+            let svg = render(&Figure {
+                name: "f".into(),
+                caption: String::new(),
+                panels: vec![panel(log_y, points)],
+            });
+            roxmltree::Document::parse(&svg).expect("well-formed");
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        }
+    }
+    let empty = Figure {
+        name: "f".into(),
+        caption: String::new(),
+        panels: vec![],
+    };
+    roxmltree::Document::parse(&render(&empty)).expect("well-formed");
+}
+
+/// 0 … 97 %: step 20 (97/7 = 13.9, the next of 1, 2, 5 times a power of ten), from 0 to 97 + 5 %.
+#[test]
+fn round_ticks_by_hand() {
+    let axis = axis::y(&panel(
+        false,
+        vec![(1.0, 3.0, None), (2.0, 95.0, Some(2.0))],
+    ));
+    assert_eq!(axis.ticks, [0.0, 20.0, 40.0, 60.0, 80.0, 100.0]);
+    assert!(axis.start == 0.0 && (axis.end - 101.85).abs() < 1e-9);
+    assert_eq!(axis.label(20.0), "20");
+}
+
+/// 91 … 99: far from zero; 8/7 = 1.1, so step 2; margins of 0.4 end at 90.6 and 99.4.
+#[test]
+fn far_from_zero_the_axis_does_not_begin_there() {
+    let axis = axis::y(&panel(false, vec![(1.0, 91.0, None), (2.0, 99.0, None)]));
+    assert_eq!(axis.ticks, [92.0, 94.0, 96.0, 98.0]);
+}
+
+#[test]
+fn powers_of_ten() {
+    let axis = axis::y(&panel(
+        true,
+        vec![(1.0, 0.00005, None), (2.0, 20_000.0, None)],
+    ));
+    assert_eq!((axis.start, axis.end), (-5.0, 5.0));
+    let labels: Vec<_> = axis.ticks.iter().map(|&tick| axis.label(tick)).collect();
+    assert_eq!(labels, ["10⁻⁵", "0.001", "0.1", "10", "1000", "10⁵"]);
+}
+
+#[test]
+fn few_places_are_their_own_ticks() {
+    let points = |xs: &[f64]| xs.iter().map(|&x| (x, 1.0, None)).collect();
+    let flows = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0];
+    assert_eq!(axis::x(&panel(false, points(&flows))).ticks, flows);
+    let many: Vec<f64> = (0..=50).map(f64::from).collect();
+    let ticks = axis::x(&panel(false, points(&many))).ticks;
+    assert_eq!(ticks, [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
+}
