@@ -2,8 +2,20 @@
 //!
 //! Experiments build a [`Scenario`] in code; users write one in TOML.
 
+pub mod check;
+mod choices;
+mod document;
+mod error;
+mod fields;
+mod names;
+mod origins;
+mod parse;
 mod route;
+mod units;
 
+pub use check::{CheckError, Place, Problem};
+pub use error::{Location, ScenarioError};
+pub use parse::{MOST_SEEDS, ScenarioFile};
 pub use route::Router;
 
 use whyloss::receiver::Classifier;

@@ -1,0 +1,490 @@
+//! What a scenario must satisfy before it is run, whoever built it.
+//!
+//! Nothing here is about taste: each rule refuses what cannot happen (a route with a gap), what measures nothing (an
+//! empty window), or what a slip would make so large that it eats the memory.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use whyloss::{Duration, Rate, Time};
+use whyloss_link::ChannelSpec;
+use whyloss_link::queue::Limit;
+
+use super::{Flow, Router, Scenario, Transport};
+
+/// Most nodes, most links and most flows of a scenario.
+pub const MOST: usize = 10_000;
+/// Longest run.
+pub const LONGEST: Time = Time::from_nanos(1_000_000_000_000_000);
+/// Fastest link or source.
+pub const FASTEST: Rate = Rate::from_mbps(1_000_000);
+/// Longest delay of a link.
+pub const LONGEST_DELAY: Duration = Duration::from_secs(3_600);
+/// Most bytes in flight on a link: its rate times its delay.
+pub const MOST_IN_FLIGHT: u64 = 4_000_000_000;
+/// Most packets that may wait at a link.
+pub const MOST_WAITING: u32 = 10_000_000;
+/// Largest packet, with its headers: what IP carries.
+pub const LARGEST_PACKET: u32 = 65_535;
+
+/// Why a [`Scenario`] cannot be run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{place}: {problem}")]
+pub struct CheckError {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub problem: Problem,
+}
+
+/// A place in a [`Scenario`]. Keys are spelt as in a scenario file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A key of the scenario itself.
+    Scenario(&'static str),
+    /// A node, by index.
+    Node(usize),
+    /// A key of a link, by the link's index.
+    Link(usize, &'static str),
+    /// A key of a flow, by the flow's index.
+    Flow(usize, &'static str),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Scenario(key) => write!(f, "{key}"),
+            Self::Node(index) => write!(f, "node[{index}]"),
+            Self::Link(index, key) => write!(f, "link[{index}].{key}"),
+            Self::Flow(index, key) => write!(f, "flow[{index}].{key}"),
+        }
+    }
+}
+
+/// What is wrong with a [`Scenario`].
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// No links or no flows.
+    #[error("there is no {0}, so nothing would happen")]
+    Empty(&'static str),
+    /// More nodes, links or flows than [`MOST`].
+    #[error("there are {count} {what}s; at most {MOST} are possible")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        count: usize,
+    },
+    /// A name that cannot be printed or is empty.
+    #[error("{0:?} is no name: it must have 1 to 100 printable characters")]
+    BadName(String),
+    /// Two things with one name.
+    #[error("two {what}s are called `{name}`")]
+    Duplicate {
+        /// Of what.
+        what: &'static str,
+        /// Their name.
+        name: String,
+    },
+    /// An index that no node has.
+    #[error("there is no node {0}")]
+    NoSuchNode(usize),
+    /// An index that no link has.
+    #[error("there is no link {0}")]
+    NoSuchLink(usize),
+    /// A link or flow that ends where it starts.
+    #[error("it starts and ends at `{0}`")]
+    Loop(String),
+    /// A value outside its bounds.
+    #[error("found {found}, expected {expected}")]
+    OutOfRange {
+        /// The value.
+        found: String,
+        /// The bounds.
+        expected: String,
+    },
+    /// The window between `measure_from` and the end is empty.
+    #[error("nothing would be measured: counting starts at {from} and the run ends at {end}")]
+    EmptyWindow {
+        /// Start of the window.
+        from: String,
+        /// End of the run.
+        end: String,
+    },
+    /// An interval of times in the wrong order.
+    #[error("{first} comes after {second}")]
+    Backwards {
+        /// What should be the earlier time.
+        first: String,
+        /// What should be the later one.
+        second: String,
+    },
+    /// A flow that starts after the run.
+    #[error("it may start at {start}, but the run ends at {end}")]
+    StartsAfterEnd {
+        /// Latest start.
+        start: String,
+        /// End of the run.
+        end: String,
+    },
+    /// A flow that stops before it starts.
+    #[error("it may stop at {stop}, before it starts, which may be as late as {start}")]
+    StopsBeforeStart {
+        /// Earliest stop.
+        stop: String,
+        /// Latest start.
+        start: String,
+    },
+    /// No chain of links connects the ends of a flow.
+    #[error("no chain of links leads from `{from}` to `{to}`{}", way_back(*.back))]
+    NoRoute {
+        /// Where it starts.
+        from: String,
+        /// Where it should lead.
+        to: String,
+        /// Whether it is the way of the acknowledgements.
+        back: bool,
+    },
+    /// Two successive links of a route that do not meet.
+    #[error("the route has a gap: it is at `{at}`, but link `{link}` starts at `{starts}`")]
+    RouteGap {
+        /// The node it has come to.
+        at: String,
+        /// The next link.
+        link: String,
+        /// Where that link starts.
+        starts: String,
+    },
+    /// A route that ends elsewhere.
+    #[error("the route ends at `{at}`, not at `{to}`")]
+    RouteElsewhere {
+        /// Where it ends.
+        at: String,
+        /// Where it should.
+        to: String,
+    },
+    /// A route that uses a link twice.
+    #[error("the route uses link `{0}` twice")]
+    RouteRepeats(String),
+    /// Too much in flight.
+    #[error(
+        "{rate} for {delay} keeps {bytes} bytes in flight; at most {MOST_IN_FLIGHT} are possible"
+    )]
+    InFlight {
+        /// The link's rate.
+        rate: String,
+        /// The link's delay.
+        delay: String,
+        /// Their product.
+        bytes: u64,
+    },
+}
+
+fn way_back(back: bool) -> &'static str {
+    if back {
+        ", the way back of the flow's acknowledgements"
+    } else {
+        ""
+    }
+}
+
+type Checked = Result<(), CheckError>;
+
+impl Scenario {
+    /// Whether it can be run.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, and where.
+    pub fn check(&self) -> Checked {
+        self.check_times()?;
+        self.check_sizes()?;
+        self.check_names()?;
+        for index in 0..self.links.len() {
+            self.check_link(index)?;
+        }
+        for index in 0..self.flows.len() {
+            self.check_flow(index)?;
+        }
+        let router = Router::new(self);
+        for (index, flow) in self.flows.iter().enumerate() {
+            self.check_route(index, flow, &router)?;
+        }
+        Ok(())
+    }
+
+    fn check_times(&self) -> Checked {
+        if self.end == Time::ZERO || self.end > LONGEST {
+            let expected = format!("more than 0 s and at most {}", seconds(LONGEST));
+            return out_of_range(Place::Scenario("duration"), seconds(self.end), expected);
+        }
+        require(
+            self.measure_from < self.end,
+            Place::Scenario("measure_from"),
+            || Problem::EmptyWindow {
+                from: seconds(self.measure_from),
+                end: seconds(self.end),
+            },
+        )
+    }
+
+    fn check_sizes(&self) -> Checked {
+        for (key, what, count) in [
+            ("node", "node", self.nodes.len()),
+            ("link", "link", self.links.len()),
+            ("flow", "flow", self.flows.len()),
+        ] {
+            let place = Place::Scenario(key);
+            require(count > 0, place, || Problem::Empty(what))?;
+            require(count <= MOST, place, || Problem::TooMany { what, count })?;
+        }
+        Ok(())
+    }
+
+    fn check_names(&self) -> Checked {
+        let nodes = self.nodes.iter().map(String::as_str).enumerate();
+        let links = self.links.iter().map(|l| l.name.as_str()).enumerate();
+        let flows = self.flows.iter().map(|f| f.name.as_str()).enumerate();
+        unique("node", nodes, Place::Node)?;
+        unique("link", links, |index| Place::Link(index, "name"))?;
+        unique("flow", flows, |index| Place::Flow(index, "name"))
+    }
+
+    fn check_link(&self, index: usize) -> Checked {
+        let link = &self.links[index];
+        let place = |key| Place::Link(index, key);
+        self.check_ends((link.from, link.to), place)?;
+        let spec = &link.link;
+        check_rate(spec.rate, place("rate"))?;
+        if spec.delay < Duration::ZERO || spec.delay > LONGEST_DELAY {
+            let expected = format!("0 to {} s", LONGEST_DELAY.as_secs_f64());
+            return out_of_range(place("delay"), span(spec.delay), expected);
+        }
+        let bits = u128::from(spec.rate.as_bps()) * spec.delay.as_nanos().unsigned_abs() as u128;
+        let bytes = (bits / 8_000_000_000) as u64;
+        require(bytes <= MOST_IN_FLIGHT, place("delay"), || {
+            Problem::InFlight {
+                rate: bits_per_second(spec.rate),
+                delay: span(spec.delay),
+                bytes,
+            }
+        })?;
+        match spec.queue.limit {
+            Limit::Packets(limit) if limit == 0 || limit > MOST_WAITING => {
+                let expected = format!("1 to {MOST_WAITING} packets");
+                out_of_range(place("queue.packets"), limit.to_string(), expected)
+            }
+            Limit::Bytes(limit) if limit == 0 || limit > MOST_IN_FLIGHT => {
+                let expected = format!("1 B to {MOST_IN_FLIGHT} B");
+                out_of_range(place("queue.bytes"), format!("{limit} B"), expected)
+            }
+            _ => check_channel(&spec.channel, place),
+        }
+    }
+
+    fn check_flow(&self, index: usize) -> Checked {
+        let flow = &self.flows[index];
+        let place = |key| Place::Flow(index, key);
+        self.check_ends((flow.source, flow.sink), place)?;
+        if flow.packet_size == 0 || flow.packet_size > LARGEST_PACKET {
+            let expected = format!("1 B to {LARGEST_PACKET} B");
+            return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);
+        }
+        let (earliest, latest) = flow.start;
+        require(earliest <= latest, place("start"), || backwards(flow.start))?;
+        require(latest < self.end, place("start"), || {
+            Problem::StartsAfterEnd {
+                start: seconds(latest),
+                end: seconds(self.end),
+            }
+        })?;
+        if let Some(stop) = flow.stop {
+            require(stop.0 <= stop.1, place("stop"), || backwards(stop))?;
+            require(latest <= stop.0, place("stop"), || {
+                Problem::StopsBeforeStart {
+                    stop: seconds(stop.0),
+                    start: seconds(latest),
+                }
+            })?;
+        }
+        check_transport(&flow.transport, place)
+    }
+
+    fn check_ends(
+        &self,
+        (from, to): (usize, usize),
+        place: impl Fn(&'static str) -> Place,
+    ) -> Checked {
+        let exists = |node| node < self.nodes.len();
+        require(exists(from), place("from"), || Problem::NoSuchNode(from))?;
+        require(exists(to), place("to"), || Problem::NoSuchNode(to))?;
+        require(from != to, place("to"), || {
+            Problem::Loop(self.nodes[to].clone())
+        })
+    }
+
+    fn check_route(&self, index: usize, flow: &Flow, router: &Router<'_>) -> Checked {
+        let (source, sink) = (flow.source, flow.sink);
+        for (key, route, from, to) in [
+            ("route", &flow.route, source, sink),
+            ("return_route", &flow.return_route, sink, source),
+        ] {
+            let place = Place::Flow(index, key);
+            if route.is_empty() {
+                require(router.route(from, to).is_some(), place, || {
+                    Problem::NoRoute {
+                        from: self.nodes[from].clone(),
+                        to: self.nodes[to].clone(),
+                        back: key == "return_route",
+                    }
+                })?;
+            } else {
+                self.check_chain(route, from, to, place)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether each link of `route` starts where the one before ends, from `from` to `to`.
+    fn check_chain(&self, route: &[usize], from: usize, to: usize, place: Place) -> Checked {
+        let mut at = from;
+        let mut used = vec![false; self.links.len()];
+        for &step in route {
+            let Some(link) = self.links.get(step) else {
+                return fail(place, Problem::NoSuchLink(step));
+            };
+            require(link.from == at, place, || Problem::RouteGap {
+                at: self.nodes[at].clone(),
+                link: link.name.clone(),
+                starts: self.nodes[link.from].clone(),
+            })?;
+            require(!used[step], place, || {
+                Problem::RouteRepeats(link.name.clone())
+            })?;
+            used[step] = true;
+            at = link.to;
+        }
+        require(at == to, place, || Problem::RouteElsewhere {
+            at: self.nodes[at].clone(),
+            to: self.nodes[to].clone(),
+        })
+    }
+}
+
+fn check_channel(channel: &ChannelSpec, place: impl Fn(&'static str) -> Place) -> Checked {
+    match *channel {
+        ChannelSpec::Bernoulli { loss } if !(0.0..=1.0).contains(&loss) => {
+            let expected = "a probability from 0 to 1".to_owned();
+            out_of_range(place("channel.loss"), loss.to_string(), expected)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_transport(transport: &Transport, place: impl Fn(&'static str) -> Place) -> Checked {
+    match *transport {
+        Transport::OnOff { rate, burst, idle } => {
+            check_rate(rate, place("transport.rate"))?;
+            for (key, mean, least) in [
+                ("transport.burst", burst, Duration::from_nanos(1)),
+                ("transport.idle", idle, Duration::ZERO),
+            ] {
+                if mean < least || mean > LONGEST_DELAY {
+                    let least = if least > Duration::ZERO {
+                        "more than "
+                    } else {
+                        ""
+                    };
+                    let expected = format!("{least}0 s to {} s", LONGEST_DELAY.as_secs_f64());
+                    return out_of_range(place(key), span(mean), expected);
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+fn check_rate(rate: Rate, place: Place) -> Checked {
+    if rate.as_bps() == 0 || rate > FASTEST {
+        let expected = format!("more than 0 bit/s and at most {}", bits_per_second(FASTEST));
+        return out_of_range(place, bits_per_second(rate), expected);
+    }
+    Ok(())
+}
+
+fn unique<'a>(
+    what: &'static str,
+    names: impl Iterator<Item = (usize, &'a str)>,
+    place: impl Fn(usize) -> Place,
+) -> Checked {
+    let mut seen = BTreeMap::new();
+    for (index, name) in names {
+        let length = name.chars().count();
+        let printable = !name.chars().any(char::is_control);
+        require(
+            (1..=100).contains(&length) && printable,
+            place(index),
+            || Problem::BadName(name.chars().take(100).collect()),
+        )?;
+        require(seen.insert(name, index).is_none(), place(index), || {
+            Problem::Duplicate {
+                what,
+                name: name.to_owned(),
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn require(holds: bool, place: Place, problem: impl FnOnce() -> Problem) -> Checked {
+    if holds {
+        Ok(())
+    } else {
+        fail(place, problem())
+    }
+}
+
+fn fail(place: Place, problem: Problem) -> Checked {
+    Err(CheckError { place, problem })
+}
+
+fn out_of_range(place: Place, found: String, expected: String) -> Checked {
+    fail(place, Problem::OutOfRange { found, expected })
+}
+
+fn backwards((first, second): (Time, Time)) -> Problem {
+    Problem::Backwards {
+        first: seconds(first),
+        second: seconds(second),
+    }
+}
+
+fn seconds(time: Time) -> String {
+    format!("{} s", time.as_secs_f64())
+}
+
+fn span(span: Duration) -> String {
+    let seconds = span.as_secs_f64();
+    if seconds.abs() < 1.0 {
+        format!("{} ms", span.as_nanos() as f64 / 1e6)
+    } else {
+        format!("{seconds} s")
+    }
+}
+
+/// In the largest unit that leaves no fraction.
+fn bits_per_second(rate: Rate) -> String {
+    let bps = rate.as_bps();
+    let units = [
+        (1_000_000_000, "Gbit/s"),
+        (1_000_000, "Mbit/s"),
+        (1_000, "kbit/s"),
+    ];
+    match units
+        .iter()
+        .find(|(scale, _)| bps > 0 && bps.is_multiple_of(*scale))
+    {
+        Some((scale, unit)) => format!("{} {unit}", bps / scale),
+        None => format!("{bps} bit/s"),
+    }
+}

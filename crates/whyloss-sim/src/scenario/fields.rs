@@ -1,0 +1,203 @@
+//! Reading a table key by key: the type, unit and range of every value are checked here, and keys nobody knows are
+//! refused before anything else, since a misspelt key explains a missing one.
+
+use std::ops::RangeInclusive;
+
+use whyloss::{Duration, Rate, Time};
+
+use super::document::{Item, Table, Value};
+use super::error::{At, Fault, suggest};
+use super::units::{DURATION, Quantity, RATE, Refusal, SIZE};
+
+/// A table whose keys are known.
+pub(super) struct Fields<'a> {
+    pub(super) path: String,
+    pub(super) at: &'a At,
+    table: &'a Table,
+}
+
+/// A value and the path of its key.
+#[derive(Clone)]
+pub(super) struct Field<'a> {
+    pub(super) path: String,
+    pub(super) item: &'a Item,
+}
+
+impl<'a> Fields<'a> {
+    /// The key's value, if it is there.
+    pub(super) fn get(&self, key: &str) -> Option<Field<'a>> {
+        let item = self.table.find(key)?;
+        let path = if self.path.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.path)
+        };
+        Some(Field { path, item })
+    }
+
+    /// The key's value, which must be there.
+    pub(super) fn need(&self, key: &str, expected: &str) -> Result<Field<'a>, Fault> {
+        self.get(key).ok_or_else(|| {
+            let message = format!("`{key}` is missing; expected {expected}");
+            Fault::new(self.at, self.path.clone(), message)
+        })
+    }
+
+    /// Refuses keys other than `known`.
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), Fault> {
+        self.only_of("unknown key", known)
+    }
+
+    /// Refuses keys other than `known`, with an opening that says whose they are not.
+    pub(super) fn only_of(&self, opening: &str, known: &[&str]) -> Result<(), Fault> {
+        match self.table.0.iter().find(|e| !known.contains(&&*e.key)) {
+            None => Ok(()),
+            Some(entry) => {
+                let hint = suggest(&entry.key, known.iter().copied());
+                let message = format!("{opening} {}{hint}", code(&entry.key));
+                Err(Fault::new(&entry.key_at, self.path.clone(), message))
+            }
+        }
+    }
+}
+
+fn code(name: &str) -> String {
+    let name: String = name.chars().take(40).flat_map(char::escape_debug).collect();
+    format!("`{name}`")
+}
+
+impl<'a> Field<'a> {
+    /// Something is wrong with this value.
+    pub(super) fn fault(&self, message: impl Into<String>) -> Fault {
+        Fault::new(&self.item.at, self.path.clone(), message)
+    }
+
+    /// It is not what was expected.
+    pub(super) fn unexpected(&self, expected: &str) -> Fault {
+        self.fault(format!(
+            "found {}, expected {expected}",
+            self.item.describe()
+        ))
+    }
+
+    pub(super) fn text(&self, expected: &str) -> Result<&'a str, Fault> {
+        self.item.text().ok_or_else(|| self.unexpected(expected))
+    }
+
+    pub(super) fn flag(&self) -> Result<bool, Fault> {
+        match self.item.value {
+            Value::Flag(flag) => Ok(flag),
+            _ => Err(self.unexpected("true or false")),
+        }
+    }
+
+    pub(super) fn integer(&self, range: RangeInclusive<u64>) -> Result<u64, Fault> {
+        let (low, high) = (range.start(), range.end());
+        match self.item.value {
+            Value::Integer(number) if u64::try_from(number).is_ok_and(|n| range.contains(&n)) => {
+                Ok(number as u64)
+            }
+            _ if *high >= i64::MAX as u64 => {
+                Err(self.unexpected(&format!("a whole number of at least {low}")))
+            }
+            _ => Err(self.unexpected(&format!("a whole number from {low} to {high}"))),
+        }
+    }
+
+    /// A finite number in `range`.
+    pub(super) fn number(&self, range: RangeInclusive<f64>) -> Result<f64, Fault> {
+        let number = match self.item.value {
+            Value::Integer(number) => number as f64,
+            Value::Real(number) => number,
+            _ => f64::NAN,
+        };
+        if number.is_finite() && range.contains(&number) {
+            return Ok(number);
+        }
+        Err(match (*range.start(), *range.end()) {
+            (f64::MIN, f64::MAX) => self.unexpected("a number"),
+            (low, f64::MAX) => self.unexpected(&format!("a number of at least {low}")),
+            (low, high) => self.unexpected(&format!("a number from {low} to {high}")),
+        })
+    }
+
+    pub(super) fn rate(&self) -> Result<Rate, Fault> {
+        self.quantity(&RATE).map(Rate::from_bps)
+    }
+
+    pub(super) fn bytes(&self) -> Result<u64, Fault> {
+        self.quantity(&SIZE)
+    }
+
+    pub(super) fn time(&self) -> Result<Time, Fault> {
+        self.quantity(&DURATION).map(Time::from_nanos)
+    }
+
+    pub(super) fn duration(&self) -> Result<Duration, Fault> {
+        let nanos = self.quantity(&DURATION)?;
+        Ok(Duration::from_nanos(
+            i64::try_from(nanos).unwrap_or(i64::MAX),
+        ))
+    }
+
+    /// One time, or two between which one is drawn.
+    pub(super) fn time_range(&self) -> Result<(Time, Time), Fault> {
+        if !matches!(self.item.value, Value::List(_)) {
+            return self.time().map(|at| (at, at));
+        }
+        let expected =
+            r#"a time such as "20 s", or two between which one is drawn, such as ["20 s", "22 s"]"#;
+        match &self.list(expected)?[..] {
+            [from, to] => Ok((from.time()?, to.time()?)),
+            _ => Err(self.unexpected(expected)),
+        }
+    }
+
+    pub(super) fn list(&self, expected: &str) -> Result<Vec<Field<'a>>, Fault> {
+        let Value::List(items) = &self.item.value else {
+            return Err(self.unexpected(expected));
+        };
+        let field = |(index, item)| Field {
+            path: format!("{}[{index}]", self.path),
+            item,
+        };
+        Ok(items.iter().enumerate().map(field).collect())
+    }
+
+    /// A table, whatever its keys.
+    pub(super) fn fields(&self, expected: &str) -> Result<Fields<'a>, Fault> {
+        match &self.item.value {
+            Value::Table(table) => Ok(Fields {
+                path: self.path.clone(),
+                at: &self.item.at,
+                table,
+            }),
+            _ => Err(self.unexpected(expected)),
+        }
+    }
+
+    fn quantity(&self, quantity: &Quantity) -> Result<u64, Fault> {
+        let text = self.text(quantity.expected)?;
+        quantity.parse(text).map_err(|refusal| match refusal {
+            Refusal::Unit(Some(unit)) => {
+                let hint = format!("{}; did you mean `{unit}`?", quantity.expected);
+                self.unexpected(&hint)
+            }
+            Refusal::Unit(None) | Refusal::Shape => self.unexpected(quantity.expected),
+            Refusal::Negative => self.unexpected(&format!("{}, not below zero", quantity.expected)),
+        })
+    }
+}
+
+/// The position of `name` among `known`.
+pub(super) fn choose(
+    field: &Field<'_>,
+    what: &str,
+    name: &str,
+    known: &[&str],
+) -> Result<usize, Fault> {
+    known.iter().position(|k| *k == name).ok_or_else(|| {
+        let hint = suggest(name, known.iter().copied());
+        field.fault(format!("no {what} is called {}{hint}", code(name)))
+    })
+}

@@ -1,0 +1,55 @@
+//! Names of nodes, links and flows, and the numbers of their copies.
+
+use super::error::{At, Fault};
+use super::fields::Field;
+
+/// A name in which `{i}` stands for the number of the copy.
+pub(super) struct Template<'a> {
+    text: &'a str,
+    /// Whether `{i}` is in it.
+    pub(super) numbered: bool,
+    /// Where it is written.
+    pub(super) at: &'a At,
+}
+
+impl<'a> Template<'a> {
+    /// The name of a node or flow, or of a link that is given one.
+    pub(super) fn of(field: &Field<'a>) -> Result<Self, Fault> {
+        Self::checked(field, |_| false)
+    }
+
+    /// The name of a link, which may be `from->to`.
+    pub(super) fn of_link(field: &Field<'a>) -> Result<Self, Fault> {
+        Self::checked(field, |c| c == '>')
+    }
+
+    /// Names go into overrides (`link.NAME.rate`) and into the names of files.
+    fn checked(field: &Field<'a>, also: impl Fn(char) -> bool) -> Result<Self, Fault> {
+        let expected = "a name of letters, digits, `-` and `_` (and `{i}`, the number of the copy)";
+        let text = field.text(expected)?;
+        let numbered = text.contains("{i}");
+        let bare = text.replace("{i}", "");
+        let good = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_') || also(c);
+        if text.is_empty() || text.chars().count() > 64 || !bare.chars().all(good) {
+            return Err(field.unexpected(expected));
+        }
+        Ok(Self {
+            text,
+            numbered,
+            at: &field.item.at,
+        })
+    }
+
+    pub(super) fn expand(&self, i: u64) -> String {
+        self.text.replace("{i}", &i.to_string())
+    }
+
+    /// Copies whose name has no `{i}` get their number at the end.
+    pub(super) fn expand_or_number(&self, i: u64, count: Option<u64>) -> String {
+        if count.is_some() && !self.numbered {
+            format!("{}-{i}", self.text)
+        } else {
+            self.expand(i)
+        }
+    }
+}

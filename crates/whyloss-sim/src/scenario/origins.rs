@@ -1,0 +1,71 @@
+//! From a part of the scenario back to the line of the file that made it.
+
+use super::check::{CheckError, Place};
+use super::document::{Item, Value};
+use super::error::Fault;
+
+/// Which entry of the file each part of the scenario comes from.
+#[derive(Default)]
+pub(super) struct Origins {
+    links_read: usize,
+    flows_read: usize,
+    /// For each link its `[[link]]`, and whether it is the way back.
+    pub(super) links: Vec<(usize, bool)>,
+    /// For each flow its `[[flow]]`.
+    pub(super) flows: Vec<usize>,
+    /// For each node the `[[link]]` and the key that name it first.
+    pub(super) nodes: Vec<(usize, &'static str)>,
+}
+
+impl Origins {
+    /// The number of the `[[link]]` that is being read.
+    pub(super) fn next_link(&mut self) -> usize {
+        self.links_read += 1;
+        self.links_read - 1
+    }
+
+    /// The number of the `[[flow]]` that is being read.
+    pub(super) fn next_flow(&mut self) -> usize {
+        self.flows_read += 1;
+        self.flows_read - 1
+    }
+
+    /// What the check found, at the line that says so.
+    pub(super) fn locate(&self, document: &Item, error: &CheckError) -> Fault {
+        let (list, entry, keys) = match error.place {
+            Place::Scenario(key) => (key, None, String::new()),
+            Place::Node(node) => {
+                let (entry, key) = self.nodes[node];
+                ("link", Some(entry), key.to_owned())
+            }
+            Place::Link(link, key) => {
+                let (entry, back) = self.links[link];
+                let keys = match key.strip_prefix("channel") {
+                    Some(rest) if back => format!("reverse_channel{rest}"),
+                    _ => key.to_owned(),
+                };
+                ("link", Some(entry), keys)
+            }
+            Place::Flow(flow, key) => ("flow", Some(self.flows[flow]), key.to_owned()),
+        };
+        // As far down the keys as the file goes: a default has no line of its own.
+        let mut item = child(document, list).unwrap_or(document);
+        let mut path = list.to_owned();
+        if let (Some(entry), Value::List(items)) = (entry, &item.value) {
+            item = &items[entry];
+            path = format!("{path}[{entry}]");
+        }
+        for key in keys.split('.').filter(|key| !key.is_empty()) {
+            path = format!("{path}.{key}");
+            item = child(item, key).unwrap_or(item);
+        }
+        Fault::new(&item.at, path, error.problem.to_string())
+    }
+}
+
+fn child<'a>(item: &'a Item, key: &str) -> Option<&'a Item> {
+    match &item.value {
+        Value::Table(table) => table.find(key),
+        _ => None,
+    }
+}

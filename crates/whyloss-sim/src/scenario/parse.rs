@@ -1,0 +1,374 @@
+//! Scenarios as users write them: TOML. `docs/scenarios.md` is the reference.
+//!
+//! The document is walked by hand, so that every error knows its line and its key. Types, units and names are checked
+//! here; what a scenario must satisfy whoever built it is [`Scenario::check`]'s business, and its answer is mapped back
+//! to the line.
+
+use std::collections::BTreeMap;
+
+use whyloss::Time;
+use whyloss_link::queue::Limit;
+use whyloss_link::{LinkSpec, QueueSpec};
+
+use super::check::{MOST, MOST_WAITING};
+use super::choices;
+use super::document;
+use super::error::{Fault, ScenarioError, suggest};
+use super::fields::{Field, Fields};
+use super::names::Template;
+use super::origins::Origins;
+use super::{Connection, Flow, Scenario};
+
+/// A scenario file: what to simulate, and how often.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScenarioFile {
+    /// What to simulate. It passes [`Scenario::check`].
+    pub scenario: Scenario,
+    /// The first seed.
+    pub seed: u64,
+    /// How many seeds, counting up from the first.
+    pub seeds: u64,
+}
+
+/// Most seeds of one command.
+pub const MOST_SEEDS: u64 = 100_000;
+
+const TOP: [&str; 7] = [
+    "title",
+    "duration",
+    "measure_from",
+    "seed",
+    "seeds",
+    "link",
+    "flow",
+];
+const LINK: [&str; 10] = [
+    "name",
+    "from",
+    "to",
+    "count",
+    "rate",
+    "delay",
+    "queue",
+    "channel",
+    "both_ways",
+    "reverse_channel",
+];
+const FLOW: [&str; 12] = [
+    "name",
+    "from",
+    "to",
+    "count",
+    "packet",
+    "transport",
+    "classifier",
+    "start",
+    "stop",
+    "background",
+    "route",
+    "return_route",
+];
+
+impl ScenarioFile {
+    /// Reads a scenario file.
+    ///
+    /// `file` names the text in messages. Each of the `overrides` is a key and a value that replaces what the text says
+    /// there: `("link.shared.rate", "1 Mbit/s")`. Links and flows are addressed by name, or by index from 0.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, and where.
+    pub fn parse(
+        text: &str,
+        file: &str,
+        overrides: &[(String, String)],
+    ) -> Result<Self, ScenarioError> {
+        read(text, overrides).map_err(|fault| fault.show(file, text, overrides))
+    }
+}
+
+impl Scenario {
+    /// The scenario of a scenario file; see [`ScenarioFile::parse`].
+    ///
+    /// # Errors
+    /// The first thing that is wrong, and where.
+    pub fn from_toml(
+        text: &str,
+        file: &str,
+        overrides: &[(String, String)],
+    ) -> Result<Self, ScenarioError> {
+        ScenarioFile::parse(text, file, overrides).map(|parsed| parsed.scenario)
+    }
+}
+
+fn read(text: &str, overrides: &[(String, String)]) -> Result<ScenarioFile, Fault> {
+    let root = document::read(text, overrides)?;
+    let document = Field {
+        path: String::new(),
+        item: &root,
+    };
+    let top = document.fields("a table")?;
+    top.only(&TOP)?;
+    let mut builder = Builder::default();
+    for link in tables(&top, "link")? {
+        builder.link(&link)?;
+    }
+    for flow in tables(&top, "flow")? {
+        builder.flow(&flow)?;
+    }
+    let scenario = Scenario {
+        title: optional(&top, "title", |f| f.text("a text"))?
+            .unwrap_or_default()
+            .to_owned(),
+        measure_from: optional(&top, "measure_from", Field::time)?.unwrap_or(Time::ZERO),
+        end: top
+            .need("duration", r#"how long the run lasts, such as "220 s""#)?
+            .time()?,
+        ..builder.scenario
+    };
+    let most = i64::MAX as u64;
+    let file = ScenarioFile {
+        scenario,
+        seed: optional(&top, "seed", |f| f.integer(0..=most))?.unwrap_or(1),
+        seeds: optional(&top, "seeds", |f| f.integer(1..=MOST_SEEDS))?.unwrap_or(1),
+    };
+    match file.scenario.check() {
+        Ok(()) => Ok(file),
+        Err(error) => Err(builder.origins.locate(&root, &error)),
+    }
+}
+
+/// The tables of `[[key]]`, each with its keys still unchecked.
+fn tables<'a>(top: &Fields<'a>, key: &str) -> Result<Vec<Field<'a>>, Fault> {
+    match top.get(key) {
+        None => Ok(Vec::new()),
+        Some(field) => field.list(&format!("a list of tables, each headed [[{key}]]")),
+    }
+}
+
+/// The value of a key that may be missing.
+fn optional<'a, T>(
+    fields: &Fields<'a>,
+    key: &str,
+    read: impl FnOnce(&Field<'a>) -> Result<T, Fault>,
+) -> Result<Option<T>, Fault> {
+    fields.get(key).map(|field| read(&field)).transpose()
+}
+
+/// The scenario so far.
+#[derive(Default)]
+struct Builder {
+    scenario: Scenario,
+    nodes: BTreeMap<String, usize>,
+    links: BTreeMap<String, usize>,
+    origins: Origins,
+}
+
+impl Builder {
+    /// Reads one `[[link]]`: as many connections as its `count` says, and their way back.
+    fn link(&mut self, field: &Field<'_>) -> Result<(), Fault> {
+        let entry = self.origins.next_link();
+        let fields = field.fields("a table")?;
+        fields.only(&LINK)?;
+        let from = Template::of(&fields.need("from", "the name of the node that sends")?)?;
+        let to = Template::of(&fields.need("to", "the name of the node that receives")?)?;
+        let name = optional(&fields, "name", Template::of)?;
+        let count = optional(&fields, "count", count)?;
+        if count.is_some() && !from.numbered && !to.numbered {
+            let message = "a link with `count` needs `{i}` in `from` or `to`, or all would be one";
+            return Err(Fault::new(
+                from.at,
+                format!("{}.from", fields.path),
+                message,
+            ));
+        }
+        let both_ways = optional(&fields, "both_ways", Field::flag)?.unwrap_or(true);
+        let rate = fields.need("rate", r#"how fast bits leave, such as "150 kbit/s""#)?;
+        let delay = fields.need("delay", r#"how long bits travel, such as "20 ms""#)?;
+        let queue = fields.need("queue", QUEUE)?;
+        let (channel, channel_before_queue) =
+            optional(&fields, "channel", choices::channel)?.unwrap_or_default();
+        let forward = LinkSpec {
+            rate: rate.rate()?,
+            delay: delay.duration()?,
+            queue: read_queue(&queue)?,
+            channel,
+            channel_before_queue,
+        };
+        let (channel, channel_before_queue) =
+            optional(&fields, "reverse_channel", choices::channel)?.unwrap_or_default();
+        if let (false, Some(field)) = (both_ways, fields.get("reverse_channel")) {
+            return Err(field.fault("this link has no way back: `both_ways` is false"));
+        }
+        let backward = LinkSpec {
+            channel,
+            channel_before_queue,
+            ..forward.clone()
+        };
+        for i in 1..=count.unwrap_or(1) {
+            let ends = (from.expand(i), to.expand(i));
+            let nodes = (
+                self.node(&ends.0, entry, "from"),
+                self.node(&ends.1, entry, "to"),
+            );
+            let name = name.as_ref().map(|n| n.expand_or_number(i, count));
+            let there = name
+                .clone()
+                .unwrap_or_else(|| format!("{}->{}", ends.0, ends.1));
+            self.connect(there, nodes, &forward, (entry, false), field)?;
+            if both_ways {
+                let back = name.map_or_else(
+                    || format!("{}->{}", ends.1, ends.0),
+                    |name| format!("{name}-back"),
+                );
+                self.connect(back, (nodes.1, nodes.0), &backward, (entry, true), field)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn connect(
+        &mut self,
+        name: String,
+        (from, to): (usize, usize),
+        link: &LinkSpec,
+        origin: (usize, bool),
+        field: &Field<'_>,
+    ) -> Result<(), Fault> {
+        self.room(self.scenario.links.len(), "link", field)?;
+        let index = self.scenario.links.len();
+        self.links.entry(name.clone()).or_insert(index);
+        self.origins.links.push(origin);
+        self.scenario.links.push(Connection {
+            name,
+            from,
+            to,
+            link: link.clone(),
+        });
+        Ok(())
+    }
+
+    /// The index of the node called `name`; links bring nodes into being.
+    fn node(&mut self, name: &str, entry: usize, key: &'static str) -> usize {
+        if let Some(&index) = self.nodes.get(name) {
+            return index;
+        }
+        let index = self.scenario.nodes.len();
+        self.nodes.insert(name.to_owned(), index);
+        self.scenario.nodes.push(name.to_owned());
+        self.origins.nodes.push((entry, key));
+        index
+    }
+
+    /// Reads one `[[flow]]`: as many flows as its `count` says.
+    fn flow(&mut self, field: &Field<'_>) -> Result<(), Fault> {
+        let entry = self.origins.next_flow();
+        let fields = field.fields("a table")?;
+        fields.only(&FLOW)?;
+        let from_field = fields.need("from", "the name of the node that sends")?;
+        let to_field = fields.need("to", "the name of the node that receives")?;
+        let (from, to) = (Template::of(&from_field)?, Template::of(&to_field)?);
+        let name = optional(&fields, "name", Template::of)?;
+        let count = optional(&fields, "count", count)?;
+        let transport = choices::transport(
+            &fields.need("transport", "what carries the flow, such as \"tfrc\"")?,
+            fields.get("classifier"),
+        )?;
+        let packet_size = optional(&fields, "packet", Field::bytes)?.unwrap_or(1_500);
+        let start = optional(&fields, "start", Field::time_range)?.unwrap_or_default();
+        let stop = optional(&fields, "stop", Field::time_range)?;
+        let background = optional(&fields, "background", Field::flag)?.unwrap_or(false);
+        for i in 1..=count.unwrap_or(1) {
+            self.room(self.scenario.flows.len(), "flow", field)?;
+            let ends = (from.expand(i), to.expand(i));
+            let name = match &name {
+                Some(name) => name.expand_or_number(i, count),
+                None if count.is_some() && !from.numbered && !to.numbered => {
+                    format!("{}->{}-{i}", ends.0, ends.1)
+                }
+                None => format!("{}->{}", ends.0, ends.1),
+            };
+            let flow = Flow {
+                name,
+                source: self.known_node(&ends.0, &from_field)?,
+                sink: self.known_node(&ends.1, &to_field)?,
+                route: self.route(&fields, "route", i)?,
+                return_route: self.route(&fields, "return_route", i)?,
+                // Too large for the type is too large for the check, which says so.
+                packet_size: u32::try_from(packet_size).unwrap_or(u32::MAX),
+                transport: transport.clone(),
+                start,
+                stop,
+                background,
+            };
+            self.origins.flows.push(entry);
+            self.scenario.flows.push(flow);
+        }
+        Ok(())
+    }
+
+    fn known_node(&self, name: &str, field: &Field<'_>) -> Result<usize, Fault> {
+        self.nodes.get(name).copied().ok_or_else(|| {
+            let hint = suggest(name, self.nodes.keys().map(String::as_str));
+            field.fault(format!("no link touches a node called `{name}`{hint}"))
+        })
+    }
+
+    fn route(&self, fields: &Fields<'_>, key: &str, i: u64) -> Result<Vec<usize>, Fault> {
+        let Some(field) = fields.get(key) else {
+            return Ok(Vec::new());
+        };
+        let expected = r#"the names of links in order, such as ["access", "shared"]"#;
+        let steps = field.list(expected)?;
+        if steps.is_empty() {
+            return Err(field.fault(format!(
+                "found an empty list, expected {expected}; leave `{key}` out for the fewest hops"
+            )));
+        }
+        let find = |step: &Field<'_>| {
+            let name = Template::of_link(step)?.expand(i);
+            self.links.get(&name).copied().ok_or_else(|| {
+                let hint = suggest(&name, self.links.keys().map(String::as_str));
+                step.fault(format!("no link is called `{name}`{hint}"))
+            })
+        };
+        steps.iter().map(find).collect()
+    }
+
+    /// Refuses to grow past what can be meant.
+    fn room(&self, count: usize, what: &'static str, field: &Field<'_>) -> Result<(), Fault> {
+        if count < MOST && self.scenario.nodes.len() <= MOST {
+            return Ok(());
+        }
+        Err(field.fault(format!(
+            "this makes more than {MOST} {what}s, the most possible"
+        )))
+    }
+}
+
+const QUEUE: &str =
+    r#"how much may wait, such as { packets = 6 }, { bytes = "20 kB" } or "unlimited""#;
+
+fn read_queue(field: &Field<'_>) -> Result<QueueSpec, Fault> {
+    let limit = if field.item.text() == Some("unlimited") {
+        Limit::Unlimited
+    } else {
+        let fields = field.fields(QUEUE)?;
+        fields.only(&["packets", "bytes"])?;
+        match (fields.get("packets"), fields.get("bytes")) {
+            (Some(packets), None) => {
+                Limit::Packets(packets.integer(1..=u64::from(MOST_WAITING))? as u32)
+            }
+            (None, Some(bytes)) => Limit::Bytes(bytes.bytes()?),
+            (Some(_), Some(_)) => {
+                let message = "found both `packets` and `bytes`, expected one of them";
+                return Err(field.fault(message));
+            }
+            (None, None) => return Err(field.fault(format!("found {{}}, expected {QUEUE}"))),
+        }
+    };
+    Ok(QueueSpec { limit })
+}
+
+fn count(field: &Field<'_>) -> Result<u64, Fault> {
+    field.integer(1..=MOST as u64)
+}

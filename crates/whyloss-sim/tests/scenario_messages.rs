@@ -1,0 +1,225 @@
+//! What a user reads when a scenario file is wrong. The messages are a product: read the snapshot as a user would.
+
+use std::fmt::Write as _;
+
+use whyloss_sim::scenario::{Location, ScenarioFile};
+
+/// A valid file; each case below spoils one thing.
+const GOOD: &str = r#"title = "test"
+duration = "220 s"
+measure_from = "20 s"
+
+[[link]]
+name = "access"
+from = "s{i}"
+to = "r1"
+count = 2
+rate = "10 Mbit/s"
+delay = "1 ms"
+queue = { packets = 166 }
+
+[[link]]
+name = "shared"
+from = "r1"
+to = "r2"
+rate = "800 kbit/s"
+delay = "20 ms"
+queue = { packets = 13 }
+channel = { kind = "bernoulli", loss = 0.078 }
+
+[[flow]]
+name = "video"
+from = "s{i}"
+to = "r2"
+count = 2
+packet = "762 B"
+transport = { kind = "on-off", rate = "75 kbit/s", burst = "500 ms", idle = "500 ms" }
+start = ["20 s", "22 s"]
+"#;
+
+fn message(text: &str, overrides: &[(&str, &str)]) -> String {
+    let overrides: Vec<_> = overrides
+        .iter()
+        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    match ScenarioFile::parse(text, "test.toml", &overrides) {
+        Ok(_) => panic!("no error in\n{text}\nwith {overrides:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn the_good_file_is_good() {
+    let file = ScenarioFile::parse(GOOD, "test.toml", &[]).unwrap();
+    let names: Vec<_> = file.scenario.links.iter().map(|l| &*l.name).collect();
+    assert_eq!(
+        names,
+        [
+            "access-1",
+            "access-1-back",
+            "access-2",
+            "access-2-back",
+            "shared",
+            "shared-back"
+        ]
+    );
+    let names: Vec<_> = file.scenario.flows.iter().map(|f| &*f.name).collect();
+    assert_eq!(names, ["video-1", "video-2"]);
+    assert_eq!(file.scenario.nodes, ["s1", "r1", "s2", "r2"]);
+    assert_eq!((file.seed, file.seeds), (1, 1));
+}
+
+#[test]
+fn messages() {
+    let spoils: &[(&str, &str)] = &[
+        // TOML itself.
+        ("duration = \"220 s\"", "duration = \"220 s"),
+        ("[[link]]\nname = \"access\"", "[[link]\nname = \"access\""),
+        ("count = 2\nrate", "count = 2\ncount = 3\nrate"),
+        // Keys.
+        ("title", "tilte"),
+        ("delay = \"20 ms\"", "dealy = \"20 ms\""),
+        ("delay = \"20 ms\"\n", ""),
+        ("delay = \"20 ms\"", "delay = \"20 ms\"\ncolour = \"blue\""),
+        ("packets = 13", "packet = 13"),
+        ("[[flow]]", "[[flows]]"),
+        ("[[flow]]", "[flow]"),
+        ("duration = \"220 s\"\n", ""),
+        // Types and units.
+        ("\"20 ms\"", "20"),
+        ("\"800 kbit/s\"", "\"800 kbps\""),
+        ("\"800 kbit/s\"", "\"800\""),
+        ("\"800 kbit/s\"", "\"-800 kbit/s\""),
+        ("\"762 B\"", "762"),
+        ("loss = 0.078", "loss = 7.8"),
+        ("loss = 0.078", "loss = \"7.8 %\""),
+        ("loss = 0.078", "loss = nan"),
+        ("packets = 13", "packets = 0"),
+        ("packets = 13", "packets = 13.3"),
+        ("{ packets = 13 }", "13"),
+        ("packets = 13", "packets = 13, bytes = \"10 kB\""),
+        // Names.
+        ("\"bernoulli\"", "\"bernouilli\""),
+        ("{ kind = \"bernoulli\", loss = 0.078 }", "\"bernoulli\""),
+        ("\"on-off\"", "\"onoff\""),
+        ("to = \"r2\"\ncount", "to = \"r22\"\ncount"),
+        ("name = \"shared\"", "name = \"the shared link\""),
+        ("name = \"shared\"", "name = \"access-2\""),
+        (
+            "packet = \"762 B\"",
+            "packet = \"762 B\"\nroute = [\"access-{i}\", \"shard\"]",
+        ),
+        ("packet = \"762 B\"", "classifier = \"zbs2\""),
+        // What cannot be.
+        ("\"800 kbit/s\"", "\"0 bit/s\""),
+        ("\"800 kbit/s\"", "\"800 Tbit/s\""),
+        ("\"800 kbit/s\"", "\"80000 Gbit/s\""),
+        ("\"762 B\"", "\"0 B\""),
+        ("\"762 B\"", "\"70 kB\""),
+        ("\"20 ms\"", "\"200 min\""),
+        ("measure_from = \"20 s\"", "measure_from = \"220 s\""),
+        ("[\"20 s\", \"22 s\"]", "[\"22 s\", \"20 s\"]"),
+        ("[\"20 s\", \"22 s\"]", "[\"20 s\", \"220 s\"]"),
+        ("start =", "stop = \"21 s\"\nstart ="),
+        ("to = \"r2\"\nrate", "to = \"r1\"\nrate"),
+        ("to = \"r2\"\nrate", "to = \"r3\"\nrate"),
+        ("channel =", "both_ways = false\nchannel ="),
+        ("packet = \"762 B\"", "route = [\"shared\"]"),
+        ("packet = \"762 B\"", "route = [\"access-1\"]"),
+        ("packet = \"762 B\"", "route = []"),
+        ("count = 2\nrate", "count = 2000000\nrate"),
+        ("count = 2\nrate", "count = 6000\nrate"),
+        ("from = \"s{i}\"\nto = \"r1\"", "from = \"s\"\nto = \"r1\""),
+    ];
+    let mut page = String::new();
+    for (good, bad) in spoils {
+        assert!(GOOD.contains(good), "{good}");
+        let text = GOOD.replacen(good, bad, 1);
+        let _ = writeln!(page, "{}\n", message(&text, &[]));
+    }
+    insta::assert_snapshot!(page);
+}
+
+#[test]
+fn messages_about_overrides() {
+    let mut page = String::new();
+    for (key, value) in [
+        ("link.shared.rate", "1 Mbps"),
+        ("link.shared.rat", "1 Mbit/s"),
+        ("link.shard.rate", "1 Mbit/s"),
+        ("link.7.rate", "1 Mbit/s"),
+        ("links.shared.rate", "1 Mbit/s"),
+        ("link.shared.channel.loss", "1.5"),
+        ("link.shared.channel.kind", "none"),
+        ("link.shared.queue", "{ packets = 0 }"),
+        ("link.shared", "{}"),
+        ("link.shared.rate.x", "1"),
+        ("flow.video.transport", "rtp"),
+        ("duration", "10 s"),
+        ("seeds", "0"),
+        ("seed", "first"),
+        ("rate", ""),
+        ("", "3"),
+        ("link..rate", "3"),
+    ] {
+        let _ = writeln!(page, "{}\n", message(GOOD, &[(key, value)]));
+    }
+    insta::assert_snapshot!(page);
+}
+
+#[test]
+fn overrides_are_applied_in_order() {
+    let set = |overrides: &[(&str, &str)]| {
+        let overrides: Vec<_> = overrides
+            .iter()
+            .map(|&(k, v)| (k.to_owned(), v.to_owned()))
+            .collect();
+        ScenarioFile::parse(GOOD, "test.toml", &overrides).unwrap()
+    };
+    let link = |file: &ScenarioFile, name: &str| {
+        let position = file.scenario.links.iter().position(|l| l.name == name);
+        file.scenario.links[position.unwrap()].link.clone()
+    };
+    let file = set(&[
+        ("link.shared.rate", "1 Mbit/s"),
+        ("link[1].rate", "\"2 Mbit/s\""),
+        ("link.0.count", "3"),
+        ("flow.video.count", "3"),
+        ("seeds", "10"),
+    ]);
+    assert_eq!(link(&file, "shared").rate.as_bps(), 2_000_000);
+    assert_eq!(file.scenario.flows.len(), 3);
+    assert_eq!(file.seeds, 10);
+    let file = set(&[
+        ("link.shared.channel", "none"),
+        ("link.shared.channel.kind", "bernoulli"),
+        ("link.shared.channel.loss", "0.5"),
+    ]);
+    assert_eq!(
+        link(&file, "shared").channel,
+        whyloss_link::ChannelSpec::Bernoulli { loss: 0.5 }
+    );
+}
+
+#[test]
+fn places_are_exact() {
+    for (good, bad, line, column, path) in [
+        ("title", "tilte", 1, 1, ""),
+        ("\"20 ms\"", "\"20 m\"", 19, 9, "link[1].delay"),
+        ("loss = 0.078", "loss = -1", 21, 40, "link[1].channel.loss"),
+        ("\"22 s\"", "\"é s\"", 30, 18, "flow[0].start[1]"),
+        (
+            "idle = \"500 ms\"",
+            "idle = 5",
+            29,
+            77,
+            "flow[0].transport.idle",
+        ),
+    ] {
+        let text = GOOD.replacen(good, bad, 1);
+        let error = ScenarioFile::parse(&text, "test.toml", &[]).unwrap_err();
+        let file = "test.toml".to_owned();
+        assert_eq!(error.location, Location::File { file, line, column });
+        assert_eq!(error.path, path);
+    }
+}
