@@ -10,11 +10,13 @@
 
 use core::error::Error;
 use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
-use crate::Outcome;
+use crate::replicate::Memo;
+use crate::{Outcome, cen};
 
 /// The experiments of each paper, in the papers' order.
-static PAPERS: &[&[Experiment]] = &[];
+static PAPERS: &[&[Experiment]] = &[cen::EXPERIMENTS];
 
 /// One table or figure of a paper.
 #[derive(Clone, Copy, Debug)]
@@ -43,11 +45,12 @@ pub fn find(id: &str) -> Option<&'static Experiment> {
 
 /// What an experiment is given to run with. One per invocation of the command, so that whatever experiments share
 /// can live here.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Context<'a> {
     seeds: u64,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
+    memo: Arc<Memo>,
 }
 
 impl<'a> Context<'a> {
@@ -58,13 +61,17 @@ impl<'a> Context<'a> {
             seeds,
             progress,
             stop,
+            memo: Arc::default(),
         }
     }
 
     /// The same for an experiment that is to run `seeds` replications.
     #[must_use]
     pub fn with_seeds(&self, seeds: u64) -> Self {
-        Self { seeds, ..*self }
+        Self {
+            seeds,
+            ..self.clone()
+        }
     }
 
     /// Replications to run.
@@ -75,6 +82,11 @@ impl<'a> Context<'a> {
     /// Where replications are announced and reported.
     pub fn progress(&self) -> &'a dyn Progress {
         self.progress
+    }
+
+    /// What this invocation has already done.
+    pub(crate) fn memo(&self) -> &Memo {
+        &self.memo
     }
 
     /// Whether no further replication may start.

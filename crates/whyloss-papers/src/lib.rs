@@ -7,6 +7,7 @@
 pub mod cen;
 pub mod experiment;
 pub mod outcome;
+mod replicate;
 pub mod report;
 pub mod statistics;
 

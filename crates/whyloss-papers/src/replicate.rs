@@ -1,5 +1,6 @@
 //! Replications: every scenario under every seed, on all cores, each at most once per invocation.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,55 +9,90 @@ use whyloss_sim::{Measurement, Scenario};
 
 use crate::experiment::{Context, ExperimentError};
 
-/// Runs that experiments of one invocation share: Table 2 is the first point of Fig. 9, and Fig. 12 repeats half of it.
-///
-/// The key is the scenario itself, written out, and the seed: two scenarios share a run only if they are the same.
+/// What experiments of one invocation share: Table 2 is the first point of Fig. 9, and Fig. 12 repeats half of it.
 #[derive(Debug, Default)]
-pub struct Memo {
-    runs: Mutex<HashMap<(Arc<str>, u64), Arc<Measurement>>>,
+pub(crate) struct Memo {
+    values: Mutex<HashMap<String, Arc<dyn Any + Send + Sync>>>,
+}
+
+impl Memo {
+    fn get<T: Send + Sync + 'static>(&self, key: &str) -> Option<Arc<T>> {
+        let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        values.get(key)?.clone().downcast().ok()
+    }
+
+    fn put<T: Send + Sync + 'static>(&self, key: String, value: T) -> Arc<T> {
+        let value = Arc::new(value);
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        values.insert(key, value.clone());
+        value
+    }
 }
 
 /// The finished replications of one scenario, in the order of their seeds.
-pub type Replications = Vec<Arc<Measurement>>;
+pub type Replications<T> = Vec<Arc<T>>;
 
 impl Context<'_> {
     /// Runs every scenario under the seeds `1..=seeds`; one list of replications per scenario.
     ///
-    /// Seeds run in the outer loop, so that a run stopped half-way has the first seeds of every scenario.
+    /// # Errors
+    /// As [`Context::each`].
+    pub fn replicate(
+        &self,
+        scenarios: &[Scenario],
+    ) -> Result<Vec<Replications<Measurement>>, ExperimentError> {
+        // The key is the scenario itself, written out: two share a run only if they are the same.
+        self.each(
+            scenarios,
+            |scenario| format!("{scenario:?}"),
+            |scenario, seed| {
+                whyloss_sim::run(scenario, seed, &mut ())
+                    .map_err(|error| ExperimentError::Failed(Box::new(error)))
+            },
+        )
+    }
+
+    /// Does `work` for every item under the seeds `1..=seeds`, in parallel, unless this invocation already did it for
+    /// the same `key`; one list per item.
+    ///
+    /// Seeds run in the outer loop, so that work stopped half-way has the first seeds of every item.
     ///
     /// # Errors
-    /// [`ExperimentError::Stopped`] if some scenario has no finished replication; [`ExperimentError::Failed`] if a
-    /// scenario does not pass its checks.
-    pub fn replicate(&self, scenarios: &[Scenario]) -> Result<Vec<Replications>, ExperimentError> {
-        let keys: Vec<Arc<str>> = scenarios.iter().map(|scenario| format!("{scenario:?}").into()).collect();
-        let wanted = (1..=self.seeds()).flat_map(|seed| (0..scenarios.len()).map(move |index| (seed, index)));
-        let missing: Vec<(u64, usize)> =
-            wanted.filter(|&(seed, index)| self.memo().get(&keys[index], seed).is_none()).collect();
+    /// [`ExperimentError::Stopped`] if some item has no finished replication; the first error of `work`.
+    pub fn each<I: Sync, T: Send + Sync + 'static>(
+        &self,
+        items: &[I],
+        key: impl Fn(&I) -> String,
+        work: impl Fn(&I, u64) -> Result<T, ExperimentError> + Sync,
+    ) -> Result<Vec<Replications<T>>, ExperimentError> {
+        let keys: Vec<String> = items.iter().map(key).collect();
+        let key = |index: usize, seed: u64| format!("{seed} {}", keys[index]);
+        let all =
+            (1..=self.seeds()).flat_map(|seed| (0..items.len()).map(move |item| (item, seed)));
+        let missing: Vec<(usize, u64)> = all
+            .filter(|&(item, seed)| self.memo().get::<T>(&key(item, seed)).is_none())
+            .collect();
         self.progress().expect(missing.len() as u64);
-        missing.par_iter().with_max_len(1).try_for_each(|&(seed, index)| {
-            if self.stopped() {
-                return Ok(());
+        missing
+            .par_iter()
+            .with_max_len(1)
+            .try_for_each(|&(item, seed)| {
+                if !self.stopped() {
+                    self.memo().put(key(item, seed), work(&items[item], seed)?);
+                    self.progress().finish();
+                }
+                Ok::<(), ExperimentError>(())
+            })?;
+        let finished = (0..items.len()).map(|item| {
+            let done: Replications<T> = (1..=self.seeds())
+                .filter_map(|seed| self.memo().get(&key(item, seed)))
+                .collect();
+            if done.is_empty() {
+                Err(ExperimentError::Stopped)
+            } else {
+                Ok(done)
             }
-            let measurement = whyloss_sim::run(&scenarios[index], seed, &mut ())
-                .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
-            self.memo().put(keys[index].clone(), seed, measurement);
-            self.progress().finish();
-            Ok::<(), ExperimentError>(())
-        })?;
-        let finished = keys.iter().map(|key| {
-            let runs: Replications = (1..=self.seeds()).filter_map(|seed| self.memo().get(key, seed)).collect();
-            if runs.is_empty() { Err(ExperimentError::Stopped) } else { Ok(runs) }
         });
         finished.collect()
-    }
-}
-
-impl Memo {
-    fn get(&self, key: &Arc<str>, seed: u64) -> Option<Arc<Measurement>> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).get(&(key.clone(), seed)).cloned()
-    }
-
-    fn put(&self, key: Arc<str>, seed: u64, measurement: Measurement) {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner).insert((key, seed), Arc::new(measurement));
     }
 }

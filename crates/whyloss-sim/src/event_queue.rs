@@ -25,7 +25,13 @@ impl EventQueue {
     /// A queue for `entities` entities, none with a pending event.
     pub(crate) fn new(entities: usize) -> Self {
         let leaves = entities.next_power_of_two().max(2);
-        let mut nodes = vec![Entry { time: Time::MAX, entity: 0 }; 2 * leaves];
+        let mut nodes = vec![
+            Entry {
+                time: Time::MAX,
+                entity: 0
+            };
+            2 * leaves
+        ];
         for (entity, leaf) in nodes[leaves..].iter_mut().enumerate() {
             leaf.entity = entity as u32;
         }
@@ -46,12 +52,16 @@ impl EventQueue {
     #[inline]
     pub(crate) fn set(&mut self, entity: usize, time: Time) {
         let mut node = self.leaves + entity;
-        let mut winner = Entry { time, entity: entity as u32 };
+        let mut winner = Entry {
+            time,
+            entity: entity as u32,
+        };
         self.nodes[node] = winner;
         while node > 1 {
             let sibling = self.nodes[node ^ 1];
             // The left child (even) wins a tie: it holds the lower entity.
-            let beaten = sibling.time < winner.time || (sibling.time == winner.time && node & 1 == 1);
+            let beaten =
+                sibling.time < winner.time || (sibling.time == winner.time && node & 1 == 1);
             if beaten {
                 winner = sibling;
             }

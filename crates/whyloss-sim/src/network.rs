@@ -66,13 +66,28 @@ impl Network {
             routes.push((there, home));
         }
         let feeders = feeders(&hops, scenario.links.len());
-        let wires = scenario.links.iter().zip(feeders).enumerate().map(|(index, (connection, feeder))| Wire {
-            link: Link::new(&connection.link, streams.stream("channel", index as u64)),
-            fused: fuse && matches!(feeder, Feeder::Link(_)),
-            pipe: VecDeque::new(),
-            count: LinkResult { name: connection.name.clone(), rate: connection.link.rate, ..LinkResult::default() },
-        });
-        Self { wires: wires.collect(), hops, routes, window }
+        let wires =
+            scenario
+                .links
+                .iter()
+                .zip(feeders)
+                .enumerate()
+                .map(|(index, (connection, feeder))| Wire {
+                    link: Link::new(&connection.link, streams.stream("channel", index as u64)),
+                    fused: fuse && matches!(feeder, Feeder::Link(_)),
+                    pipe: VecDeque::new(),
+                    count: LinkResult {
+                        name: connection.name.clone(),
+                        rate: connection.link.rate,
+                        ..LinkResult::default()
+                    },
+                });
+        Self {
+            wires: wires.collect(),
+            hops,
+            routes,
+            window,
+        }
     }
 
     /// Links: the entities `0..links()` of the event queue.
@@ -104,7 +119,11 @@ impl Network {
         loop {
             let index = self.hops[packet.hop as usize] as usize;
             let wire = &mut self.wires[index];
-            let waiting = if O::QUEUE_LENGTH { wire.link.queue_len(at) } else { 0 };
+            let waiting = if O::QUEUE_LENGTH {
+                wire.link.queue_len(at)
+            } else {
+                0
+            };
             let fate = wire.link.offer(at, packet.size);
             observer.offered(index, at, &packet, waiting, fate);
             match fate {

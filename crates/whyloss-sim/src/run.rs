@@ -9,15 +9,23 @@ use crate::measure::{FlowResult, Measurement, Window};
 use crate::network::{Arrived, Network};
 use crate::observe::Observer;
 use crate::packet::{Packet, Payload};
-use crate::scenario::Scenario;
+use crate::scenario::{CheckError, Scenario};
 
 /// Bytes of an acknowledgement or a feedback packet on the wire, headers included.
 const ANSWER_SIZE: u32 = 40;
 
-/// Runs one replication of a scenario that passed [`Scenario::check`].
+/// Runs one replication of a scenario.
 ///
 /// The result depends on the scenario and the seed alone. Memory does not grow with simulated time.
-pub fn run<O: Observer>(scenario: &Scenario, seed: u64, observer: &mut O) -> Result<Measurement, std::convert::Infallible> {
+///
+/// # Errors
+/// Whatever [`Scenario::check`] finds wrong; nothing is run then.
+pub fn run<O: Observer>(
+    scenario: &Scenario,
+    seed: u64,
+    observer: &mut O,
+) -> Result<Measurement, CheckError> {
+    scenario.check()?;
     Ok(Engine::new(scenario, seed, true).run(observer))
 }
 
@@ -42,7 +50,10 @@ struct Hosts {
 impl Engine {
     fn new(scenario: &Scenario, seed: u64, fuse: bool) -> Self {
         let streams = Streams::new(seed);
-        let window = Window { from: scenario.measure_from, to: scenario.end };
+        let window = Window {
+            from: scenario.measure_from,
+            to: scenario.end,
+        };
         let network = Network::new(scenario, &streams, window, fuse);
         let links = network.links();
         let mut events = EventQueue::new(links + 2 * scenario.flows.len());
@@ -68,7 +79,14 @@ impl Engine {
             }
         });
         let hosts = hosts.collect();
-        Self { end: scenario.end, window, network, events, hosts, handled: 0 }
+        Self {
+            end: scenario.end,
+            window,
+            network,
+            events,
+            hosts,
+            handled: 0,
+        }
     }
 
     fn run<O: Observer>(mut self, observer: &mut O) -> Measurement {
@@ -101,7 +119,9 @@ impl Engine {
     /// A packet leaves the pipe of a link.
     #[inline]
     fn arrival<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
-        let Some(packet) = self.network.take(link, &mut self.events) else { return };
+        let Some(packet) = self.network.take(link, &mut self.events) else {
+            return;
+        };
         match self.network.arrived(&packet) {
             None => self.send(now, packet, observer),
             Some(Arrived::AtSource) => {
@@ -135,7 +155,9 @@ impl Engine {
                     if counted {
                         count.packets.record(truth, verdict);
                     }
-                    gap = Some(gap.map_or((truth, verdict), |so_far| worse(so_far, (truth, verdict))));
+                    gap = Some(
+                        gap.map_or((truth, verdict), |so_far| worse(so_far, (truth, verdict))),
+                    );
                 });
                 if let Some((truth, verdict)) = gap.filter(|_| counted) {
                     count.gaps.record(truth, verdict);
@@ -167,7 +189,11 @@ impl Engine {
     /// A sink's deadline may have come.
     fn wake_sink<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
         let sink = &mut self.hosts[flow].sink;
-        let answer = if sink.next_timeout() <= now { sink.wake(now) } else { None };
+        let answer = if sink.next_timeout() <= now {
+            sink.wake(now)
+        } else {
+            None
+        };
         let entity = self.source_entity(flow) + 1;
         self.events.set(entity, Time::MAX);
         self.answer(now, flow, answer, observer);
@@ -188,28 +214,58 @@ impl Engine {
             if self.window.contains(now) {
                 self.hosts[flow].count.sent += 1;
             }
-            let packet = Packet { hop, flow: flow as u32, size, sent: now, payload };
+            let packet = Packet {
+                hop,
+                flow: flow as u32,
+                size,
+                sent: now,
+                payload,
+            };
             self.send(now, packet, observer);
         }
-        self.arm(self.source_entity(flow), self.hosts[flow].source.next_timeout());
+        self.arm(
+            self.source_entity(flow),
+            self.hosts[flow].source.next_timeout(),
+        );
     }
 
     /// Sends what a sink answers, and notes its next deadline.
     #[inline]
-    fn answer<O: Observer>(&mut self, now: Time, flow: usize, answer: Option<Payload>, observer: &mut O) {
+    fn answer<O: Observer>(
+        &mut self,
+        now: Time,
+        flow: usize,
+        answer: Option<Payload>,
+        observer: &mut O,
+    ) {
         if let Some(payload) = answer {
             let hop = self.network.back(flow);
-            let packet = Packet { hop, flow: flow as u32, size: ANSWER_SIZE, sent: now, payload };
+            let packet = Packet {
+                hop,
+                flow: flow as u32,
+                size: ANSWER_SIZE,
+                sent: now,
+                payload,
+            };
             self.send(now, packet, observer);
         }
-        self.arm(self.source_entity(flow) + 1, self.hosts[flow].sink.next_timeout());
+        self.arm(
+            self.source_entity(flow) + 1,
+            self.hosts[flow].sink.next_timeout(),
+        );
     }
 
     /// Sends a packet, and tells the truth about it where it is lost.
     #[inline]
     fn send<O: Observer>(&mut self, now: Time, packet: Packet, observer: &mut O) {
-        let Some(Fate::Lost(cause, at)) = self.network.send(now, packet, &mut self.events, observer) else { return };
-        let Some(sequence) = packet.payload.sequence() else { return };
+        let Some(Fate::Lost(cause, at)) =
+            self.network.send(now, packet, &mut self.events, observer)
+        else {
+            return;
+        };
+        let Some(sequence) = packet.payload.sequence() else {
+            return;
+        };
         let hosts = &mut self.hosts[packet.flow as usize];
         let counted = self.window.contains(at);
         if counted {

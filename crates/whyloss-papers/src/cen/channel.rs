@@ -36,7 +36,10 @@ impl Level {
 
     /// The stand-in of CEN-27: a quarter of the bursts lose two packets, few lose more, good runs are geometric.
     pub(crate) fn channel(self) -> ChannelSpec {
-        ChannelSpec::BurstRenewal(BurstRenewal { loss: self.loss(), lengths: BURSTS.into() })
+        ChannelSpec::BurstRenewal(BurstRenewal {
+            loss: self.loss(),
+            lengths: BURSTS.into(),
+        })
     }
 }
 

@@ -5,7 +5,6 @@
 
 use super::claims_single::claim;
 use super::findings::{View, list};
-use super::network::Topology;
 use crate::Claim;
 
 const BASE: [&str; 4] = ["biaz", "mbiaz", "spike", "zigzag"];
@@ -28,7 +27,11 @@ fn range(values: &[f64]) -> (f64, f64) {
     if values.iter().any(|value| value.is_nan()) {
         return (f64::NAN, f64::NAN);
     }
-    values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| (low.min(v), high.max(v)))
+    values
+        .iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &v| {
+            (low.min(v), high.max(v))
+        })
 }
 
 pub(crate) fn at(flows: &[usize], value: impl Fn(usize) -> f64) -> String {
@@ -47,9 +50,13 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
     let congestion = |s: &'static str| move |n| wlh.congestion(s, n);
     let everywhere_high = |s| FLOWS.into_iter().all(|n| wlh.throughput(s, n) >= HIGH);
     let lowest = |s: &'static str, value: fn(&View<'_>, &str, usize) -> f64, n| {
-        BASE.into_iter().filter(|&other| other != s).all(|other| value(&wlh, s, n) < value(&wlh, other, n))
+        BASE.into_iter()
+            .filter(|&other| other != s)
+            .all(|other| value(&wlh, s, n) < value(&wlh, other, n))
     };
-    let biaz_over_omni = average(&over(&SEVERAL, |n| wlh.congestion("biaz", n) / wlh.congestion("oracle", n)));
+    let biaz_over_omni = average(&over(&SEVERAL, |n| {
+        wlh.congestion("biaz", n) / wlh.congestion("oracle", n)
+    }));
     let (biaz_low, biaz_high) = range(&over(&SEVERAL, congestion("biaz")));
     vec![
         claim(
@@ -70,8 +77,15 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
         claim(
             "CEN-51a",
             "Biaz: throughput high for every number of flows, Mc far higher above one flow (by 20 points)",
-            everywhere_high("biaz") && SEVERAL.into_iter().all(|n| wlh.mc("biaz", n) >= wlh.mc("biaz", 1) + 20.0),
-            format!("throughput {}; Mc {}", at(&FLOWS, throughput("biaz")), at(&FLOWS, mc("biaz"))),
+            everywhere_high("biaz")
+                && SEVERAL
+                    .into_iter()
+                    .all(|n| wlh.mc("biaz", n) >= wlh.mc("biaz", 1) + 20.0),
+            format!(
+                "throughput {}; Mc {}",
+                at(&FLOWS, throughput("biaz")),
+                at(&FLOWS, mc("biaz"))
+            ),
         ),
         claim(
             "CEN-51b",
@@ -83,36 +97,58 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
             "CEN-42a",
             "Biaz: congestion loss almost twice Omni's above one flow (1.5 to 2.5 times on average)",
             (1.5..=2.5).contains(&biaz_over_omni),
-            format!("{biaz_over_omni:.2} times; Omni {}", at(&SEVERAL, congestion("oracle"))),
+            format!(
+                "{biaz_over_omni:.2} times; Omni {}",
+                at(&SEVERAL, congestion("oracle"))
+            ),
         ),
         claim(
             "CEN-42b",
             "all other base classifiers have less congestion loss than Omni (average above one flow)",
             ["mbiaz", "spike", "zigzag"].into_iter().all(|s| {
-                average(&over(&SEVERAL, congestion(s))) < average(&over(&SEVERAL, congestion("oracle")))
+                average(&over(&SEVERAL, congestion(s)))
+                    < average(&over(&SEVERAL, congestion("oracle")))
             }),
-            list(["oracle", "mbiaz", "spike", "zigzag"].map(|s| (s, average(&over(&SEVERAL, congestion(s)))))),
+            list(
+                ["oracle", "mbiaz", "spike", "zigzag"]
+                    .map(|s| (s, average(&over(&SEVERAL, congestion(s))))),
+            ),
         ),
         claim(
             "CEN-52a",
             "mBiaz has the lowest Mc of the base classifiers above one flow",
-            SEVERAL.into_iter().all(|n| lowest("mbiaz", |view, s, n| view.mc(s, n), n)),
+            SEVERAL
+                .into_iter()
+                .all(|n| lowest("mbiaz", |view, s, n| view.mc(s, n), n)),
             list(BASE.map(|s| (s, average(&over(&SEVERAL, mc(s)))))),
         ),
         claim(
             "CEN-52b",
             "mBiaz's Mw is above Biaz's and its throughput below; lowest with two flows, good (95 %) above six",
-            SEVERAL.into_iter().all(|n| wlh.mw("mbiaz", n) > wlh.mw("biaz", n))
-                && average(&over(&SEVERAL, throughput("mbiaz"))) < average(&over(&SEVERAL, throughput("biaz")))
-                && [4, 6, 8, 10, 12, 16].into_iter().all(|n| wlh.throughput("mbiaz", n) > wlh.throughput("mbiaz", 2))
-                && [8, 10, 12, 16].into_iter().all(|n| wlh.throughput("mbiaz", n) >= HIGH),
-            format!("throughput {}; Mw {}", at(&FLOWS, throughput("mbiaz")), at(&FLOWS, mw("mbiaz"))),
+            SEVERAL
+                .into_iter()
+                .all(|n| wlh.mw("mbiaz", n) > wlh.mw("biaz", n))
+                && average(&over(&SEVERAL, throughput("mbiaz")))
+                    < average(&over(&SEVERAL, throughput("biaz")))
+                && [4, 6, 8, 10, 12, 16]
+                    .into_iter()
+                    .all(|n| wlh.throughput("mbiaz", n) > wlh.throughput("mbiaz", 2))
+                && [8, 10, 12, 16]
+                    .into_iter()
+                    .all(|n| wlh.throughput("mbiaz", n) >= HIGH),
+            format!(
+                "throughput {}; Mw {}",
+                at(&FLOWS, throughput("mbiaz")),
+                at(&FLOWS, mw("mbiaz"))
+            ),
         ),
         claim(
             "CEN-53",
             "Spike: throughput high, Mc and Mw both high above one flow",
             everywhere_high("spike")
-                && SEVERAL.into_iter().all(|n| wlh.mc("spike", n) >= 30.0 && wlh.mw("spike", n) >= 30.0),
+                && SEVERAL
+                    .into_iter()
+                    .all(|n| wlh.mc("spike", n) >= 30.0 && wlh.mw("spike", n) >= 30.0),
             format!(
                 "throughput {}; Mc {}; Mw {}",
                 at(&FLOWS, throughput("spike")),
@@ -124,8 +160,14 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
             "CEN-54a",
             "ZigZag: throughput high and congestion loss below Omni's for every number of flows",
             everywhere_high("zigzag")
-                && FLOWS.into_iter().all(|n| wlh.congestion("zigzag", n) < wlh.congestion("oracle", n)),
-            format!("throughput {}; congestion {}", at(&FLOWS, throughput("zigzag")), at(&FLOWS, congestion("zigzag"))),
+                && FLOWS
+                    .into_iter()
+                    .all(|n| wlh.congestion("zigzag", n) < wlh.congestion("oracle", n)),
+            format!(
+                "throughput {}; congestion {}",
+                at(&FLOWS, throughput("zigzag")),
+                at(&FLOWS, congestion("zigzag"))
+            ),
         ),
         claim(
             "CEN-54b",
@@ -152,12 +194,19 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
             "ZigZag is the best base classifier here: of those with high throughput for every number of flows, it has \
              the least congestion loss (average above one flow)",
             everywhere_high("zigzag")
-                && ["biaz", "mbiaz", "spike"].into_iter().filter(|s| everywhere_high(s)).all(|s| {
-                    average(&over(&SEVERAL, congestion("zigzag"))) < average(&over(&SEVERAL, congestion(s)))
-                }),
+                && ["biaz", "mbiaz", "spike"]
+                    .into_iter()
+                    .filter(|s| everywhere_high(s))
+                    .all(|s| {
+                        average(&over(&SEVERAL, congestion("zigzag")))
+                            < average(&over(&SEVERAL, congestion(s)))
+                    }),
             format!(
                 "high throughput: {}; congestion: {}",
-                BASE.into_iter().filter(|s| everywhere_high(s)).collect::<Vec<_>>().join(", "),
+                BASE.into_iter()
+                    .filter(|s| everywhere_high(s))
+                    .collect::<Vec<_>>()
+                    .join(", "),
                 list(BASE.map(|s| (s, average(&over(&SEVERAL, congestion(s))))))
             ),
         ),
@@ -171,39 +220,62 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
     let mw = |s: &'static str| move |n| wb.mw(s, n);
     let omni = |n| wb.congestion("oracle", n);
     let most = SEVERAL.len() / 2 + 1;
-    let lower_mc = SEVERAL.into_iter().filter(|&n| wb.mc("zigzag", n) <= wlh.mc("zigzag", n)).count();
-    let higher_loss = SEVERAL.into_iter().filter(|&n| wb.congestion("zigzag", n) > wlh.congestion("zigzag", n)).count();
+    let lower_mc = SEVERAL
+        .into_iter()
+        .filter(|&n| wb.mc("zigzag", n) <= wlh.mc("zigzag", n))
+        .count();
+    let higher_loss = SEVERAL
+        .into_iter()
+        .filter(|&n| wb.congestion("zigzag", n) > wlh.congestion("zigzag", n))
+        .count();
     vec![
         claim(
             "CEN-56a",
             "TCP's and TFRC's throughput rises quickly with the number of flows (by 30 points from one to four)",
-            ["tcp", "unaware"].into_iter().all(|s| wb.throughput(s, 4) >= wb.throughput(s, 1) + 30.0),
-            format!("TCP {}; TFRC {}", at(&FLOWS, throughput("tcp")), at(&FLOWS, throughput("unaware"))),
+            ["tcp", "unaware"]
+                .into_iter()
+                .all(|s| wb.throughput(s, 4) >= wb.throughput(s, 1) + 30.0),
+            format!(
+                "TCP {}; TFRC {}",
+                at(&FLOWS, throughput("tcp")),
+                at(&FLOWS, throughput("unaware"))
+            ),
         ),
         claim(
             "CEN-56b",
             "Omni uses the link fully (95 %) with much greater congestion loss (3 times that of one flow); it follows \
              the rate per flow: up to N=8, down from 8 to 10",
-            FLOWS.into_iter().all(|n| wb.throughput("oracle", n) >= HIGH)
+            FLOWS
+                .into_iter()
+                .all(|n| wb.throughput("oracle", n) >= HIGH)
                 && SEVERAL.into_iter().all(|n| omni(n) >= 3.0 * omni(1))
-                && [2, 4, 6, 8].windows(2).all(|pair| omni(pair[0]) < omni(pair[1]))
+                && [2, 4, 6, 8]
+                    .windows(2)
+                    .all(|pair| omni(pair[0]) < omni(pair[1]))
                 && omni(10) < omni(8),
-            format!("throughput {}; congestion {}", at(&FLOWS, throughput("oracle")), at(&FLOWS, omni)),
+            format!(
+                "throughput {}; congestion {}",
+                at(&FLOWS, throughput("oracle")),
+                at(&FLOWS, omni)
+            ),
         ),
         claim(
             "CEN-57",
             "Biaz and mBiaz: high Mw (above 50 %) above one flow, throughput as TFRC's (within 5 points)",
             ["biaz", "mbiaz"].into_iter().all(|s| {
                 SEVERAL.into_iter().all(|n| {
-                    wb.mw(s, n) > 50.0 && (wb.throughput(s, n) - wb.throughput("unaware", n)).abs() <= 5.0
+                    wb.mw(s, n) > 50.0
+                        && (wb.throughput(s, n) - wb.throughput("unaware", n)).abs() <= 5.0
                 })
             }),
             format!(
                 "Mw: Biaz {}; mBiaz {}; throughput over TFRC's: Biaz {}; mBiaz {}",
                 at(&SEVERAL, mw("biaz")),
                 at(&SEVERAL, mw("mbiaz")),
-                at(&SEVERAL, |n| wb.throughput("biaz", n) - wb.throughput("unaware", n)),
-                at(&SEVERAL, |n| wb.throughput("mbiaz", n) - wb.throughput("unaware", n))
+                at(&SEVERAL, |n| wb.throughput("biaz", n)
+                    - wb.throughput("unaware", n)),
+                at(&SEVERAL, |n| wb.throughput("mbiaz", n)
+                    - wb.throughput("unaware", n))
             ),
         ),
         claim(
@@ -211,12 +283,18 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
             "Spike: Mc close to zero above one flow, throughput high for every number of flows",
             SEVERAL.into_iter().all(|n| wb.mc("spike", n) <= 5.0)
                 && FLOWS.into_iter().all(|n| wb.throughput("spike", n) >= HIGH),
-            format!("Mc {}; throughput {}", at(&FLOWS, mc("spike")), at(&FLOWS, throughput("spike"))),
+            format!(
+                "Mc {}; throughput {}",
+                at(&FLOWS, mc("spike")),
+                at(&FLOWS, throughput("spike"))
+            ),
         ),
         claim(
             "CEN-58b",
             "Spike: Mw rises with the number of flows (up to N=8, where the rate per flow falls)",
-            [1, 2, 4, 6, 8].windows(2).all(|pair| wb.mw("spike", pair[0]) < wb.mw("spike", pair[1])),
+            [1, 2, 4, 6, 8]
+                .windows(2)
+                .all(|pair| wb.mw("spike", pair[0]) < wb.mw("spike", pair[1])),
             at(&FLOWS, mw("spike")),
         ),
         claim(
@@ -249,7 +327,9 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
             "ZigZag: throughput low (below 90 %) with one and two flows, full (95 %) from four",
             wb.throughput("zigzag", 1) < 90.0
                 && wb.throughput("zigzag", 2) < 90.0
-                && [4, 6, 8, 10, 12, 16].into_iter().all(|n| wb.throughput("zigzag", n) >= HIGH),
+                && [4, 6, 8, 10, 12, 16]
+                    .into_iter()
+                    .all(|n| wb.throughput("zigzag", n) >= HIGH),
             at(&FLOWS, throughput("zigzag")),
         ),
     ]
@@ -257,7 +337,12 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
 
 /// Section 5.1: the wireless LAN gives what the backbone gives (CEN-18): throughput within 2 points, Mc and Mw within
 /// 5, congestion loss within 1, for every scheme and number of flows.
-pub(crate) fn lan_is_backbone(wb: View<'_>, wlan: View<'_>, schemes: &[&str], flows: &[usize]) -> Claim {
+pub(crate) fn lan_is_backbone(
+    wb: View<'_>,
+    wlan: View<'_>,
+    schemes: &[&str],
+    flows: &[usize],
+) -> Claim {
     let mut worst = [("", 0, 0.0_f64); 4];
     for &scheme in schemes {
         for &n in flows {
@@ -275,15 +360,28 @@ pub(crate) fn lan_is_backbone(wb: View<'_>, wlan: View<'_>, schemes: &[&str], fl
         }
     }
     let names = ["throughput", "Mc", "Mw", "congestion"];
-    let evidence = worst.iter().zip(names).map(|(w, name)| format!("{name} {:.1} ({}, N={})", w.2, w.0, w.1));
+    let evidence = worst
+        .iter()
+        .zip(names)
+        .map(|(w, name)| format!("{name} {:.1} ({}, N={})", w.2, w.0, w.1));
     claim(
         "CEN-18",
-        &format!("{} flow(s): the wireless LAN gives what the backbone gives", list_of(flows)),
+        &format!(
+            "{} flow(s): the wireless LAN gives what the backbone gives",
+            list_of(flows)
+        ),
         worst[0].2 <= 2.0 && worst[1].2 <= 5.0 && worst[2].2 <= 5.0 && worst[3].2 <= 1.0,
-        format!("largest differences in points: {}", evidence.collect::<Vec<_>>().join(", ")),
+        format!(
+            "largest differences in points: {}",
+            evidence.collect::<Vec<_>>().join(", ")
+        ),
     )
 }
 
 fn list_of(flows: &[usize]) -> String {
-    flows.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    flows
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

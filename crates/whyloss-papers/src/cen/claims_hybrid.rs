@@ -16,7 +16,9 @@ fn average(flows: &[usize], value: impl Fn(usize) -> f64) -> f64 {
 
 fn close_to_omni(view: View<'_>) -> bool {
     HYBRIDS.into_iter().all(|s| {
-        FLOWS.into_iter().all(|n| view.throughput("oracle", n) - view.throughput(s, n) <= 5.0)
+        FLOWS
+            .into_iter()
+            .all(|n| view.throughput("oracle", n) - view.throughput(s, n) <= 5.0)
     })
 }
 
@@ -42,7 +44,12 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
     let mw = |s| average(&SEVERAL, |n| wlh.mw(s, n));
     let better = ["zbs2", "zbs3"];
     vec![
-        claim("CEN-60", "WLH: all hybrids' throughput is close to Omni's for every number of flows", close_to_omni(wlh), throughputs(wlh)),
+        claim(
+            "CEN-60",
+            "WLH: all hybrids' throughput is close to Omni's for every number of flows",
+            close_to_omni(wlh),
+            throughputs(wlh),
+        ),
         claim(
             "CEN-61a",
             "WLH: ZBS2 and ZBS3 have a lower Mc than ZigZag (average above one flow)",
@@ -64,7 +71,9 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
         claim(
             "CEN-62",
             "WLH: ZBS2 and ZBS3 lose 3 to 4 % to congestion (within a point, average above one flow)",
-            better.into_iter().all(|s| (2.0..=5.0).contains(&average(&SEVERAL, |n| wlh.congestion(s, n)))),
+            better
+                .into_iter()
+                .all(|s| (2.0..=5.0).contains(&average(&SEVERAL, |n| wlh.congestion(s, n)))),
             format!(
                 "zbs2 {}; zbs3 {}",
                 at(&SEVERAL, |n| wlh.congestion("zbs2", n)),
@@ -75,7 +84,9 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
             "CEN-64",
             "WLH: ZBS2 and ZBS3 match or beat the best base classifier, ZigZag, in most cases (throughput within 2 \
              points, Mc within 5)",
-            better.into_iter().all(|s| 2 * matches(wlh, s, "zigzag") > FLOWS.len()),
+            better
+                .into_iter()
+                .all(|s| 2 * matches(wlh, s, "zigzag") > FLOWS.len()),
             list(better.map(|s| (s, matches(wlh, s, "zigzag") as f64))) + " of 8 cases",
         ),
     ]
@@ -85,24 +96,41 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
 pub(crate) fn backbone(wb: View<'_>) -> Vec<Claim> {
     let better = ["zbs2", "zbs3"];
     vec![
-        claim("CEN-60", "WB: all hybrids' throughput is close to Omni's for every number of flows", close_to_omni(wb), throughputs(wb)),
+        claim(
+            "CEN-60",
+            "WB: all hybrids' throughput is close to Omni's for every number of flows",
+            close_to_omni(wb),
+            throughputs(wb),
+        ),
         claim(
             "CEN-63a",
             "WB: all hybrids' Mc is close to zero (above one flow)",
-            HYBRIDS.into_iter().all(|s| SEVERAL.into_iter().all(|n| wb.mc(s, n) <= 5.0)),
-            HYBRIDS.map(|s| format!("{s} {}", at(&SEVERAL, |n| wb.mc(s, n)))).join("; "),
+            HYBRIDS
+                .into_iter()
+                .all(|s| SEVERAL.into_iter().all(|n| wb.mc(s, n) <= 5.0)),
+            HYBRIDS
+                .map(|s| format!("{s} {}", at(&SEVERAL, |n| wb.mc(s, n))))
+                .join("; "),
         ),
         claim(
             "CEN-63b",
             "WB: all hybrids' Mw is similar to Spike's (above one flow)",
-            HYBRIDS.into_iter().all(|s| SEVERAL.into_iter().all(|n| (wb.mw(s, n) - wb.mw("spike", n)).abs() <= 10.0)),
-            ["spike", "zbs", "zbs2", "zbs3"].map(|s| format!("{s} {}", at(&SEVERAL, |n| wb.mw(s, n)))).join("; "),
+            HYBRIDS.into_iter().all(|s| {
+                SEVERAL
+                    .into_iter()
+                    .all(|n| (wb.mw(s, n) - wb.mw("spike", n)).abs() <= 10.0)
+            }),
+            ["spike", "zbs", "zbs2", "zbs3"]
+                .map(|s| format!("{s} {}", at(&SEVERAL, |n| wb.mw(s, n))))
+                .join("; "),
         ),
         claim(
             "CEN-64",
             "WB: ZBS2 and ZBS3 match or beat the best base classifier, Spike, in most cases (throughput within 2 \
              points, Mc within 5)",
-            better.into_iter().all(|s| 2 * matches(wb, s, "spike") > FLOWS.len()),
+            better
+                .into_iter()
+                .all(|s| 2 * matches(wb, s, "spike") > FLOWS.len()),
             list(better.map(|s| (s, matches(wb, s, "spike") as f64))) + " of 8 cases",
         ),
     ]

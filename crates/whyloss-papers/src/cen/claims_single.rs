@@ -9,7 +9,12 @@ use crate::Claim;
 const BASE: [&str; 4] = ["biaz", "mbiaz", "spike", "zigzag"];
 
 pub(crate) fn claim(id: &str, text: &str, holds: bool, evidence: String) -> Claim {
-    Claim { id: id.into(), text: text.into(), holds, evidence }
+    Claim {
+        id: id.into(),
+        text: text.into(),
+        holds,
+        evidence,
+    }
 }
 
 /// Whether the values rise strictly.
@@ -22,18 +27,27 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
     let throughput = |scheme| wlh.throughput(scheme, 1);
     let omni = throughput("oracle");
     let congestion_of_omni = wlh.congestion("oracle", 1);
-    let throughputs = || list(["tcp", "unaware", "oracle"].into_iter().chain(BASE).map(|s| (s, throughput(s))));
+    let throughputs = || {
+        list(
+            ["tcp", "unaware", "oracle"]
+                .into_iter()
+                .chain(BASE)
+                .map(|s| (s, throughput(s))),
+        )
+    };
     vec![
         claim(
             "CEN-43a",
             "TCP < TFRC < every classifier in throughput",
-            BASE.into_iter().all(|lda| rising(&[throughput("tcp"), throughput("unaware"), throughput(lda)])),
+            BASE.into_iter()
+                .all(|lda| rising(&[throughput("tcp"), throughput("unaware"), throughput(lda)])),
             throughputs(),
         ),
         claim(
             "CEN-43b",
             "every classifier uses at least 97 % of the link (rounded), as Omni does (within 3 points)",
-            BASE.into_iter().all(|lda| throughput(lda) >= 96.5 && (throughput(lda) - omni).abs() <= 3.0),
+            BASE.into_iter()
+                .all(|lda| throughput(lda) >= 96.5 && (throughput(lda) - omni).abs() <= 3.0),
             throughputs(),
         ),
         claim(
@@ -76,14 +90,18 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
 /// Section 6.2. `wlh` has one flow of TCP, TFRC and Omni over the last hop.
 pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
     let throughput = |scheme| wb.throughput(scheme, 1);
-    let order = ["tcp", "unaware", "zigzag", "mbiaz", "biaz", "spike", "oracle"];
+    let order = [
+        "tcp", "unaware", "zigzag", "mbiaz", "biaz", "spike", "oracle",
+    ];
     let gain = 100.0 * (throughput("oracle") / throughput("unaware") - 1.0);
     vec![
         claim(
             "CEN-46",
             "TCP and TFRC use far less than over the last hop (by 20 points), Omni nearly all (95 %) with less \
              congestion loss than there",
-            ["tcp", "unaware"].into_iter().all(|s| wlh.throughput(s, 1) - throughput(s) >= 20.0)
+            ["tcp", "unaware"]
+                .into_iter()
+                .all(|s| wlh.throughput(s, 1) - throughput(s) >= 20.0)
                 && throughput("oracle") >= 95.0
                 && wb.congestion("oracle", 1) < wlh.congestion("oracle", 1),
             format!(
@@ -111,7 +129,10 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
         claim(
             "CEN-49",
             "only Spike takes any congestion loss for wireless (the others below half a per cent)",
-            wb.mc("spike", 1) >= 0.5 && ["biaz", "mbiaz", "zigzag"].into_iter().all(|lda| wb.mc(lda, 1) < 0.5),
+            wb.mc("spike", 1) >= 0.5
+                && ["biaz", "mbiaz", "zigzag"]
+                    .into_iter()
+                    .all(|lda| wb.mc(lda, 1) < 0.5),
             list(BASE.map(|lda| (lda, wb.mc(lda, 1)))),
         ),
         claim(
@@ -127,7 +148,13 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
 ///
 /// The order stays if no two schemes that differ by more than 2 points at high loss are the other way round, by more
 /// than 1 point, at the other level.
-pub(crate) fn level(id: &str, high: View<'_>, other: View<'_>, name: &str, flows: &[usize]) -> Claim {
+pub(crate) fn level(
+    id: &str,
+    high: View<'_>,
+    other: View<'_>,
+    name: &str,
+    flows: &[usize],
+) -> Claim {
     let schemes = || ["tcp", "unaware", "oracle"].into_iter().chain(BASE);
     let mut turned = Vec::new();
     let mut spreads = (0.0_f64, 0.0_f64);
@@ -146,11 +173,20 @@ pub(crate) fn level(id: &str, high: View<'_>, other: View<'_>, name: &str, flows
         }
     }
     let smaller = spreads.1 < spreads.0;
-    let turned_text = if turned.is_empty() { "none".into() } else { turned.join(", ") };
+    let turned_text = if turned.is_empty() {
+        "none".into()
+    } else {
+        turned.join(", ")
+    };
     claim(
         id,
-        &format!("{name} loss: the order of throughput is that of high loss, the differences are smaller"),
+        &format!(
+            "{name} loss: the order of throughput is that of high loss, the differences are smaller"
+        ),
         turned.is_empty() && smaller,
-        format!("pairs turned round: {turned_text}; widest spread {:.1} points, at high loss {:.1}", spreads.1, spreads.0),
+        format!(
+            "pairs turned round: {turned_text}; widest spread {:.1} points, at high loss {:.1}",
+            spreads.1, spreads.0
+        ),
     )
 }

@@ -132,9 +132,20 @@ impl Findings {
                 for &flows in grid.flows {
                     for scheme in grid.schemes {
                         let schemes = std::slice::from_ref(scheme);
-                        let network = Network { topology, flows, schemes, channel: &channel, warm_up: true };
+                        let network = Network {
+                            topology,
+                            flows,
+                            schemes,
+                            channel: &channel,
+                            warm_up: true,
+                        };
                         scenarios.push(network.scenario());
-                        points.push(Point { topology, flows, level, scheme: scheme.id.clone() });
+                        points.push(Point {
+                            topology,
+                            flows,
+                            level,
+                            scheme: scheme.id.clone(),
+                        });
                     }
                 }
             }
@@ -143,10 +154,17 @@ impl Findings {
         let mut findings = Self::default();
         for (point, runs) in points.into_iter().zip(&replications) {
             findings.seeds = findings.seeds.max(runs.len() as u64);
-            let stated = Metric::STATED.into_iter().chain([Metric::PooledMc, Metric::PooledMw]);
+            let stated = Metric::STATED
+                .into_iter()
+                .chain([Metric::PooledMc, Metric::PooledMw]);
             for metric in stated {
-                let values: Vec<f64> = runs.iter().filter_map(|run| metric.of(run, point.topology)).collect();
-                findings.values.insert((point.clone(), metric), Summary::of(&values));
+                let values: Vec<f64> = runs
+                    .iter()
+                    .filter_map(|run| metric.of(run, point.topology))
+                    .collect();
+                findings
+                    .values
+                    .insert((point.clone(), metric), Summary::of(&values));
             }
         }
         Ok(findings)
@@ -161,13 +179,22 @@ impl Findings {
         flows: usize,
         scheme: &str,
     ) -> Option<Summary> {
-        let point = Point { topology, flows, level, scheme: scheme.into() };
+        let point = Point {
+            topology,
+            flows,
+            level,
+            scheme: scheme.into(),
+        };
         self.values.get(&(point, metric)).copied()
     }
 
     /// The same findings, seen for one topology and level.
     pub(crate) fn view(&self, topology: Topology, level: Level) -> View<'_> {
-        View { findings: self, topology, level }
+        View {
+            findings: self,
+            topology,
+            level,
+        }
     }
 }
 
@@ -202,13 +229,18 @@ impl View<'_> {
     }
 
     fn mean(&self, metric: Metric, scheme: &str, flows: usize) -> f64 {
-        let summary = self.findings.summary(metric, self.topology, self.level, flows, scheme);
+        let summary = self
+            .findings
+            .summary(metric, self.topology, self.level, flows, scheme);
         summary.and_then(|summary| summary.mean).unwrap_or(f64::NAN)
     }
 }
 
 /// `name 12.3, name 4.5`: the evidence behind a claim.
 pub(crate) fn list<N: fmt::Display>(values: impl IntoIterator<Item = (N, f64)>) -> String {
-    let parts: Vec<String> = values.into_iter().map(|(name, value)| format!("{name} {value:.1}")).collect();
+    let parts: Vec<String> = values
+        .into_iter()
+        .map(|(name, value)| format!("{name} {value:.1}"))
+        .collect();
     parts.join(", ")
 }

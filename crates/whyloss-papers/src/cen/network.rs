@@ -63,11 +63,19 @@ const SHARED_DELAY: Duration = Duration::from_millis(20);
 /// bring the queue to it, so one less may wait beside the packet in transmission.
 fn queue(rate: Rate) -> QueueSpec {
     let limit = (rate.as_bps() / 60_000).max(6) as u32;
-    QueueSpec { limit: Limit::Packets(limit - 1) }
+    QueueSpec {
+        limit: Limit::Packets(limit - 1),
+    }
 }
 
 fn link(rate: Rate, delay: Duration, channel: &ChannelSpec) -> LinkSpec {
-    LinkSpec { rate, delay, queue: queue(rate), channel: channel.clone(), channel_before_queue: false }
+    LinkSpec {
+        rate,
+        delay,
+        queue: queue(rate),
+        channel: channel.clone(),
+        channel_before_queue: false,
+    }
 }
 
 /// `n` flows, of these schemes in turn, over a topology whose wireless links have this channel; with the warm-up of Section 5.3, or
@@ -83,7 +91,9 @@ pub(crate) struct Network<'a> {
 impl Network<'_> {
     /// The scenario.
     pub(crate) fn scenario(&self) -> Scenario {
-        let Self { topology, flows: n, .. } = *self;
+        let Self {
+            topology, flows: n, ..
+        } = *self;
         let none = ChannelSpec::None;
         let (shared_channel, last_channel) = match topology {
             Topology::Wlh => (&none, self.channel),
@@ -113,7 +123,11 @@ impl Network<'_> {
                     sink
                 }
             };
-            let latest = if self.warm_up { STARTS_WITHIN } else { Duration::from_secs(1) };
+            let latest = if self.warm_up {
+                STARTS_WITHIN
+            } else {
+                Duration::from_secs(1)
+            };
             net.flows.push(Flow {
                 name: format!("{}-{index}", scheme.id),
                 source,
@@ -128,7 +142,8 @@ impl Network<'_> {
             });
         }
         if self.warm_up {
-            net.flows.extend((1..=2).map(|index| warm_up(index, r1, r2, shared)));
+            net.flows
+                .extend((1..=2).map(|index| warm_up(index, r1, r2, shared)));
         }
         net
     }
@@ -146,7 +161,11 @@ fn warm_up(index: usize, source: usize, sink: usize, shared: Rate) -> Flow {
         route: Vec::new(),
         return_route: Vec::new(),
         packet_size: PACKET,
-        transport: Transport::OnOff { rate, burst: half_a_second, idle: half_a_second },
+        transport: Transport::OnOff {
+            rate,
+            burst: half_a_second,
+            idle: half_a_second,
+        },
         start: (Time::ZERO, Time::ZERO),
         stop: Some((WARM_UP, WARM_UP + STARTS_WITHIN)),
         background: true,
@@ -160,10 +179,18 @@ fn node(net: &mut Scenario, name: String) -> usize {
 
 /// A link and its reverse: the same rate, delay and queue, without errors (CEN-24, CEN-A9).
 fn duplex(net: &mut Scenario, a: usize, b: usize, there: LinkSpec) {
-    let back = LinkSpec { channel: ChannelSpec::None, ..there.clone() };
+    let back = LinkSpec {
+        channel: ChannelSpec::None,
+        ..there.clone()
+    };
     for (from, to, link) in [(a, b, there), (b, a, back)] {
         let name = format!("{}->{}", net.nodes[from], net.nodes[to]);
-        net.links.push(Connection { name, from, to, link });
+        net.links.push(Connection {
+            name,
+            from,
+            to,
+            link,
+        });
     }
 }
 
@@ -173,8 +200,21 @@ mod tests {
 
     #[test]
     fn queues_as_in_cen_21() {
-        for (kbps, packets) in [(150, 6), (260, 6), (520, 8), (780, 13), (800, 13), (1600, 26), (2080, 34), (10_000, 166)] {
-            assert_eq!(queue(Rate::from_kbps(kbps)).limit, Limit::Packets(packets - 1), "{kbps} kbit/s");
+        for (kbps, packets) in [
+            (150, 6),
+            (260, 6),
+            (520, 8),
+            (780, 13),
+            (800, 13),
+            (1600, 26),
+            (2080, 34),
+            (10_000, 166),
+        ] {
+            assert_eq!(
+                queue(Rate::from_kbps(kbps)).limit,
+                Limit::Packets(packets - 1),
+                "{kbps} kbit/s"
+            );
         }
     }
 

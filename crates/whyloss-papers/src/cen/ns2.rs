@@ -32,7 +32,11 @@ fn rows() -> Vec<Row> {
         let field: Vec<&str> = line.split(',').collect();
         let number = |index: usize| field[index].parse::<f64>().expect("a number");
         Row {
-            topology: if field[0] == "wlh" { Topology::Wlh } else { Topology::Wb },
+            topology: if field[0] == "wlh" {
+                Topology::Wlh
+            } else {
+                Topology::Wb
+            },
             flows: number(1) as usize,
             agent: field[2].into(),
             delayed_ack: field[3] == "1",
@@ -56,18 +60,29 @@ fn scheme(row: &Row) -> Scheme {
     if !row.delayed_ack {
         options.delayed_ack = None;
     }
-    Scheme { id: row.agent.clone(), name: row.agent.clone(), transport: Transport::Tcp { options } }
+    Scheme {
+        id: row.agent.clone(),
+        name: row.agent.clone(),
+        transport: Transport::Tcp { options },
+    }
 }
 
 /// Throughput and congestion loss in ns-2's terms: packets of 762 bytes, whatever headers they have on the wire.
 fn measure(row: &Row) -> (f64, f64) {
     let channel = match row.loss {
         0.0 => ChannelSpec::None,
-        loss => ChannelSpec::GilbertElliott(GilbertElliott::from_loss_and_stay(loss, row.stay).expect("a channel")),
+        loss => ChannelSpec::GilbertElliott(
+            GilbertElliott::from_loss_and_stay(loss, row.stay).expect("a channel"),
+        ),
     };
     let schemes = [scheme(row)];
-    let network =
-        Network { topology: row.topology, flows: row.flows, schemes: &schemes, channel: &channel, warm_up: false };
+    let network = Network {
+        topology: row.topology,
+        flows: row.flows,
+        schemes: &schemes,
+        channel: &channel,
+        warm_up: false,
+    };
     let scenario = network.scenario();
     let (mut throughput, mut congestion) = (0.0, 0.0);
     for seed in 1..=SEEDS {
@@ -75,7 +90,8 @@ fn measure(row: &Row) -> (f64, f64) {
         let received: u64 = run.flows.iter().map(|flow| flow.received).sum();
         let dropped: u64 = run.flows.iter().map(|flow| flow.lost.congestion).sum();
         let bits = received as f64 * f64::from(8 * PACKET) / run.window.as_secs_f64();
-        throughput += 100.0 * bits / row.topology.bottleneck(row.flows).as_bps() as f64 / SEEDS as f64;
+        throughput +=
+            100.0 * bits / row.topology.bottleneck(row.flows).as_bps() as f64 / SEEDS as f64;
         congestion += 100.0 * dropped as f64 / received as f64 / SEEDS as f64;
     }
     (throughput, congestion)
@@ -84,7 +100,10 @@ fn measure(row: &Row) -> (f64, f64) {
 #[test]
 fn throughput_is_that_of_ns2() {
     let mut wrong = Vec::new();
-    println!("{:46} {:>7} {:>7} {:>6}   congestion loss", "", "ns-2", "ours", "off");
+    println!(
+        "{:46} {:>7} {:>7} {:>6}   congestion loss",
+        "", "ns-2", "ours", "off"
+    );
     for row in rows() {
         let (throughput, congestion) = measure(&row);
         let off = throughput - row.throughput;
@@ -104,5 +123,9 @@ fn throughput_is_that_of_ns2() {
             wrong.push(line);
         }
     }
-    assert!(wrong.is_empty(), "outside the limits:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "outside the limits:\n{}",
+        wrong.join("\n")
+    );
 }

@@ -73,7 +73,12 @@ pub(crate) fn figure(
                 Some((n as f64, summary.mean?, summary.ci95))
             });
             let dashed = !is_classified(scheme);
-            Series { name: scheme.name.clone(), bars: false, dashed, points: points.collect() }
+            Series {
+                name: scheme.name.clone(),
+                bars: false,
+                dashed,
+                points: points.collect(),
+            }
         });
         Panel {
             title: metric.name().into(),
@@ -83,10 +88,21 @@ pub(crate) fn figure(
             series: series.collect(),
         }
     };
-    let panels = [Metric::Throughput, Metric::Mc, Metric::Congestion, Metric::Mw].map(panel);
+    let panels = [
+        Metric::Throughput,
+        Metric::Mc,
+        Metric::Congestion,
+        Metric::Mw,
+    ]
+    .map(panel);
     Figure {
         name: format!("{name}-{}", level.name()),
-        caption: format!("{}, {} wireless loss ({} %)", topology.name(), level.name(), 100.0 * level.loss()),
+        caption: format!(
+            "{}, {} wireless loss ({} %)",
+            topology.name(),
+            level.name(),
+            100.0 * level.loss()
+        ),
         panels: panels.into(),
     }
 }
@@ -122,5 +138,7 @@ fn is_classified(scheme: &Scheme) -> bool {
 
 fn drawn(metric: Metric, schemes: &[Scheme]) -> impl Iterator<Item = &Scheme> {
     let verdicts = matches!(metric, Metric::Mc | Metric::Mw);
-    schemes.iter().filter(move |scheme| !verdicts || is_classified(scheme))
+    schemes
+        .iter()
+        .filter(move |scheme| !verdicts || is_classified(scheme))
 }

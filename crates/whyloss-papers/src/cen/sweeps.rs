@@ -20,20 +20,37 @@ struct Sweep {
 }
 
 impl Sweep {
-    fn new(id: &str, parameter: &str, label: &'static str, values: &[f64], fixed: &[(&str, f64)]) -> Self {
+    fn new(
+        id: &str,
+        parameter: &str,
+        label: &'static str,
+        values: &[f64],
+        fixed: &[(&str, f64)],
+    ) -> Self {
         let scheme = |&value: &f64| {
             let parameters: Vec<_> = fixed.iter().copied().chain([(parameter, value)]).collect();
             (value, classified(id, id, &parameters))
         };
-        Self { label, points: values.iter().map(scheme).collect() }
+        Self {
+            label,
+            points: values.iter().map(scheme).collect(),
+        }
     }
 
     fn schemes(&self) -> Vec<Scheme> {
-        self.points.iter().map(|(_, scheme)| scheme.clone()).collect()
+        self.points
+            .iter()
+            .map(|(_, scheme)| scheme.clone())
+            .collect()
     }
 
     fn measure(&self, context: &Context<'_>, flows: &[usize]) -> Result<Findings, ExperimentError> {
-        let grid = Grid { topologies: &BOTH, levels: &[Level::High], flows, schemes: &self.schemes() };
+        let grid = Grid {
+            topologies: &BOTH,
+            levels: &[Level::High],
+            flows,
+            schemes: &self.schemes(),
+        };
         Findings::measure(context, &grid)
     }
 
@@ -43,7 +60,8 @@ impl Sweep {
             for topology in BOTH {
                 for &n in flows {
                     for (value, scheme) in &self.points {
-                        let summary = findings.summary(metric, topology, Level::High, n, &scheme.id);
+                        let summary =
+                            findings.summary(metric, topology, Level::High, n, &scheme.id);
                         cells.push(Cell {
                             row: format!("{} over {}", metric.name(), self.label),
                             column: format!("{}, N={n}", topology.name()),
@@ -80,19 +98,40 @@ impl Sweep {
             x_label: self.label.into(),
             y_label: "%".into(),
             log_y: false,
-            series: BOTH.into_iter().flat_map(|t| flows.iter().map(move |&n| (t, n))).map(|(t, n)| series(metric, t, n)).collect(),
+            series: BOTH
+                .into_iter()
+                .flat_map(|t| flows.iter().map(move |&n| (t, n)))
+                .map(|(t, n)| series(metric, t, n))
+                .collect(),
         };
-        let metrics = [Metric::Throughput, Metric::Mc, Metric::Congestion, Metric::Mw];
-        Figure { name: name.into(), caption: caption.into(), panels: metrics.map(panel).into() }
+        let metrics = [
+            Metric::Throughput,
+            Metric::Mc,
+            Metric::Congestion,
+            Metric::Mw,
+        ];
+        Figure {
+            name: name.into(),
+            caption: caption.into(),
+            panels: metrics.map(panel).into(),
+        }
     }
 
     /// A measure at each value of the parameter.
     fn curve(&self, value: impl Fn(&str) -> f64) -> Vec<f64> {
-        self.points.iter().map(|(_, scheme)| value(&scheme.id)).collect()
+        self.points
+            .iter()
+            .map(|(_, scheme)| value(&scheme.id))
+            .collect()
     }
 
     fn evidence(&self, curve: &[f64]) -> String {
-        list(self.points.iter().map(|(value, _)| *value).zip(curve.iter().copied()))
+        list(
+            self.points
+                .iter()
+                .map(|(value, _)| *value)
+                .zip(curve.iter().copied()),
+        )
     }
 }
 
@@ -119,7 +158,11 @@ fn sensitivity(sweep: &Sweep, findings: &Findings, what: &str) -> Vec<Claim> {
     let mc = |n| sweep.curve(|s| wlh.mc(s, n));
     let mw = |n| sweep.curve(|s| wlh.mw(s, n));
     let each = |flows: &[usize], curve: &dyn Fn(usize) -> Vec<f64>| {
-        flows.iter().map(|&n| format!("N={n}: {}", sweep.evidence(&curve(n)))).collect::<Vec<_>>().join("; ")
+        flows
+            .iter()
+            .map(|&n| format!("N={n}: {}", sweep.evidence(&curve(n))))
+            .collect::<Vec<_>>()
+            .join("; ")
     };
     let wb_throughput = |n| sweep.curve(|s| wb.throughput(s, n));
     let wb_congestion = |n| sweep.curve(|s| wb.congestion(s, n));
@@ -132,9 +175,17 @@ fn sensitivity(sweep: &Sweep, findings: &Findings, what: &str) -> Vec<Claim> {
         ),
         claim(
             "CEN-66b",
-            &format!("WB: the choice of {what} makes no difference (throughput within 5 points, congestion loss within 1)"),
-            FLOWS.iter().all(|&n| spread(&wb_throughput(n)) <= 5.0 && spread(&wb_congestion(n)) <= 1.0),
-            format!("throughput {}; congestion {}", each(&FLOWS, &wb_throughput), each(&FLOWS, &wb_congestion)),
+            &format!(
+                "WB: the choice of {what} makes no difference (throughput within 5 points, congestion loss within 1)"
+            ),
+            FLOWS
+                .iter()
+                .all(|&n| spread(&wb_throughput(n)) <= 5.0 && spread(&wb_congestion(n)) <= 1.0),
+            format!(
+                "throughput {}; congestion {}",
+                each(&FLOWS, &wb_throughput),
+                each(&FLOWS, &wb_congestion)
+            ),
         ),
     ]
 }
@@ -150,15 +201,34 @@ pub(crate) fn mbiaz(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         seeds: findings.seeds,
         cells: sweep.cells(&findings, &FLOWS),
         claims: sensitivity(&sweep, &findings, "mBiaz's upper bound"),
-        figures: vec![sweep.figure(&findings, &FLOWS, "cen-sweep-mbiaz", "mBiaz over its upper bound (n + c)·T_min")],
-        notes: vec!["c = 1.2 is mBiaz, c = 2 is Biaz. The paper prints no numbers of this sweep.".into()],
+        figures: vec![sweep.figure(
+            &findings,
+            &FLOWS,
+            "cen-sweep-mbiaz",
+            "mBiaz over its upper bound (n + c)·T_min",
+        )],
+        notes: vec![
+            "c = 1.2 is mBiaz, c = 2 is Biaz. The paper prints no numbers of this sweep.".into(),
+        ],
     })
 }
 
 /// `cen-sweep-spike`: α from 0.35 to 0.95 with β = 1/3, β from 0.05 to 0.45 with α = 1/2, and the limits (CEN-5).
 pub(crate) fn spike(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let alpha = Sweep::new("spike", "alpha", "α (β = 1/3)", &[0.35, 0.45, 0.5, 0.55, 0.65, 0.75, 0.85, 0.95], &[]);
-    let beta = Sweep::new("spike", "beta", "β (α = 1/2)", &[0.05, 0.15, 0.25, 1.0 / 3.0, 0.45], &[]);
+    let alpha = Sweep::new(
+        "spike",
+        "alpha",
+        "α (β = 1/3)",
+        &[0.35, 0.45, 0.5, 0.55, 0.65, 0.75, 0.85, 0.95],
+        &[],
+    );
+    let beta = Sweep::new(
+        "spike",
+        "beta",
+        "β (α = 1/2)",
+        &[0.05, 0.15, 0.25, 1.0 / 3.0, 0.45],
+        &[],
+    );
     let all = Sweep::new("spike", "alpha", "α", &[1.0], &[("beta", 1.0 / 3.0)]);
     let none = Sweep::new("spike", "alpha", "α", &[0.0], &[("beta", 0.0)]);
     let findings = alpha.measure(context, &FLOWS)?;
@@ -166,12 +236,18 @@ pub(crate) fn spike(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let (at_one, at_zero) = (all.measure(context, &[4])?, none.measure(context, &[4])?);
     let mut claims = sensitivity(&alpha, &findings, "Spike's α");
     claims.extend(sensitivity(&beta, &findings_beta, "Spike's β"));
-    let (one, zero) = (at_one.view(Topology::Wlh, Level::High), at_zero.view(Topology::Wlh, Level::High));
+    let (one, zero) = (
+        at_one.view(Topology::Wlh, Level::High),
+        at_zero.view(Topology::Wlh, Level::High),
+    );
     let (one_id, zero_id) = (&all.points[0].1.id, &none.points[0].1.id);
     claims.push(claim(
         "CEN-5",
         "α ≥ 1 gives Mc = 100 %, Mw = 0; α ≤ 0 the opposite (WLH, N=4, within a point)",
-        one.mc(one_id, 4) >= 99.0 && one.mw(one_id, 4) <= 1.0 && zero.mc(zero_id, 4) <= 1.0 && zero.mw(zero_id, 4) >= 99.0,
+        one.mc(one_id, 4) >= 99.0
+            && one.mw(one_id, 4) <= 1.0
+            && zero.mc(zero_id, 4) <= 1.0
+            && zero.mw(zero_id, 4) >= 99.0,
         format!(
             "α=1: Mc {:.1}, Mw {:.1}; α=0 (β=0): Mc {:.1}, Mw {:.1}",
             one.mc(one_id, 4),
@@ -211,8 +287,16 @@ pub(crate) fn random(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
     let by_mw = mw.measure(context, &flows)?;
     let shares_mc = competition(context, &mc)?;
     let shares_mw = competition(context, &mw)?;
-    let (mc_wlh, mw_wlh) = (by_mc.view(Topology::Wlh, Level::High), by_mw.view(Topology::Wlh, Level::High));
-    let own = |view: View<'_>, sweep: &Sweep| (sweep.curve(|s| view.congestion(s, 8)), sweep.curve(|s| view.throughput(s, 8)));
+    let (mc_wlh, mw_wlh) = (
+        by_mc.view(Topology::Wlh, Level::High),
+        by_mw.view(Topology::Wlh, Level::High),
+    );
+    let own = |view: View<'_>, sweep: &Sweep| {
+        (
+            sweep.curve(|s| view.congestion(s, 8)),
+            sweep.curve(|s| view.throughput(s, 8)),
+        )
+    };
     let (mc_loss, mc_throughput) = own(mc_wlh, &mc);
     let (mw_loss, mw_throughput) = own(mw_wlh, &mw);
     let last = rates.len() - 1;
@@ -272,16 +356,30 @@ fn competition(context: &Context<'_>, sweep: &Sweep) -> Result<Vec<f64>, Experim
     let unaware = by_id("unaware");
     let scenario = |(_, scheme): &(f64, Scheme)| {
         let pair = [scheme.clone(), unaware.clone()];
-        super::network::Network { topology: Topology::Wlh, flows: 8, schemes: &pair, channel: &channel, warm_up: true }.scenario()
+        super::network::Network {
+            topology: Topology::Wlh,
+            flows: 8,
+            schemes: &pair,
+            channel: &channel,
+            warm_up: true,
+        }
+        .scenario()
     };
     let scenarios: Vec<_> = sweep.points.iter().map(scenario).collect();
     let share = |runs: Vec<std::sync::Arc<whyloss_sim::Measurement>>| {
         let total = |name: &str| -> u64 {
             let flows = runs.iter().flat_map(|run| &run.flows);
-            flows.filter(|flow| !flow.background && flow.name.starts_with(name)).map(|flow| flow.received).sum()
+            flows
+                .filter(|flow| !flow.background && flow.name.starts_with(name))
+                .map(|flow| flow.received)
+                .sum()
         };
         let (own, other) = (total("random") as f64, total("unaware") as f64);
         100.0 * own / (own + other)
     };
-    Ok(context.replicate(&scenarios)?.into_iter().map(share).collect())
+    Ok(context
+        .replicate(&scenarios)?
+        .into_iter()
+        .map(share)
+        .collect())
 }

@@ -40,12 +40,21 @@ impl Source {
         match &flow.transport {
             Transport::OnOff { rate, burst, idle } => {
                 let random = streams.stream("on-off", index);
-                Self::OnOff(Box::new(OnOff::new(*rate, *burst, *idle, flow.packet_size, start, random)))
+                Self::OnOff(Box::new(OnOff::new(
+                    *rate,
+                    *burst,
+                    *idle,
+                    flow.packet_size,
+                    start,
+                    random,
+                )))
             }
             Transport::Tcp { options } => Self::Tcp(tcp::Sender::new(options, start)),
-            Transport::Tfrc { options, .. } => {
-                Self::Tfrc(Box::new(tfrc_core::Sender::new(options, flow.packet_size, start)))
-            }
+            Transport::Tfrc { options, .. } => Self::Tfrc(Box::new(tfrc_core::Sender::new(
+                options,
+                flow.packet_size,
+                start,
+            ))),
         }
     }
 
@@ -72,7 +81,9 @@ impl Source {
     pub(crate) fn receive(&mut self, now: Time, payload: &Payload) {
         match (self, payload) {
             (Self::Tcp(sender), Payload::Ack(ack)) => sender.on_ack(now, ack),
-            (Self::Tfrc(sender), Payload::TfrcFeedback(feedback)) => sender.on_feedback(now, feedback),
+            (Self::Tfrc(sender), Payload::TfrcFeedback(feedback)) => {
+                sender.on_feedback(now, feedback)
+            }
             _ => {}
         }
     }
@@ -111,9 +122,17 @@ impl Sink {
         match &flow.transport {
             Transport::OnOff { .. } => Self::Silent,
             Transport::Tcp { options } => Self::Tcp(tcp::Receiver::new(options)),
-            Transport::Tfrc { options, classifier } => {
+            Transport::Tfrc {
+                options,
+                classifier,
+            } => {
                 let random = streams.stream("verdict", index);
-                Self::Tfrc(Box::new(TfrcSink::new(options, flow.packet_size, classifier.clone(), random)))
+                Self::Tfrc(Box::new(TfrcSink::new(
+                    options,
+                    flow.packet_size,
+                    classifier.clone(),
+                    random,
+                )))
             }
         }
     }

@@ -17,9 +17,24 @@ pub(crate) struct OnOff {
 
 impl OnOff {
     /// A source that starts with a pause at `start`.
-    pub(crate) fn new(rate: Rate, burst: Duration, idle: Duration, size: u32, start: Time, random: Random) -> Self {
+    pub(crate) fn new(
+        rate: Rate,
+        burst: Duration,
+        idle: Duration,
+        size: u32,
+        start: Time,
+        random: Random,
+    ) -> Self {
         let spacing = rate.transmission_time(size);
-        let mut source = Self { spacing, burst, idle, random, next: start, burst_ends: start, sequence: 0 };
+        let mut source = Self {
+            spacing,
+            burst,
+            idle,
+            random,
+            next: start,
+            burst_ends: start,
+            sequence: 0,
+        };
         source.pause(start);
         source
     }
@@ -46,7 +61,8 @@ impl OnOff {
 
     /// A pause from `at`, then a burst of at least one packet.
     fn pause(&mut self, at: Time) {
-        let mut exponential = |mean: Duration| Duration::from_secs_f64(self.random.exponential(mean.as_secs_f64()));
+        let mut exponential =
+            |mean: Duration| Duration::from_secs_f64(self.random.exponential(mean.as_secs_f64()));
         self.next = at + exponential(self.idle);
         self.burst_ends = self.next + exponential(self.burst);
     }

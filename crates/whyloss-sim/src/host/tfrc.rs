@@ -18,9 +18,20 @@ pub(crate) struct TfrcSink {
 }
 
 impl TfrcSink {
-    pub(crate) fn new(options: &Options, packet_size: u32, classifier: Classifier, random: Random) -> Self {
+    pub(crate) fn new(
+        options: &Options,
+        packet_size: u32,
+        classifier: Classifier,
+        random: Random,
+    ) -> Self {
         let receiver = Receiver::new(options, packet_size);
-        Self { receiver, classifier, expected: 0, truth: Vec::new(), random }
+        Self {
+            receiver,
+            classifier,
+            expected: 0,
+            truth: Vec::new(),
+            random,
+        }
     }
 
     /// The path lost this packet, for this reason.
@@ -39,11 +50,23 @@ impl TfrcSink {
     ) -> Option<Feedback> {
         let missing = data.sequence.saturating_sub(self.expected);
         self.expected = self.expected.max(data.sequence.saturating_add(1));
-        let arrival = Arrival { sequence: data.sequence, sent: data.stamp, received: now, size };
-        let Some(verdict) = self.classifier.on_arrival(&arrival, missing) else {
-            return self.receiver.on_data(now, data, size, |_| Cause::Congestion);
+        let arrival = Arrival {
+            sequence: data.sequence,
+            sent: data.stamp,
+            received: now,
+            size,
         };
-        let Self { receiver, truth, random, .. } = self;
+        let Some(verdict) = self.classifier.on_arrival(&arrival, missing) else {
+            return self
+                .receiver
+                .on_data(now, data, size, |_| Cause::Congestion);
+        };
+        let Self {
+            receiver,
+            truth,
+            random,
+            ..
+        } = self;
         let feedback = receiver.on_data(now, data, size, |sequence| match take(truth, sequence) {
             Some(truth) => {
                 let cause = verdict.cause(truth, || random.uniform());

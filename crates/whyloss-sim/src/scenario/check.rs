@@ -401,6 +401,7 @@ fn check_transport(transport: &Transport, place: impl Fn(&'static str) -> Place)
             }
             Ok(())
         }
+        Transport::Tcp { .. } | Transport::Tfrc { .. } => Ok(()),
     }
 }
 

@@ -185,11 +185,11 @@ impl Receiver {
     fn report(&mut self, now: Time) -> Feedback {
         let receive_rate = self.receive_rate(now);
         self.largest_receive_rate = self.largest_receive_rate.max(receive_rate);
-        let (sequence, echo, hold, rtt) =
-            self.newest
-                .map_or((0, now, Duration::ZERO, Duration::ZERO), |(data, at)| {
-                    (data.sequence, data.stamp, now - at, data.rtt)
-                });
+        let (sequence, echo, hold, rtt) = self
+            .newest
+            .map_or((0, now, Duration::ZERO, Duration::ZERO), |(data, at)| {
+                (data.sequence, data.stamp, now - at, data.rtt)
+            });
         self.loss_event_rate = self.history.loss_event_rate(sequence);
         let feedback = Feedback {
             echo,

@@ -1,0 +1,165 @@
+//! Tables 2 and 3 under other readings of what the paper leaves open, one at a time.
+
+use whyloss::tfrc;
+use whyloss_link::ChannelSpec;
+use whyloss_link::channel::GilbertElliott;
+use whyloss_sim::scenario::Scenario;
+
+use super::channel::Level;
+use super::findings::Metric;
+use super::network::{Network, Topology};
+use super::radio;
+use super::scheme::{self, Scheme, with_options};
+use crate::experiment::{Context, ExperimentError};
+use crate::statistics::Summary;
+use crate::{Cell, Outcome};
+
+/// A reading: the channel, the options of TFRC, the order of update and decision, the warm-up.
+struct Reading {
+    name: &'static str,
+    channel: ChannelSpec,
+    options: tfrc::Options,
+    update_first: bool,
+    warm_up: bool,
+}
+
+fn readings(context: &Context<'_>) -> Result<Vec<Reading>, ExperimentError> {
+    let failed =
+        |error: whyloss_link::channel::ChannelError| ExperimentError::Failed(Box::new(error));
+    let base = || Reading {
+        name: "as taken",
+        channel: Level::High.channel(),
+        options: scheme::tfrc_options(),
+        update_first: true,
+        warm_up: true,
+    };
+    let loss = Level::High.loss();
+    let slots = ChannelSpec::Slots {
+        channel: Box::new(Level::High.channel()),
+        per_packet: 2,
+    };
+    let chain = GilbertElliott::from_loss_and_stay(loss, 0.25).map_err(failed)?;
+    Ok(vec![
+        base(),
+        Reading {
+            name: "TFRC of RFC 5348",
+            options: tfrc::Options::rfc5348(),
+            ..base()
+        },
+        Reading {
+            name: "TFRC of RFC 5348, loss at the gap",
+            options: tfrc::Options {
+                loss_threshold: 1,
+                ..tfrc::Options::rfc5348()
+            },
+            ..base()
+        },
+        Reading {
+            name: "TFRC of ns-2 2.35 with its header",
+            options: tfrc::Options::ns2(),
+            ..base()
+        },
+        Reading {
+            name: "decision before update",
+            update_first: false,
+            ..base()
+        },
+        Reading {
+            name: "no warm-up traffic",
+            warm_up: false,
+            ..base()
+        },
+        Reading {
+            name: "independent loss",
+            channel: ChannelSpec::Bernoulli { loss },
+            ..base()
+        },
+        Reading {
+            name: "two-state chain",
+            channel: ChannelSpec::GilbertElliott(chain),
+            ..base()
+        },
+        Reading {
+            name: "a packet is two slots",
+            channel: slots,
+            ..base()
+        },
+        Reading {
+            name: "the simulated radio",
+            channel: radio::pattern(context, Level::High)?,
+            ..base()
+        },
+    ])
+}
+
+fn schemes(reading: &Reading) -> Vec<Scheme> {
+    let update = [("update_first", f64::from(u8::from(reading.update_first)))];
+    let classified = |id: &str, parameters: &[(&str, f64)]| {
+        let name = scheme::by_id(id).name;
+        with_options(id, &name, parameters, &reading.options)
+    };
+    let mut schemes = vec![
+        scheme::tcp(),
+        classified("unaware", &[]),
+        classified("oracle", &[]),
+    ];
+    schemes.extend(["biaz", "mbiaz", "spike", "zigzag"].map(|id| classified(id, &update)));
+    schemes.extend(["zbs", "zbs2", "zbs3"].map(|id| classified(id, &update)));
+    schemes
+}
+
+/// `cen-sensitivity`.
+pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let readings = readings(context)?;
+    let mut labels = Vec::new();
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    for topology in [Topology::Wlh, Topology::Wb] {
+        for reading in &readings {
+            for scheme in schemes(reading) {
+                let schemes = std::slice::from_ref(&scheme);
+                let (channel, warm_up) = (&reading.channel, reading.warm_up);
+                scenarios.push(
+                    Network {
+                        topology,
+                        flows: 1,
+                        schemes,
+                        channel,
+                        warm_up,
+                    }
+                    .scenario(),
+                );
+                labels.push((topology, reading.name, scheme.name));
+            }
+        }
+    }
+    let runs = context.replicate(&scenarios)?;
+    let mut cells = Vec::new();
+    for metric in Metric::STATED {
+        for ((topology, reading, scheme), runs) in labels.iter().zip(&runs) {
+            let values: Vec<f64> = runs
+                .iter()
+                .filter_map(|run| metric.of(run, *topology))
+                .collect();
+            let Summary { mean, ci95, .. } = Summary::of(&values);
+            cells.push(Cell {
+                row: format!("{}, {}: {reading}", topology.name(), metric.name()),
+                column: scheme.clone(),
+                x: None,
+                unit: "%",
+                paper: None,
+                mean,
+                ci95,
+                tolerance: None,
+            });
+        }
+    }
+    Ok(Outcome {
+        id: "cen-sensitivity".into(),
+        title: "Tables 2 and 3 under other readings of the paper".into(),
+        seeds: runs.iter().map(|runs| runs.len() as u64).max().unwrap_or(0),
+        cells,
+        claims: Vec::new(),
+        figures: Vec::new(),
+        notes: vec!["One thing varies at a time, at high loss with one flow.".into()],
+    })
+}
