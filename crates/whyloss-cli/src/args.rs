@@ -6,7 +6,7 @@ use crate::reproduce::ReproduceArgs;
 
 /// Why was a packet lost, congestion or radio? Algorithms that tell, and the papers about them, reproduced.
 #[derive(Debug, Parser)]
-#[command(version, max_term_width = 100, after_help = EXIT_CODES)]
+#[command(version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

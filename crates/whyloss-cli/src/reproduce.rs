@@ -30,10 +30,10 @@ pub(crate) struct ReproduceArgs {
     /// Threads [default: one per core]. The results do not depend on it.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Write a page (index.html), the figures (SVG) and the values (CSV) into this directory as well.
+    /// Write a page, the figures (SVG) and the values (CSV) here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print: tables for people, one JSON object per experiment and line, or CSV with one row per value.
+    /// What to print.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -54,8 +54,11 @@ struct Which {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
+    /// Tables as in the paper, claims and notes.
     Table,
+    /// One object per experiment, one per line.
     Json,
+    /// One row per measured value.
     Csv,
 }
 
