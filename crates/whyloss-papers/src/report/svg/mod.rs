@@ -395,6 +395,8 @@ fn draw_marker(root: &Area<'_>, at: (i32, i32), style: Style) -> Drawn {
 /// A tint with a full outline, so that neighbours differ in grey too.
 fn draw_bar(root: &Area<'_>, corners: [(i32, i32); 2], style: Style) -> Drawn {
     let [(left, top), (right, bottom)] = corners;
+    // The grid is not to show through.
+    root.draw(&Rectangle::new(corners, PAPER.filled()))?;
     root.draw(&Rectangle::new(
         corners,
         style.colour.mix(style.tint).filled(),
