@@ -101,9 +101,9 @@ impl LossHistory {
         let open = highest.saturating_sub(self.start) as f64 + 1.0;
         let factor = self.discount(open);
         let (mut total, mut weight) = (open * WEIGHTS[0], WEIGHTS[0]);
-        for i in 1..self.known {
-            let w = WEIGHTS[i] * self.discounts[i - 1] * factor;
-            total += self.intervals[i - 1] * w;
+        for (i, base) in WEIGHTS[1..self.known].iter().enumerate() {
+            let w = base * self.discounts[i] * factor;
+            total += self.intervals[i] * w;
             weight += w;
         }
         let with_open = weight / total;

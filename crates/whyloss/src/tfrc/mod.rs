@@ -32,18 +32,20 @@
 //! - ns-2's receive rate over an interval shorter than R counts the arrivals of the last R; ours goes back to the last
 //!   report that is at least R old, as RFC 5348, 6.2 allows, so that no arrival needs to be stored.
 
+mod data_limits;
 pub mod equation;
 pub mod loss_history;
 mod options;
 mod receive_rates;
 mod receiver;
+mod retransmit;
 mod sender;
 
 pub use options::{
     FeedbackTiming, Increase, LossClock, NoFeedback, Options, Pacing, ReceiveLimit,
     RetransmitTimeout, SlowStart,
 };
-pub use receiver::Receiver;
+pub use receiver::{ASKED_PER_GAP, Receiver};
 pub use sender::Sender;
 
 use crate::{Duration, Time};

@@ -11,7 +11,7 @@
 //! Where the RFC is silent, or a call must be bounded:
 //!
 //! - Causes are asked for the first [`ASKED_PER_GAP`] packets of a gap; the rest share the last answer.
-//! - At most [`PENDING_GAPS`] gaps await confirmation. NDUPACK later packets confirm a gap, so only a larger
+//! - At most eight gaps await confirmation. NDUPACK later packets confirm a gap, so only a larger
 //!   [`Options::loss_threshold`] can meet that bound: the oldest gap is then confirmed early.
 //! - A packet that comes before its loss is confirmed fills its hole (of the first [`ASKED_PER_GAP`] of its gap). One that
 //!   comes later counts for X_recv alone; the RFC's optional repair of the history (6.1) is not done.
@@ -27,7 +27,7 @@ use super::{Data, Feedback, FeedbackTiming, LossClock, Options};
 pub const ASKED_PER_GAP: u64 = 64;
 
 /// Gaps that can await confirmation at a time.
-pub const PENDING_GAPS: usize = 8;
+const PENDING_GAPS: usize = 8;
 
 /// Reports remembered to measure X_recv from. There are rarely more than two or three per R: one timer, one loss event.
 const MARKS: usize = 4;
@@ -349,9 +349,10 @@ impl Receiver {
             .newest
             .map_or(Duration::ZERO, |(newest, _)| newest.rtt.max(Duration::ZERO));
         let per_event = gap.packets_in(rtt);
-        let kept = per_event.saturating_mul(INTERVALS as u64 + 1);
-        let mut i = gap.packets_in(self.history.opens_at(rtt) - gap.before) - 1;
-        i = i.max(from + 1).max(gap.missing.saturating_sub(kept));
+        let next = gap.packets_in(self.history.opens_at(rtt) - gap.before) - 1;
+        let mut i = next.max(from + 1);
+        let events = gap.missing.saturating_sub(i) / per_event;
+        i += events.saturating_sub(INTERVALS as u64) * per_event;
         // Times are cut to nanoseconds, so a step can fall short of an event by a packet: twice the tries.
         for _ in 0..2 * (INTERVALS + 1) {
             if i >= gap.missing {

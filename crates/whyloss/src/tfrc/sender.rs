@@ -17,8 +17,10 @@
 
 use crate::{Duration, Time};
 
+use super::data_limits::DataLimits;
 use super::equation::Equation;
 use super::receive_rates::ReceiveRates;
+use super::retransmit::RetransmitEstimator;
 use super::{
     Data, Feedback, Increase, NoFeedback, Options, Pacing, ReceiveLimit, RetransmitTimeout,
     SlowStart,
@@ -135,7 +137,7 @@ impl Sender {
     pub fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         let x_recv = feedback.receive_rate;
         let p = feedback.loss_event_rate;
-        if !(0.0..=1.0).contains(&p) || !(x_recv >= 0.0 && x_recv.is_finite()) {
+        if !((0.0..=1.0).contains(&p) && (0.0..f64::INFINITY).contains(&x_recv)) {
             return;
         }
         self.round = self.round.saturating_add(1);
@@ -184,7 +186,9 @@ impl Sender {
             self.next = self.next.max(now - self.credit());
         }
         self.has_data = has_data;
-        self.limits.possible |= !has_data;
+        if !has_data {
+            self.limits.ran_dry();
+        }
     }
 
     /// X, the allowed rate, in bytes per second.
@@ -236,7 +240,9 @@ impl Sender {
     }
 
     fn update_rtt(&mut self, sample: Duration) {
-        self.timeout.update(&self.options, sample);
+        if let RetransmitTimeout::Ticks(tick) = self.options.retransmit_timeout {
+            self.timeout.update(sample, tick);
+        }
         let sample = sample.as_secs_f64();
         let sqrt = libm::sqrt(sample);
         let q = self.options.filter;
@@ -386,7 +392,7 @@ impl Sender {
     fn t_rto(&self) -> Duration {
         match self.options.retransmit_timeout {
             RetransmitTimeout::FourRtt => self.rtt().unwrap_or_default() * 4,
-            RetransmitTimeout::Ticks(tick) => tick * i64::from(self.timeout.ticks),
+            RetransmitTimeout::Ticks(tick) => tick * self.timeout.ticks(),
         }
     }
 
@@ -425,73 +431,5 @@ impl Sender {
         {
             self.next = (last + self.interval).max(now);
         }
-    }
-}
-
-/// TCP's retransmission timeout in integer ticks (Jacobson 1988, as in ns-2's `update_rtt`): srtt in eighths of a tick,
-/// rttvar in quarters; t_RTO = srtt + 4·rttvar ticks, cut to an integer, without a minimum.
-#[derive(Clone, Copy, Debug, Default)]
-struct RetransmitEstimator {
-    srtt_eighths: i32,
-    rttvar_quarters: i32,
-    ticks: i32,
-}
-
-impl RetransmitEstimator {
-    fn update(&mut self, options: &Options, sample: Duration) {
-        let RetransmitTimeout::Ticks(tick) = options.retransmit_timeout else {
-            return;
-        };
-        let tick = tick.as_nanos().max(1);
-        // A day of ticks bounds what a hostile echo can do.
-        let sample = ((sample.as_nanos().saturating_add(tick / 2)) / tick).clamp(1, 1 << 20) as i32;
-        if self.srtt_eighths == 0 {
-            self.srtt_eighths = sample << 3;
-            self.rttvar_quarters = sample << 1;
-        } else {
-            let error = sample - (self.srtt_eighths >> 3);
-            self.srtt_eighths = (self.srtt_eighths + error).max(1);
-            let deviation = error.abs() - (self.rttvar_quarters >> 2);
-            self.rttvar_quarters = (self.rttvar_quarters + deviation).max(1);
-        }
-        self.ticks = ((self.rttvar_quarters << 3) + self.srtt_eighths) >> 3;
-    }
-}
-
-/// Whether the sender was data-limited throughout the interval that a report covers (RFC 5348, 8.2.1).
-#[derive(Clone, Copy, Debug, Default)]
-struct DataLimits {
-    /// Whether the host ever said that it had no data.
-    possible: bool,
-    /// Two times at which the sender was not data-limited, the first to lie after `t_new`, the second after `t_next`.
-    first: Time,
-    second: Time,
-    /// The stamp that the last report echoed, and when that report came.
-    t_new: Time,
-    t_next: Time,
-}
-
-impl DataLimits {
-    /// The sender has sent all that it may.
-    #[inline]
-    fn not_limited(&mut self, now: Time) {
-        if self.first <= self.t_new {
-            self.first = now;
-        } else if self.second <= self.t_next {
-            self.second = now;
-        }
-    }
-
-    /// Answers whether the interval was data-limited.
-    fn on_feedback(&mut self, now: Time, echo: Time, rtt: f64) -> bool {
-        self.t_new = echo;
-        self.t_next = now;
-        let old = echo - Duration::from_secs_f64(rtt);
-        let covered = |time: Time| old < time && time <= echo;
-        let limited = !covered(self.first) && !covered(self.second);
-        if self.first <= self.t_new && self.second > self.t_new {
-            self.first = self.second;
-        }
-        limited && self.possible
     }
 }

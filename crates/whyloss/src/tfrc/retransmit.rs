@@ -1,0 +1,74 @@
+//! TCP's retransmission timeout in integer ticks (Jacobson 1988), as ns-2.35's TFRC puts it into the equation.
+//!
+//! ```text
+//! error = sample − srtt;  srtt += error/8;  rttvar += (|error| − rttvar)/4;  t_RTO = srtt + 4·rttvar
+//! ```
+//!
+//! All in ticks: the sample is rounded to one at least, srtt is kept in eighths, rttvar in quarters, the answer is cut to
+//! an integer. There is no minimum.
+
+use crate::Duration;
+
+/// The averages, scaled to integers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RetransmitEstimator {
+    srtt_eighths: i32,
+    rttvar_quarters: i32,
+    ticks: i32,
+}
+
+impl RetransmitEstimator {
+    /// Takes a round-trip time, to be counted in ticks of `tick`.
+    pub(super) fn update(&mut self, sample: Duration, tick: Duration) {
+        let tick = tick.as_nanos().max(1);
+        // A day of ticks of 0.1 s bounds what a hostile echo can do.
+        let sample = ((sample.as_nanos().saturating_add(tick / 2)) / tick).clamp(1, 1 << 20) as i32;
+        if self.srtt_eighths == 0 {
+            self.srtt_eighths = sample << 3;
+            self.rttvar_quarters = sample << 1;
+        } else {
+            let error = sample - (self.srtt_eighths >> 3);
+            self.srtt_eighths = (self.srtt_eighths + error).max(1);
+            let deviation = error.abs() - (self.rttvar_quarters >> 2);
+            self.rttvar_quarters = (self.rttvar_quarters + deviation).max(1);
+        }
+        self.ticks = ((self.rttvar_quarters << 3) + self.srtt_eighths) >> 3;
+    }
+
+    /// t_RTO in ticks; 0 before the first sample.
+    pub(super) fn ticks(&self) -> i64 {
+        i64::from(self.ticks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks(samples: &[i64]) -> i64 {
+        let mut estimator = RetransmitEstimator::default();
+        for &millis in samples {
+            estimator.update(Duration::from_millis(millis), Duration::from_millis(100));
+        }
+        estimator.ticks()
+    }
+
+    /// 130 ms is one tick: srtt 8/8, rttvar 2/4: (16 + 8)/8 = 3. Again: error 0, 2 >> 2 = 0, so it stays at 3 (where 4R
+    /// would be 520 ms).
+    #[test]
+    fn one_tick_by_hand() {
+        assert_eq!(ticks(&[]), 0);
+        assert_eq!(ticks(&[130]), 3);
+        assert_eq!(ticks(&[130; 100]), 3);
+        // Rounded to one tick at least.
+        assert_eq!(ticks(&[1]), 3);
+    }
+
+    /// 370 ms is four ticks: srtt 32, rttvar 8: (64 + 32)/8 = 12. Then 130 ms: error 1 − 4 = −3, srtt 29, rttvar
+    /// 8 + 3 − 2 = 9: (72 + 29)/8 = 12.6, cut to 12.
+    #[test]
+    fn a_change_by_hand() {
+        assert_eq!(ticks(&[370]), 12);
+        assert_eq!(ticks(&[370, 130]), 12);
+    }
+}
