@@ -33,7 +33,8 @@ use crate::{Cause, Duration, Time};
 pub struct Biaz {
     /// c − 1: how much later than the lower bound is still on time, in units of T_min.
     slack: f64,
-    t_min: Option<Duration>,
+    /// T_min, endless until there is one.
+    t_min: Duration,
     previous: Option<Time>,
     update_first: bool,
 }
@@ -50,7 +51,7 @@ impl Biaz {
     pub fn new(upper: f64) -> Self {
         Self {
             slack: upper - 1.0,
-            t_min: None,
+            t_min: Duration::MAX,
             previous: None,
             update_first: true,
         }
@@ -65,7 +66,7 @@ impl Biaz {
 
     /// T_min: the smallest inter-arrival time so far.
     pub fn t_min(&self) -> Option<Duration> {
-        self.t_min
+        (self.t_min < Duration::MAX).then_some(self.t_min)
     }
 
     /// T_i, for an arrival not yet taken by [`update`](Self::update).
@@ -78,16 +79,15 @@ impl Biaz {
     pub(super) fn update(&mut self, arrival: &Arrival, interval: Option<Duration>) {
         if let Some(interval) = interval
             && interval > Duration::ZERO
-            && self.t_min.is_none_or(|t_min| interval < t_min)
         {
-            self.t_min = Some(interval);
+            self.t_min = self.t_min.min(interval);
         }
         self.previous = Some(arrival.received);
     }
 
     #[inline]
     pub(super) fn judge(&self, interval: Option<Duration>, missing: u64) -> Cause {
-        let (Some(t_i), Some(t_min)) = (interval, self.t_min) else {
+        let (Some(t_i), Some(t_min)) = (interval, self.t_min()) else {
             return Cause::Congestion;
         };
         // How much later than the lower bound, in 128 bits: n may be any number a peer's header can hold.

@@ -31,8 +31,10 @@ use crate::{Cause, Duration};
 pub struct Spike {
     start: Threshold,
     end: Threshold,
-    /// rott_min and rott_max.
-    range: Option<(Duration, Duration)>,
+    /// rott_min, endless until there is a rott.
+    min: Duration,
+    /// rott_max, endlessly negative until there is a rott.
+    max: Duration,
     spiking: bool,
     update_first: bool,
 }
@@ -70,7 +72,8 @@ impl Spike {
         Self {
             start,
             end,
-            range: None,
+            min: Duration::MAX,
+            max: -Duration::MAX,
             spiking: false,
             update_first: true,
         }
@@ -90,23 +93,21 @@ impl Spike {
 
     /// The smallest rott so far.
     pub fn rott_min(&self) -> Option<Duration> {
-        self.range.map(|(min, _)| min)
+        (self.min <= self.max).then_some(self.min)
     }
 
     /// The largest rott so far.
     pub fn rott_max(&self) -> Option<Duration> {
-        self.range.map(|(_, max)| max)
+        (self.min <= self.max).then_some(self.max)
     }
 
     #[inline]
     pub(super) fn update(&mut self, rott: Duration) {
-        let (min, max) = self
-            .range
-            .map_or((rott, rott), |(min, max)| (min.min(rott), max.max(rott)));
-        self.range = Some((min, max));
+        self.min = self.min.min(rott);
+        self.max = self.max.max(rott);
         // Everything relative to rott_min: a clock offset cancels in integers, before any rounding.
-        let above_min = (rott - min).as_nanos() as f64;
-        let span = (max - min).as_nanos() as f64;
+        let above_min = (rott - self.min).as_nanos() as f64;
+        let span = (self.max - self.min).as_nanos() as f64;
         self.spiking = if self.spiking {
             above_min >= self.end.above_min(span)
         } else {

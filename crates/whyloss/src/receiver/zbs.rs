@@ -86,11 +86,15 @@ pub struct Zbs {
     biaz: Biaz,
     spike: Spike,
     zigzag: ZigZag,
+    /// Of T_avg.
+    gain: f64,
+    /// T_narr from which on mBiaz, ZigZag again, and Spike are used.
+    thresholds: [f64; 3],
     /// T_avg, ns.
     t_avg: Option<f64>,
     base: Base,
-    /// When `base` was chosen; `None` before the first arrival.
-    since: Option<Time>,
+    /// When `base` was chosen.
+    since: Time,
     /// Packets received since.
     packets: u64,
     update_first: bool,
@@ -105,9 +109,11 @@ impl Zbs {
             biaz: Biaz::new(upper),
             spike: Spike::new(Spike::ALPHA, Spike::BETA),
             zigzag: ZigZag::new(ZigZag::ALPHA, Duration::ZERO),
+            gain: rule.gain(),
+            thresholds: rule.thresholds(),
             t_avg: None,
             base: Base::ZigZag,
-            since: None,
+            since: Time::ZERO,
             packets: 0,
             update_first: true,
         }
@@ -152,31 +158,31 @@ impl Zbs {
         self.biaz.update(arrival, interval);
         self.spike.update(rott);
         self.zigzag.update(rott);
-        if let Some(interval) = interval
-            && interval >= Duration::ZERO
-        {
+        self.packets += 1;
+        let Some(interval) = interval else {
+            // The first arrival: nothing is known, and the lock of the start begins.
+            self.since = arrival.received;
+            return;
+        };
+        if interval >= Duration::ZERO {
             let sample = per_packet(interval, missing);
-            let gain = self.rule.gain();
-            self.t_avg = Some(
-                self.t_avg
-                    .map_or(sample, |t_avg| (1.0 - gain) * t_avg + gain * sample),
-            );
+            let old = self.t_avg.unwrap_or(sample);
+            self.t_avg = Some((1.0 - self.gain) * old + self.gain * sample);
         }
 
-        self.packets += 1;
-        let elapsed = arrival.received - *self.since.get_or_insert(arrival.received);
-        if self.packets < self.lock.packets && elapsed < self.lock.span {
+        if self.packets < self.lock.packets && arrival.received - self.since < self.lock.span {
             return;
         }
         let base = self.choose(rott);
         if base != self.base {
             self.base = base;
-            self.since = Some(arrival.received);
+            self.since = arrival.received;
             self.packets = 0;
         }
     }
 
     /// The base scheme the rule names for a packet of this rott.
+    #[inline]
     fn choose(&self, rott: Duration) -> Base {
         let (Some(t_avg), Some(t_min), Some(rott_min)) =
             (self.t_avg, self.biaz.t_min(), self.spike.rott_min())
@@ -184,17 +190,25 @@ impl Zbs {
             return Base::ZigZag;
         };
         let t_min = t_min.as_nanos() as f64;
-        let queues_empty = || ((rott - rott_min).as_nanos() as f64) < 0.05 * t_min;
         let steady = || self.zigzag.dev_nanos() < 0.5 * t_min;
-        let by_t_narr = || self.rule.by_t_narr(t_avg, t_min);
-        match self.rule {
-            Rule::Zbs2 => match by_t_narr() {
-                Base::Spike if steady() => Base::ZigZag,
-                base => base,
-            },
-            Rule::Zbs3 | Rule::Zbs2003 if queues_empty() => Base::Spike,
-            Rule::Zbs3 if steady() => Base::ZigZag,
-            Rule::Zbs | Rule::Zbs3 | Rule::Zbs2003 => by_t_narr(),
+        if matches!(self.rule, Rule::Zbs3 | Rule::Zbs2003)
+            && ((rott - rott_min).as_nanos() as f64) < 0.05 * t_min
+        {
+            return Base::Spike;
+        }
+        if self.rule == Rule::Zbs3 && steady() {
+            return Base::ZigZag;
+        }
+        let t_narr = t_avg / t_min;
+        let [mbiaz, zigzag, spike] = self.thresholds;
+        if t_narr < mbiaz {
+            Base::ZigZag
+        } else if t_narr < zigzag {
+            Base::MBiaz
+        } else if t_narr < spike || (self.rule == Rule::Zbs2 && steady()) {
+            Base::ZigZag
+        } else {
+            Base::Spike
         }
     }
 
@@ -240,32 +254,22 @@ impl Rule {
             Self::Zbs2003 => [0.875, 1.5, 2.0],
         }
     }
-
-    #[inline]
-    fn by_t_narr(self, t_avg: f64, t_min: f64) -> Base {
-        let t_narr = t_avg / t_min;
-        let [mbiaz, zigzag, spike] = self.thresholds();
-        if t_narr < mbiaz {
-            Base::ZigZag
-        } else if t_narr < zigzag {
-            Base::MBiaz
-        } else if t_narr < spike {
-            Base::ZigZag
-        } else {
-            Base::Spike
-        }
-    }
 }
 
 /// T/(n+1): what an inter-arrival time says about the spacing of packets, ns.
 #[inline]
 fn per_packet(interval: Duration, missing: u64) -> f64 {
-    let interval = interval.as_nanos() as f64;
+    // Without a gap, the usual case, there is nothing to divide.
     if missing == 0 {
-        interval // The usual case, and no division.
+        interval.as_nanos() as f64
     } else {
-        interval / (missing as f64 + 1.0)
+        across_gap(interval, missing)
     }
+}
+
+#[cold]
+fn across_gap(interval: Duration, missing: u64) -> f64 {
+    interval.as_nanos() as f64 / (missing as f64 + 1.0)
 }
 
 #[cfg(test)]
