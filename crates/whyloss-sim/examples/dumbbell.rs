@@ -25,14 +25,23 @@ fn main() -> ExitCode {
 fn measure() -> Result<(), Box<dyn std::error::Error>> {
     let runs: u64 = std::env::args().nth(1).map_or(Ok(5), |runs| runs.parse())?;
     let scenario = Scenario::from_toml(SCENARIO, "scenarios/dumbbell.toml", &[])?;
-    println!("{:>4} {:>10} {:>10} {:>8} {:>14} {:>12}", "seed", "delivered", "events", "CPU s", "packets/CPU s", "events/packet");
+    println!(
+        "{:>4} {:>10} {:>10} {:>8} {:>14} {:>12}",
+        "seed", "delivered", "events", "CPU s", "packets/CPU s", "events/packet"
+    );
     for seed in 1..=runs {
         let before = cpu_seconds()?;
         let result = whyloss_sim::run(&scenario, seed, &mut ())?;
         let seconds = cpu_seconds()? - before;
         let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
-        let (rate, events) = (delivered as f64 / seconds, result.events as f64 / delivered as f64);
-        println!("{seed:>4} {delivered:>10} {:>10} {seconds:>8.3} {rate:>14.0} {events:>12.2}", result.events);
+        let (rate, events) = (
+            delivered as f64 / seconds,
+            result.events as f64 / delivered as f64,
+        );
+        println!(
+            "{seed:>4} {delivered:>10} {:>10} {seconds:>8.3} {rate:>14.0} {events:>12.2}",
+            result.events
+        );
     }
     Ok(())
 }
