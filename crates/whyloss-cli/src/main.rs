@@ -1,3 +1,42 @@
 //! The `whyloss` command: parses, calls, prints.
+//!
+//! | exit code | means |
+//! |---|---|
+//! | 0 | done; a claim that fails or a cell out of tolerance is a result, not an error |
+//! | 1 | a run failed, or its result could not be written |
+//! | 2 | the input was wrong; nothing was run |
+//! | 130 | interrupted (Ctrl-C) before everything had run: what had finished was printed and written |
+#![forbid(unsafe_code)]
 
-fn main() {}
+mod args;
+mod error;
+mod list;
+mod nearest;
+mod progress;
+mod reproduce;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let out = &mut io::stdout();
+    let result = match &args.command {
+        Command::List => list::run(out),
+        Command::Reproduce(args) => reproduce::run(args, out),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever read our output has seen enough.
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            // Nobody to tell if standard error is closed as well.
+            let _ = writeln!(io::stderr(), "whyloss: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -43,7 +43,7 @@ pub fn find(id: &str) -> Option<&'static Experiment> {
 
 /// What an experiment is given to run with. One per invocation of the command, so that whatever experiments share
 /// can live here.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Context<'a> {
     seeds: u64,
     progress: &'a dyn Progress,
@@ -64,7 +64,10 @@ impl<'a> Context<'a> {
     /// The same for an experiment that is to run `seeds` replications.
     #[must_use]
     pub fn with_seeds(&self, seeds: u64) -> Self {
-        Self { seeds, ..*self }
+        Self {
+            seeds,
+            ..self.clone()
+        }
     }
 
     /// Replications to run.

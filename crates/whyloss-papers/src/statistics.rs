@@ -10,6 +10,28 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// A sample as the reports show it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// How many values.
+    pub count: usize,
+    /// Their mean; `None` of no value.
+    pub mean: Option<f64>,
+    /// Half the width of the mean's 95 % confidence interval; `None` with fewer than two values.
+    pub ci95: Option<f64>,
+}
+
+impl Summary {
+    /// Of these values.
+    pub fn of(values: &[f64]) -> Self {
+        Self {
+            count: values.len(),
+            mean: mean(values),
+            ci95: ci95(values),
+        }
+    }
+}
+
 /// The arithmetic mean; `None` of nothing.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -95,6 +117,9 @@ mod tests {
         assert_eq!(standard_deviation(&values), Some(2.0));
         let h = ci95(&values).expect("three values");
         assert!((h - 4.9683).abs() < 5e-5, "{h}");
+        let summary = Summary::of(&values);
+        assert_eq!((summary.count, summary.mean), (3, Some(4.0)));
+        assert_eq!(summary.ci95, Some(h));
     }
 
     #[test]

@@ -1,0 +1,24 @@
+//! The command line.
+
+use clap::{Parser, Subcommand};
+
+use crate::reproduce::ReproduceArgs;
+
+/// Why was a packet lost, congestion or radio? Algorithms that tell, and the papers about them, reproduced.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done (whatever the claims say), 1 a run failed, 2 the input was wrong, \
+                          130 interrupted.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Name every experiment and every classifier.
+    List,
+    /// Run the tables and figures of a paper, and print its numbers beside ours.
+    Reproduce(ReproduceArgs),
+}

@@ -1,0 +1,118 @@
+//! What can go wrong, in sentences that say what to do next, and the exit code of each.
+
+use std::error::Error;
+use std::io;
+
+use whyloss_papers::report::ReportError;
+
+/// Why the command did not do all it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CliError {
+    /// A name that nothing has.
+    #[error(
+        "no {kind} is called `{name}`{}; `whyloss list` names them all",
+        did_you_mean(nearest)
+    )]
+    Unknown {
+        /// What was looked for.
+        kind: &'static str,
+        name: String,
+        /// The names most like it.
+        nearest: Vec<String>,
+    },
+    /// The directory for the report is of no use.
+    #[error("--out: {0}")]
+    Out(#[source] ReportError),
+    /// The threads could not be started.
+    #[error("--jobs: {0}")]
+    Jobs(#[from] rayon::ThreadPoolBuildError),
+    /// Ctrl-C could not be caught.
+    #[error("cannot catch Ctrl-C: {0}")]
+    Signal(#[source] io::Error),
+    /// A run failed.
+    #[error("{id}: {source}")]
+    Run {
+        id: &'static str,
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The report could not be written after all.
+    #[error(transparent)]
+    Report(#[from] ReportError),
+    /// Standard output could not be written.
+    #[error("standard output: {0}")]
+    Output(#[from] io::Error),
+    /// Ctrl-C.
+    #[error("interrupted{}", list(" with part of the seeds: ", cut_short) + &list("; not run: ", not_run))]
+    Interrupted {
+        /// Experiments that ran fewer seeds than asked for.
+        cut_short: Vec<String>,
+        /// Experiments without a result.
+        not_run: Vec<String>,
+    },
+}
+
+impl CliError {
+    /// See the table in `main.rs`.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Unknown { .. } | Self::Out(_) | Self::Jobs(_) => 2,
+            Self::Signal(_) | Self::Run { .. } | Self::Report(_) | Self::Output(_) => 1,
+            Self::Interrupted { .. } => 130,
+        }
+    }
+
+    /// Whether whoever read our output has gone.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+fn did_you_mean(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [] => String::new(),
+        [one] => format!(" (did you mean {one}?)"),
+        [most @ .., last] => format!(" (did you mean {} or {last}?)", most.join(", ")),
+    }
+}
+
+fn list(before: &str, names: &[String]) -> String {
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!("{before}{}", names.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_say_what_to_do() {
+        let unknown = |nearest: &[&str]| {
+            let error = CliError::Unknown {
+                kind: "experiment",
+                name: "x".into(),
+                nearest: nearest.iter().map(ToString::to_string).collect(),
+            };
+            error.to_string()
+        };
+        assert_eq!(
+            unknown(&["a", "b", "c"]),
+            "no experiment is called `x` (did you mean `a`, `b` or `c`?); `whyloss list` names them all"
+        );
+        assert_eq!(
+            unknown(&[]),
+            "no experiment is called `x`; `whyloss list` names them all"
+        );
+        let interrupted = CliError::Interrupted {
+            cut_short: vec!["a (3 of 10)".into()],
+            not_run: vec!["b".into(), "c".into()],
+        };
+        assert_eq!(
+            interrupted.to_string(),
+            "interrupted with part of the seeds: a (3 of 10); not run: b, c"
+        );
+    }
+}

@@ -1,0 +1,69 @@
+//! `whyloss list`: every experiment and every classifier, one line each.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use whyloss::receiver::REGISTRY;
+use whyloss_papers::experiment;
+
+use crate::error::CliError;
+
+pub(crate) fn run(out: &mut dyn Write) -> Result<(), CliError> {
+    let experiments: Vec<_> = experiment::all()
+        .map(|experiment| [experiment.id, experiment.title].map(str::to_owned))
+        .collect();
+    let classifiers: Vec<_> = REGISTRY
+        .iter()
+        .map(|entry| {
+            let summary = format!("{} ({})", entry.summary, entry.source);
+            [entry.id.to_owned(), entry.name.to_owned(), summary]
+        })
+        .collect();
+    section(out, "experiments (whyloss reproduce ID)", &experiments)?;
+    writeln!(out)?;
+    section(out, "receiver classifiers", &classifiers)
+}
+
+/// A heading, and the rows below it in aligned columns.
+fn section<const N: usize>(
+    out: &mut dyn Write,
+    heading: &str,
+    rows: &[[String; N]],
+) -> Result<(), CliError> {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, text) in widths.iter_mut().zip(row) {
+            *width = text.chars().count().max(*width);
+        }
+    }
+    writeln!(out, "{heading}")?;
+    for row in rows {
+        let mut line = String::new();
+        for (width, text) in widths.iter().zip(row) {
+            let _ = write!(line, "  {text:<width$}");
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_each() {
+        let mut out = Vec::new();
+        run(&mut out).expect("memory does not fail");
+        let text = String::from_utf8(out).expect("text");
+        for entry in REGISTRY {
+            let start = format!("  {} ", entry.id);
+            assert_eq!(
+                text.lines().filter(|line| line.starts_with(&start)).count(),
+                1
+            );
+        }
+        let lines = experiment::all().count() + REGISTRY.len() + 3;
+        assert_eq!(text.lines().count(), lines);
+    }
+}

@@ -1,0 +1,238 @@
+//! `whyloss reproduce`: runs experiments and prints the papers' numbers beside ours.
+//!
+//! Each experiment is printed as soon as it has run. After the first Ctrl-C no further replication starts, and what
+//! has finished is printed and written with the number of seeds behind it; the second ends the command at once.
+
+use std::io::{self, Write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Args, ValueEnum};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use whyloss_papers::{Context, Experiment, ExperimentError, Outcome, experiment, report};
+
+use crate::error::CliError;
+use crate::nearest::nearest;
+use crate::progress::Bar;
+
+/// The exit code of a second Ctrl-C, as shells have it: 128 + SIGINT.
+const INTERRUPTED: i32 = 130;
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Replications of each scenario [default: as many as the paper has].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: Option<u64>,
+    /// Threads [default: one per core]. The results do not depend on it.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+    /// Write a page (index.html), the figures (SVG) and the values (CSV) into this directory as well.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// What to print: tables for people, one JSON object per experiment and line, or CSV with one row per value.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// Experiments, as `whyloss list` names them.
+    #[arg(value_name = "ID")]
+    ids: Vec<String>,
+    /// Every experiment of one paper, such as `cen`.
+    #[arg(long)]
+    paper: Option<String>,
+    /// Every experiment.
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+    Csv,
+}
+
+pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let experiments: Vec<_> = experiment::all().collect();
+    let experiments = args.which.of(&experiments)?;
+    if let Some(dir) = &args.out {
+        report::prepare(dir).map_err(CliError::Out)?;
+    }
+    let stop = stop_on_interrupt().map_err(CliError::Signal)?;
+    reproduce(&experiments, args, &stop, out)
+}
+
+impl Which {
+    /// Those asked for, each once, in the order asked for.
+    fn of<'a>(&self, known: &[&'a Experiment]) -> Result<Vec<&'a Experiment>, CliError> {
+        if let Some(paper) = &self.paper {
+            let of_paper: Vec<_> = known.iter().copied().filter(|e| e.paper == paper).collect();
+            return if of_paper.is_empty() {
+                let mut papers: Vec<_> = known.iter().map(|experiment| experiment.paper).collect();
+                papers.dedup();
+                Err(unknown("paper", paper, papers))
+            } else {
+                Ok(of_paper)
+            };
+        }
+        if self.all {
+            return Ok(known.to_vec());
+        }
+        let mut wanted: Vec<&Experiment> = Vec::new();
+        for id in &self.ids {
+            let experiment = known.iter().find(|experiment| experiment.id == id);
+            let experiment = experiment.ok_or_else(|| {
+                unknown(
+                    "experiment",
+                    id,
+                    known.iter().map(|experiment| experiment.id),
+                )
+            })?;
+            if wanted.iter().all(|known| known.id != experiment.id) {
+                wanted.push(experiment);
+            }
+        }
+        Ok(wanted)
+    }
+}
+
+fn unknown<'a>(
+    kind: &'static str,
+    name: &str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> CliError {
+    CliError::Unknown {
+        kind,
+        name: name.to_owned(),
+        nearest: nearest(name, names),
+    }
+}
+
+/// A flag that the first Ctrl-C sets; the second ends the process.
+fn stop_on_interrupt() -> io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let interrupt = signal_hook::consts::SIGINT;
+    // In this order: the first signal finds the flag unset.
+    signal_hook::flag::register_conditional_shutdown(interrupt, INTERRUPTED, Arc::clone(&stop))?;
+    signal_hook::flag::register(interrupt, Arc::clone(&stop))?;
+    Ok(stop)
+}
+
+fn reproduce(
+    experiments: &[&Experiment],
+    args: &ReproduceArgs,
+    stop: &AtomicBool,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let threads = args.jobs.map_or(0, NonZeroUsize::get);
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let bar = Bar::new();
+    let context = Context::new(&bar, stop);
+    let mut printer = Printer {
+        out,
+        format: args.format,
+        printed: 0,
+    };
+    let mut outcomes = Vec::new();
+    let result = (|| {
+        for (index, experiment) in experiments.iter().enumerate() {
+            bar.begin(experiment.id, index, experiments.len());
+            let seeds = args.seeds.unwrap_or(experiment.seeds);
+            let Some(outcome) = run_one(experiment, &context.with_seeds(seeds), &pool)? else {
+                break;
+            };
+            let printed = bar.aside(|| printer.print(&outcome));
+            outcomes.push(outcome);
+            match printed {
+                // Nobody reads any more, but the report is still wanted.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
+                printed => printed?,
+            }
+            if stop.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        Ok(())
+    })();
+    bar.clear();
+    // Whatever went wrong, what has finished is kept.
+    if let Some(dir) = &args.out {
+        report::write_all(dir, &outcomes)?;
+    }
+    result.and_then(|()| check_complete(experiments, args.seeds, &outcomes))
+}
+
+/// `None` if it was stopped before it had a result.
+fn run_one(
+    experiment: &Experiment,
+    context: &Context<'_>,
+    pool: &ThreadPool,
+) -> Result<Option<Outcome>, CliError> {
+    match pool.install(|| (experiment.run)(context)) {
+        Ok(outcome) => Ok(Some(outcome)),
+        Err(ExperimentError::Stopped) => Ok(None),
+        Err(ExperimentError::Failed(source)) => Err(CliError::Run {
+            id: experiment.id,
+            source,
+        }),
+    }
+}
+
+/// An interrupt that came too late to matter is none.
+fn check_complete(
+    experiments: &[&Experiment],
+    seeds: Option<u64>,
+    outcomes: &[Outcome],
+) -> Result<(), CliError> {
+    let cut_short: Vec<_> = experiments
+        .iter()
+        .zip(outcomes)
+        .map(|(experiment, outcome)| (outcome, seeds.unwrap_or(experiment.seeds)))
+        .filter(|(outcome, asked)| outcome.seeds < *asked)
+        .map(|(outcome, asked)| format!("{} ({} of {asked})", outcome.id, outcome.seeds))
+        .collect();
+    let not_run: Vec<_> = experiments
+        .iter()
+        .skip(outcomes.len())
+        .map(|experiment| experiment.id.to_owned())
+        .collect();
+    if cut_short.is_empty() && not_run.is_empty() {
+        Ok(())
+    } else {
+        Err(CliError::Interrupted { cut_short, not_run })
+    }
+}
+
+/// Prints outcomes one after the other, in one format.
+struct Printer<'a> {
+    out: &'a mut dyn Write,
+    format: Format,
+    printed: usize,
+}
+
+impl Printer<'_> {
+    fn print(&mut self, outcome: &Outcome) -> io::Result<()> {
+        let first = self.printed == 0;
+        self.printed += 1;
+        let text = match self.format {
+            Format::Table if first => report::table::render(outcome),
+            Format::Table => format!("\n{}", report::table::render(outcome)),
+            Format::Json => report::json::render(outcome),
+            Format::Csv if first => report::csv::render(outcome),
+            Format::Csv => report::csv::rows(outcome),
+        };
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+#[path = "reproduce_tests.rs"]
+mod tests;

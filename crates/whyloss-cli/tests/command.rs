@@ -1,0 +1,69 @@
+//! The command as a process: exit codes, and what goes to which stream.
+
+use std::io::Read;
+use std::process::{Command, Output, Stdio};
+
+fn whyloss(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_whyloss"))
+        .args(arguments)
+        .output()
+        .expect("the command starts")
+}
+
+#[test]
+fn wrong_input_is_exit_two_on_standard_error_alone() {
+    for arguments in [
+        &["reproduce", "no-such-experiment"][..],
+        &["reproduce", "--paper", "no-such-paper"],
+        &["reproduce"],
+        &["reproduce", "--all", "--seeds", "0"],
+        &["no-such-command"],
+        &[],
+    ] {
+        let output = whyloss(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(!output.stderr.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn an_unusable_directory_is_exit_two_before_anything_runs() {
+    let file = std::env::temp_dir().join(format!("whyloss-file-{}", std::process::id()));
+    std::fs::write(&file, "").expect("a file");
+    let dir = file.join("below").display().to_string();
+    let output = whyloss(&["reproduce", "--all", "--out", &dir]);
+    std::fs::remove_file(&file).expect("the file");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(output.stdout.is_empty());
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        message.contains("--out") && message.contains("below"),
+        "{message}"
+    );
+}
+
+#[test]
+fn list_names_the_classifiers() {
+    let output = whyloss(&["list"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("zigzag") && text.contains("mbiaz"), "{text}");
+    assert!(output.stderr.is_empty());
+}
+
+#[test]
+fn a_reader_who_leaves_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_whyloss"))
+        .arg("list")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    let mut message = String::new();
+    let stderr = child.stderr.as_mut().expect("a pipe");
+    stderr.read_to_string(&mut message).expect("text");
+    let status = child.wait().expect("it ends");
+    assert_eq!((status.code(), message.as_str()), (Some(0), ""));
+}
