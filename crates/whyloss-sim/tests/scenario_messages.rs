@@ -35,6 +35,20 @@ count = 2
 packet = "762 B"
 transport = { kind = "on-off", rate = "75 kbit/s", burst = "500 ms", idle = "500 ms" }
 start = ["20 s", "22 s"]
+
+[[flow]]
+name = "film"
+from = "s1"
+to = "r2"
+packet = "762 B"
+transport = { kind = "tfrc", base = "ns2", loss_threshold = 3 }
+classifier = { name = "mbiaz", upper = 1.25 }
+
+[[flow]]
+name = "file"
+from = "s2"
+to = "r2"
+transport = { kind = "tcp", recovery = "newreno" }
 "#;
 
 fn message(text: &str, overrides: &[(&str, &str)]) -> String {
@@ -64,7 +78,7 @@ fn the_good_file_is_good() {
         ]
     );
     let names: Vec<_> = file.scenario.flows.iter().map(|f| &*f.name).collect();
-    assert_eq!(names, ["video-1", "video-2"]);
+    assert_eq!(names, ["video-1", "video-2", "film", "file"]);
     assert_eq!(file.scenario.nodes, ["s1", "r1", "s2", "r2"]);
     assert_eq!((file.seed, file.seeds), (1, 1));
 }
@@ -110,7 +124,40 @@ fn messages() {
             "packet = \"762 B\"\nroute = [\"access-{i}\", \"shard\"]",
         ),
         ("packet = \"762 B\"", "classifier = \"zbs2\""),
+        ("\"mbiaz\"", "\"mbias\""),
+        ("\"mbiaz\"", "\"zigzag\""),
+        ("upper = 1.25", "uper = 1.25"),
+        ("\"newreno\"", "\"cubic\""),
+        ("\"ns2\"", "\"ns3\""),
         // What cannot be.
+        ("upper = 1.25", "upper = 12.5"),
+        ("loss_threshold = 3", "loss_threshold = 0"),
+        ("\"newreno\"", "\"newreno\", rto_min = \"0 s\""),
+        (
+            "\"bernoulli\", loss = 0.078",
+            "\"burst-renewal\", loss = 0.078, lengths = [0.7, 0.2]",
+        ),
+        (
+            "\"bernoulli\", loss = 0.078",
+            "\"gilbert-elliott\", loss = 0.078",
+        ),
+        (
+            "\"bernoulli\", loss = 0.078",
+            "\"gilbert-elliott\", loss = 0.9, stay = 0.1",
+        ),
+        (
+            "\"bernoulli\", loss = 0.078",
+            "\"gilbert-elliott\", loss = 0.078, stay = 0.3, loss_bad = 1",
+        ),
+        (
+            "\"bernoulli\", loss = 0.078",
+            "\"timed-gilbert-elliott\", mean_good = \"1 s\", mean_bad = \"0 s\"",
+        ),
+        (
+            "\"bernoulli\", loss = 0.078",
+            "\"pattern\", file = \"no-such-file.txt\"",
+        ),
+        ("\"bernoulli\", loss = 0.078", "\"pattern\", file = \".\""),
         ("\"800 kbit/s\"", "\"0 bit/s\""),
         ("\"800 kbit/s\"", "\"800 Tbit/s\""),
         ("\"800 kbit/s\"", "\"80000 Gbit/s\""),
@@ -137,6 +184,9 @@ fn messages() {
         let text = GOOD.replacen(good, bad, 1);
         let _ = writeln!(page, "{}\n", message(&text, &[]));
     }
+    for text in ["", "duration = \"1 s\"\n", "duration = \"1 s\"\n[flow]\n"] {
+        let _ = writeln!(page, "{}\n", message(text, &[]));
+    }
     insta::assert_snapshot!(page);
 }
 
@@ -155,6 +205,10 @@ fn messages_about_overrides() {
         ("link.shared", "{}"),
         ("link.shared.rate.x", "1"),
         ("flow.video.transport", "rtp"),
+        ("flow.film.classifier", "zbs4"),
+        ("flow.film.classifier.name", "zigzag"),
+        ("flow.file.classifier.name", "zigzag"),
+        ("flow.file.packet", "40 B"),
         ("duration", "10 s"),
         ("seeds", "0"),
         ("seed", "first"),
@@ -188,7 +242,7 @@ fn overrides_are_applied_in_order() {
         ("seeds", "10"),
     ]);
     assert_eq!(link(&file, "shared").rate.as_bps(), 2_000_000);
-    assert_eq!(file.scenario.flows.len(), 3);
+    assert_eq!(file.scenario.flows.len(), 5);
     assert_eq!(file.seeds, 10);
     let file = set(&[
         ("link.shared.channel", "none"),

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use whyloss::{Duration, Rate, Time};
-use whyloss_link::ChannelSpec;
+use whyloss::{Duration, Rate, Time, tfrc};
+use whyloss_link::channel::ChannelError;
 use whyloss_link::queue::Limit;
 
 use super::{Flow, Router, Scenario, Transport};
@@ -167,6 +167,9 @@ pub enum Problem {
     /// A route that uses a link twice.
     #[error("the route uses link `{0}` twice")]
     RouteRepeats(String),
+    /// A channel that cannot be.
+    #[error(transparent)]
+    Channel(ChannelError),
     /// Too much in flight.
     #[error(
         "{rate} for {delay} keeps {bytes} bytes in flight; at most {MOST_IN_FLIGHT} are possible"
@@ -229,12 +232,12 @@ impl Scenario {
     }
 
     fn check_sizes(&self) -> Checked {
-        for (key, what, count) in [
-            ("node", "node", self.nodes.len()),
-            ("link", "link", self.links.len()),
-            ("flow", "flow", self.flows.len()),
+        for (what, count) in [
+            ("link", self.links.len()),
+            ("flow", self.flows.len()),
+            ("node", self.nodes.len()),
         ] {
-            let place = Place::Scenario(key);
+            let place = Place::Scenario(what);
             require(count > 0, place, || Problem::Empty(what))?;
             require(count <= MOST, place, || Problem::TooMany { what, count })?;
         }
@@ -278,8 +281,10 @@ impl Scenario {
                 let expected = format!("1 B to {MOST_IN_FLIGHT} B");
                 out_of_range(place("queue.bytes"), format!("{limit} B"), expected)
             }
-            _ => check_channel(&spec.channel, place),
-        }
+            _ => Ok(()),
+        }?;
+        let checked = spec.channel.check();
+        checked.or_else(|error| fail(place("channel"), Problem::Channel(error)))
     }
 
     fn check_flow(&self, index: usize) -> Checked {
@@ -307,7 +312,7 @@ impl Scenario {
                 }
             })?;
         }
-        check_transport(&flow.transport, place)
+        check_transport(flow, place)
     }
 
     fn check_ends(
@@ -371,38 +376,89 @@ impl Scenario {
     }
 }
 
-fn check_channel(channel: &ChannelSpec, place: impl Fn(&'static str) -> Place) -> Checked {
-    match *channel {
-        ChannelSpec::Bernoulli { loss } if !(0.0..=1.0).contains(&loss) => {
-            let expected = "a probability from 0 to 1".to_owned();
-            out_of_range(place("channel.loss"), loss.to_string(), expected)
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_transport(transport: &Transport, place: impl Fn(&'static str) -> Place) -> Checked {
-    match *transport {
+fn check_transport(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checked {
+    match &flow.transport {
         Transport::OnOff { rate, burst, idle } => {
-            check_rate(rate, place("transport.rate"))?;
-            for (key, mean, least) in [
-                ("transport.burst", burst, Duration::from_nanos(1)),
-                ("transport.idle", idle, Duration::ZERO),
+            check_rate(*rate, place("transport.rate"))?;
+            for (key, mean, least, bound) in [
+                (
+                    "transport.burst",
+                    *burst,
+                    Duration::from_nanos(1),
+                    "more than 0 s, at most",
+                ),
+                ("transport.idle", *idle, Duration::ZERO, "0 s to"),
             ] {
                 if mean < least || mean > LONGEST_DELAY {
-                    let least = if least > Duration::ZERO {
-                        "more than "
-                    } else {
-                        ""
-                    };
-                    let expected = format!("{least}0 s to {} s", LONGEST_DELAY.as_secs_f64());
+                    let expected = format!("{bound} {}", span(LONGEST_DELAY));
                     return out_of_range(place(key), span(mean), expected);
                 }
             }
             Ok(())
         }
-        Transport::Tcp { .. } | Transport::Tfrc { .. } => Ok(()),
+        Transport::Tcp { options } => {
+            if options.segment_size == 0 || options.segment_size > flow.packet_size {
+                let expected = "more than the 40 B of a TCP packet's headers".to_owned();
+                return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);
+            }
+            Ok(())
+        }
+        Transport::Tfrc { options, .. } => check_tfrc(options, flow, place),
     }
+}
+
+fn check_tfrc(
+    options: &tfrc::Options,
+    flow: &Flow,
+    place: impl Fn(&'static str) -> Place,
+) -> Checked {
+    if flow.wire_size() > LARGEST_PACKET {
+        let found = format!(
+            "{} B with its {} B header",
+            flow.packet_size, options.header
+        );
+        return out_of_range(place("packet"), found, format!("1 B to {LARGEST_PACKET} B"));
+    }
+    let initial_rate = options.initial_rate.unwrap_or(1.0);
+    for (key, value, range, expected) in [
+        (
+            "transport.filter",
+            options.filter,
+            0.0..=0.999,
+            "0 to 0.999",
+        ),
+        (
+            "transport.packets_per_ack",
+            options.packets_per_ack,
+            1.0..=100.0,
+            "1 to 100",
+        ),
+        (
+            "transport.discount_floor",
+            options.discount_floor,
+            0.0..=1.0,
+            "0 to 1",
+        ),
+        (
+            "transport.initial_rate",
+            initial_rate,
+            f64::MIN_POSITIVE..=FASTEST.as_bps() as f64 / 8.0,
+            "more than 0, at most 1000 Gbit/s",
+        ),
+    ] {
+        if !range.contains(&value) {
+            return out_of_range(place(key), value.to_string(), expected.to_owned());
+        }
+    }
+    let threshold = options.loss_threshold;
+    if threshold == 0 {
+        return out_of_range(
+            place("transport.loss_threshold"),
+            "0".into(),
+            "1 to 255".into(),
+        );
+    }
+    Ok(())
 }
 
 fn check_rate(rate: Rate, place: Place) -> Checked {
@@ -487,5 +543,136 @@ fn bits_per_second(rate: Rate) -> String {
     {
         Some((scale, unit)) => format!("{} {unit}", bps / scale),
         None => format!("{bps} bit/s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Connection;
+    use whyloss_link::{ChannelSpec, LinkSpec};
+
+    /// a → b and back, with one on/off flow.
+    fn good() -> Scenario {
+        let link = LinkSpec {
+            rate: Rate::from_mbps(1),
+            ..LinkSpec::default()
+        };
+        let connection = |name: &str, from, to| Connection {
+            name: name.into(),
+            from,
+            to,
+            link: link.clone(),
+        };
+        Scenario {
+            nodes: vec!["a".into(), "b".into()],
+            links: vec![connection("there", 0, 1), connection("back", 1, 0)],
+            flows: vec![Flow {
+                name: "flow".into(),
+                source: 0,
+                sink: 1,
+                route: vec![0],
+                return_route: vec![],
+                packet_size: 762,
+                transport: Transport::OnOff {
+                    rate: Rate::from_kbps(75),
+                    burst: Duration::from_millis(500),
+                    idle: Duration::ZERO,
+                },
+                start: (Time::ZERO, Time::ZERO),
+                stop: None,
+                background: false,
+            }],
+            end: Time::from_nanos(1),
+            ..Scenario::default()
+        }
+    }
+
+    #[test]
+    fn the_good_one_passes() {
+        assert_eq!(good().check(), Ok(()));
+    }
+
+    /// What a file cannot say but code can.
+    #[test]
+    fn code_can_be_wrong_too() {
+        type Spoil = fn(&mut Scenario);
+        let spoils: [(Spoil, Place); 11] = [
+            (|s| s.links[1].to = 9, Place::Link(1, "to")),
+            (|s| s.flows[0].source = 9, Place::Flow(0, "from")),
+            (|s| s.flows[0].route = vec![9], Place::Flow(0, "route")),
+            (
+                |s| s.flows[0].route = vec![0, 1, 0],
+                Place::Flow(0, "route"),
+            ),
+            (
+                |s| s.links[0].link.delay = Duration::from_nanos(-1),
+                Place::Link(0, "delay"),
+            ),
+            (
+                |s| s.links[0].link.channel = ChannelSpec::Bernoulli { loss: f64::NAN },
+                Place::Link(0, "channel"),
+            ),
+            (|s| s.links[1].name = "there".into(), Place::Link(1, "name")),
+            (|s| s.nodes[1] = "a".into(), Place::Node(1)),
+            (|s| s.nodes[1] = "b\n".into(), Place::Node(1)),
+            (|s| s.flows.clear(), Place::Scenario("flow")),
+            (|s| s.links.truncate(1), Place::Flow(0, "return_route")),
+        ];
+        for (spoil, place) in spoils {
+            let mut scenario = good();
+            spoil(&mut scenario);
+            assert_eq!(scenario.check().map_err(|e| e.place), Err(place));
+        }
+    }
+
+    #[test]
+    fn tfrc_options_must_make_sense() {
+        let mut scenario = good();
+        let sound = tfrc::Options::rfc5348();
+        for (options, key) in [
+            (
+                tfrc::Options {
+                    filter: f64::NAN,
+                    ..sound
+                },
+                "transport.filter",
+            ),
+            (
+                tfrc::Options {
+                    loss_threshold: 0,
+                    ..sound
+                },
+                "transport.loss_threshold",
+            ),
+            (
+                tfrc::Options {
+                    initial_rate: Some(0.0),
+                    ..sound
+                },
+                "transport.initial_rate",
+            ),
+            (
+                tfrc::Options {
+                    header: 65_000,
+                    ..sound
+                },
+                "packet",
+            ),
+        ] {
+            scenario.flows[0].transport = Transport::Tfrc {
+                options,
+                classifier: whyloss::receiver::REGISTRY[0].build(&[]).unwrap(),
+            };
+            let place = Err(Place::Flow(0, key));
+            assert_eq!(scenario.check().map_err(|e| e.place), place);
+        }
+    }
+
+    #[test]
+    fn rates_read_well() {
+        assert_eq!(bits_per_second(Rate::from_kbps(1_500)), "1500 kbit/s");
+        assert_eq!(bits_per_second(Rate::from_mbps(10)), "10 Mbit/s");
+        assert_eq!(bits_per_second(Rate::from_bps(0)), "0 bit/s");
     }
 }

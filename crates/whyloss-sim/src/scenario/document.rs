@@ -85,8 +85,12 @@ impl Item {
 pub(super) fn read(text: &str, overrides: &[(String, String)]) -> Result<Item, Fault> {
     let table = DeTable::parse(text).map_err(|error| {
         let end = text.trim_end().len();
-        let at = At::File(error.span().unwrap_or(end..end));
-        Fault::new(&at, "", format!("this is not TOML: {}", error.message()))
+        let span = error.span().unwrap_or(end..end);
+        let mut message = format!("this is not TOML: {}", error.message());
+        if let ("duplicate key", Some(key)) = (error.message(), text.get(span.clone())) {
+            message = format!("{message} {}", quote(key));
+        }
+        Fault::new(&At::File(span), "", message)
     })?;
     let mut root = Item {
         at: At::File(0..0),

@@ -115,8 +115,8 @@ impl Fault {
         };
         ScenarioError {
             location,
-            path: self.path,
-            message: self.message,
+            path: printable(&self.path),
+            message: printable(&self.message),
             picture: picture(&label, &line, range),
         }
     }
@@ -142,16 +142,16 @@ fn excerpt(line: &str, range: Range<usize>) -> (String, Range<usize>) {
     } else {
         0
     };
-    let printable = |c: char| if c.is_control() { ' ' } else { c };
-    let shown: String = line
-        .chars()
-        .skip(skipped)
-        .take(WIDTH)
-        .map(printable)
-        .collect();
+    let shown: String = line.chars().skip(skipped).take(WIDTH).collect();
+    let shown = printable(&shown);
     let start = before - skipped;
     let end = (start + within).min(WIDTH);
     (shown.trim_end().to_owned(), start..end)
+}
+
+/// The text with spaces for the characters that would disturb a terminal.
+fn printable(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 /// The last character boundary at or before `index`.

@@ -61,7 +61,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn code(name: &str) -> String {
+/// A name of the user's, as code.
+pub(super) fn code(name: &str) -> String {
     let name: String = name.chars().take(40).flat_map(char::escape_debug).collect();
     format!("`{name}`")
 }
@@ -176,6 +177,17 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// The value that stands for one of these names.
+    pub(super) fn one_of<T: Copy>(&self, known: &[(&str, T)]) -> Result<T, Fault> {
+        let names: Vec<String> = known.iter().map(|(name, _)| format!("{name:?}")).collect();
+        let expected = names.join(" or ");
+        let text = self.text(&expected)?;
+        let value = known.iter().find(|(name, _)| *name == text);
+        value
+            .map(|&(_, value)| value)
+            .ok_or_else(|| self.unexpected(&expected))
+    }
+
     fn quantity(&self, quantity: &Quantity) -> Result<u64, Fault> {
         let text = self.text(quantity.expected)?;
         quantity.parse(text).map_err(|refusal| match refusal {
@@ -187,17 +199,4 @@ impl<'a> Field<'a> {
             Refusal::Negative => self.unexpected(&format!("{}, not below zero", quantity.expected)),
         })
     }
-}
-
-/// The position of `name` among `known`.
-pub(super) fn choose(
-    field: &Field<'_>,
-    what: &str,
-    name: &str,
-    known: &[&str],
-) -> Result<usize, Fault> {
-    known.iter().position(|k| *k == name).ok_or_else(|| {
-        let hint = suggest(name, known.iter().copied());
-        field.fault(format!("no {what} is called {}{hint}", code(name)))
-    })
 }

@@ -5,6 +5,7 @@
 //! to the line.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use whyloss::Time;
 use whyloss_link::queue::Limit;
@@ -72,7 +73,7 @@ const FLOW: [&str; 12] = [
 impl ScenarioFile {
     /// Reads a scenario file.
     ///
-    /// `file` names the text in messages. Each of the `overrides` is a key and a value that replaces what the text says
+    /// `file` names the text in messages, and the files it refers to are looked up beside it. Each of the `overrides` is a key and a value that replaces what the text says
     /// there: `("link.shared.rate", "1 Mbit/s")`. Links and flows are addressed by name, or by index from 0.
     ///
     /// # Errors
@@ -82,7 +83,8 @@ impl ScenarioFile {
         file: &str,
         overrides: &[(String, String)],
     ) -> Result<Self, ScenarioError> {
-        read(text, overrides).map_err(|fault| fault.show(file, text, overrides))
+        let directory = Path::new(file).parent().unwrap_or(Path::new(""));
+        read(text, overrides, directory).map_err(|fault| fault.show(file, text, overrides))
     }
 }
 
@@ -100,7 +102,11 @@ impl Scenario {
     }
 }
 
-fn read(text: &str, overrides: &[(String, String)]) -> Result<ScenarioFile, Fault> {
+fn read(
+    text: &str,
+    overrides: &[(String, String)],
+    directory: &Path,
+) -> Result<ScenarioFile, Fault> {
     let root = document::read(text, overrides)?;
     let document = Field {
         path: String::new(),
@@ -108,7 +114,10 @@ fn read(text: &str, overrides: &[(String, String)]) -> Result<ScenarioFile, Faul
     };
     let top = document.fields("a table")?;
     top.only(&TOP)?;
-    let mut builder = Builder::default();
+    let mut builder = Builder {
+        directory: directory.to_owned(),
+        ..Builder::default()
+    };
     for link in tables(&top, "link")? {
         builder.link(&link)?;
     }
@@ -161,6 +170,8 @@ struct Builder {
     nodes: BTreeMap<String, usize>,
     links: BTreeMap<String, usize>,
     origins: Origins,
+    /// Where files are looked up.
+    directory: PathBuf,
 }
 
 impl Builder {
@@ -186,7 +197,8 @@ impl Builder {
         let delay = fields.need("delay", r#"how long bits travel, such as "20 ms""#)?;
         let queue = fields.need("queue", QUEUE)?;
         let (channel, channel_before_queue) =
-            optional(&fields, "channel", choices::channel)?.unwrap_or_default();
+            optional(&fields, "channel", |f| choices::channel(f, &self.directory))?
+                .unwrap_or_default();
         let forward = LinkSpec {
             rate: rate.rate()?,
             delay: delay.duration()?,
@@ -194,8 +206,10 @@ impl Builder {
             channel,
             channel_before_queue,
         };
-        let (channel, channel_before_queue) =
-            optional(&fields, "reverse_channel", choices::channel)?.unwrap_or_default();
+        let (channel, channel_before_queue) = optional(&fields, "reverse_channel", |f| {
+            choices::channel(f, &self.directory)
+        })?
+        .unwrap_or_default();
         if let (false, Some(field)) = (both_ways, fields.get("reverse_channel")) {
             return Err(field.fault("this link has no way back: `both_ways` is false"));
         }
@@ -269,11 +283,14 @@ impl Builder {
         let (from, to) = (Template::of(&from_field)?, Template::of(&to_field)?);
         let name = optional(&fields, "name", Template::of)?;
         let count = optional(&fields, "count", count)?;
+        let packet_size = optional(&fields, "packet", Field::bytes)?.unwrap_or(1_500);
+        // Too large for the type is too large for the check, which says so.
+        let packet_size = u32::try_from(packet_size).unwrap_or(u32::MAX);
         let transport = choices::transport(
             &fields.need("transport", "what carries the flow, such as \"tfrc\"")?,
             fields.get("classifier"),
+            packet_size,
         )?;
-        let packet_size = optional(&fields, "packet", Field::bytes)?.unwrap_or(1_500);
         let start = optional(&fields, "start", Field::time_range)?.unwrap_or_default();
         let stop = optional(&fields, "stop", Field::time_range)?;
         let background = optional(&fields, "background", Field::flag)?.unwrap_or(false);
@@ -293,8 +310,7 @@ impl Builder {
                 sink: self.known_node(&ends.1, &to_field)?,
                 route: self.route(&fields, "route", i)?,
                 return_route: self.route(&fields, "return_route", i)?,
-                // Too large for the type is too large for the check, which says so.
-                packet_size: u32::try_from(packet_size).unwrap_or(u32::MAX),
+                packet_size,
                 transport: transport.clone(),
                 start,
                 stop,

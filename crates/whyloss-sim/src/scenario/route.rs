@@ -66,3 +66,82 @@ impl<'a> Router<'a> {
         Some((there, choose(&flow.return_route, flow.sink, flow.source)?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Connection;
+    use whyloss_link::LinkSpec;
+
+    fn network(nodes: usize, links: &[(usize, usize)]) -> Scenario {
+        Scenario {
+            nodes: (0..nodes).map(|n| format!("n{n}")).collect(),
+            links: links
+                .iter()
+                .map(|&(from, to)| Connection {
+                    name: format!("{from}->{to}"),
+                    from,
+                    to,
+                    link: LinkSpec::default(),
+                })
+                .collect(),
+            ..Scenario::default()
+        }
+    }
+
+    #[test]
+    fn fewest_hops_win() {
+        // 0→1→2→3 and the short cut 0→3, which comes last.
+        let net = network(4, &[(0, 1), (1, 2), (2, 3), (0, 3)]);
+        assert_eq!(Router::new(&net).route(0, 3), Some(vec![3]));
+        assert_eq!(Router::new(&net).route(0, 2), Some(vec![0, 1]));
+        assert_eq!(Router::new(&net).route(3, 0), None);
+    }
+
+    #[test]
+    fn ties_go_to_the_first_link() {
+        // Two ways of two hops from 0 to 3, and two parallel links at the end of one of them.
+        let net = network(4, &[(2, 3), (0, 2), (0, 1), (1, 3), (1, 3)]);
+        assert_eq!(Router::new(&net).route(0, 3), Some(vec![1, 0]));
+        assert_eq!(Router::new(&net).route(1, 3), Some(vec![3]));
+    }
+
+    /// Every simple path, depth first; the best by length, then by the indices of its links.
+    fn naive(net: &Scenario, from: usize, to: usize, seen: &mut Vec<usize>) -> Option<Vec<usize>> {
+        if from == to {
+            return Some(Vec::new());
+        }
+        seen.push(from);
+        let mut best: Option<Vec<usize>> = None;
+        for (index, link) in net.links.iter().enumerate() {
+            if link.from == from
+                && !seen.contains(&link.to)
+                && let Some(rest) = naive(net, link.to, to, seen)
+            {
+                let route = [vec![index], rest].concat();
+                let key = |route: &Vec<usize>| (route.len(), route.clone());
+                if best.as_ref().is_none_or(|best| key(&route) < key(best)) {
+                    best = Some(route);
+                }
+            }
+        }
+        seen.pop();
+        best
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn agrees_with_trying_every_path(
+            links in proptest::collection::vec((0usize..6, 0usize..6), 0..14),
+        ) {
+            let net = network(6, &links);
+            let router = Router::new(&net);
+            for from in 0..6 {
+                for to in 0..6 {
+                    let expected = naive(&net, from, to, &mut Vec::new());
+                    proptest::prop_assert_eq!(router.route(from, to), expected);
+                }
+            }
+        }
+    }
+}

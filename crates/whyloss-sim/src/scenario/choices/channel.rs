@@ -1,0 +1,157 @@
+//! Channels by name; see [`whyloss_link::channel`] for what each one does.
+
+use std::fs;
+use std::path::Path;
+
+use whyloss_link::ChannelSpec;
+use whyloss_link::channel::{
+    BurstRenewal, ChannelError, GilbertElliott, NextTrial, TimedGilbertElliott, trace_file,
+};
+
+use super::{Choice, positive, probability};
+use crate::scenario::error::Fault;
+use crate::scenario::fields::Field;
+
+const CHANNELS: [&str; 6] = [
+    "none",
+    "bernoulli",
+    "gilbert-elliott",
+    "timed-gilbert-elliott",
+    "burst-renewal",
+    "pattern",
+];
+
+/// A channel, and whether it comes before the queue. Files are looked up from `directory`.
+pub(in crate::scenario) fn channel(
+    field: &Field<'_>,
+    directory: &Path,
+) -> Result<(ChannelSpec, bool), Fault> {
+    let expected = r#"a channel, such as { kind = "bernoulli", loss = 0.01 }"#;
+    let choice = Choice::of(field, "channel", expected)?;
+    let only = |known: &[&str]| choice.only(&[known, &["before_queue", "slots"]].concat());
+    let refused = |error: ChannelError| field.fault(error.to_string());
+    let spec = match choice.name {
+        "none" => {
+            choice.only(&[])?;
+            ChannelSpec::None
+        }
+        "bernoulli" => {
+            only(&["loss"])?;
+            ChannelSpec::Bernoulli {
+                loss: probability(&choice.need("loss", LOSS)?)?,
+            }
+        }
+        "gilbert-elliott" => {
+            only(&[
+                "loss",
+                "stay",
+                "p_good_to_bad",
+                "p_bad_to_good",
+                "loss_good",
+                "loss_bad",
+            ])?;
+            ChannelSpec::GilbertElliott(gilbert_elliott(&choice, refused)?)
+        }
+        "timed-gilbert-elliott" => {
+            only(&["mean_good", "mean_bad", "loss_good", "loss_bad"])?;
+            let mean = |key, state| {
+                let expected = format!("the mean time in the {state} state, such as \"100 ms\"");
+                positive(&choice.need(key, &expected)?)
+            };
+            ChannelSpec::TimedGilbertElliott(TimedGilbertElliott {
+                mean_good: mean("mean_good", "good")?,
+                mean_bad: mean("mean_bad", "bad")?,
+                loss_good: choice.or("loss_good", 0.0, probability)?,
+                loss_bad: choice.or("loss_bad", 1.0, probability)?,
+            })
+        }
+        "burst-renewal" => {
+            only(&["loss", "lengths"])?;
+            let expected = "the probabilities of bursts of 1, 2, … packets, such as [0.7, 0.3]";
+            let lengths = choice.need("lengths", expected)?.list(expected)?;
+            ChannelSpec::BurstRenewal(BurstRenewal {
+                loss: probability(&choice.need("loss", LOSS)?)?,
+                lengths: lengths.iter().map(probability).collect::<Result<_, _>>()?,
+            })
+        }
+        "pattern" => {
+            only(&["file", "next"])?;
+            let file = choice.need("file", "the file of the recorded pattern")?;
+            ChannelSpec::Pattern {
+                pattern: pattern(&file, directory)?,
+                next: choice.or("next", NextTrial::default(), next_trial)?,
+            }
+        }
+        _ => return Err(choice.unknown("channel", CHANNELS)),
+    };
+    let spec = match choice.get("slots") {
+        None => spec,
+        Some(slots) => ChannelSpec::Slots {
+            channel: Box::new(spec),
+            per_packet: slots.integer(1..=1024)? as u32,
+        },
+    };
+    spec.check().map_err(refused)?;
+    let before_queue = choice.or("before_queue", false, Field::flag)?;
+    Ok((spec, before_queue))
+}
+
+const LOSS: &str = "the share of packets lost, such as 0.01";
+
+/// Given by its stationary loss rate and how sticky losses are, or by its transitions.
+fn gilbert_elliott(
+    choice: &Choice<'_>,
+    refused: impl Fn(ChannelError) -> Fault,
+) -> Result<GilbertElliott, Fault> {
+    let Some(loss) = choice.get("loss") else {
+        if let Some(stay) = choice.get("stay") {
+            return Err(stay.fault("`stay` goes with `loss`, which is missing"));
+        }
+        let expected =
+            "the probability that a packet finds the channel changed (or give `loss` and `stay`)";
+        return Ok(GilbertElliott {
+            p_good_to_bad: probability(&choice.need("p_good_to_bad", expected)?)?,
+            p_bad_to_good: probability(&choice.need("p_bad_to_good", expected)?)?,
+            loss_good: choice.or("loss_good", 0.0, probability)?,
+            loss_bad: choice.or("loss_bad", 1.0, probability)?,
+        });
+    };
+    for key in ["p_good_to_bad", "p_bad_to_good", "loss_good", "loss_bad"] {
+        if let Some(other) = choice.get(key) {
+            return Err(other.fault(format!(
+                "found both `loss` and `{key}`, expected one of them"
+            )));
+        }
+    }
+    let expected = "the probability that the packet after a lost one is lost too";
+    let stay = probability(&choice.need("stay", expected)?)?;
+    GilbertElliott::from_loss_and_stay(probability(&loss)?, stay).map_err(refused)
+}
+
+fn next_trial(field: &Field<'_>) -> Result<NextTrial, Fault> {
+    field.one_of(&[("random", NextTrial::Random), ("same", NextTrial::Same)])
+}
+
+fn pattern(
+    field: &Field<'_>,
+    directory: &Path,
+) -> Result<whyloss_link::channel::ErrorPattern, Fault> {
+    let name = field.text("the name of a file")?;
+    let path = directory.join(name);
+    let unreadable = |error: std::io::Error| {
+        field.fault(format!(
+            "cannot read the error pattern {}: {error}",
+            path.display()
+        ))
+    };
+    let data = fs::metadata(&path).map_err(unreadable)?;
+    if !data.is_file() || data.len() > trace_file::MAX_BYTES as u64 {
+        return Err(field.fault(format!(
+            "{} is not a file of at most {} bytes",
+            path.display(),
+            trace_file::MAX_BYTES
+        )));
+    }
+    let text = fs::read(&path).map_err(unreadable)?;
+    trace_file::parse(&text).map_err(|error| field.fault(format!("{}: {error}", path.display())))
+}

@@ -1,0 +1,112 @@
+//! The parts of a scenario that come in kinds: channels, transports, classifiers.
+//!
+//! Each is given by its name alone (`channel = "none"`) or by a table with the name and its parameters
+//! (`channel = { kind = "bernoulli", loss = 0.01 }`).
+
+mod channel;
+mod classifier;
+mod tcp;
+mod tfrc;
+mod transport;
+
+pub(super) use channel::channel;
+pub(super) use transport::transport;
+
+use whyloss::Duration;
+
+use super::document::{Value, selector};
+use super::error::Fault;
+use super::error::suggest;
+use super::fields::{Field, Fields, code};
+
+/// A choice and the parameters beside it, if any.
+struct Choice<'a> {
+    name: &'a str,
+    /// Where the name stands.
+    field: Field<'a>,
+    /// The key under which the name stands in a table.
+    selector: &'static str,
+    parameters: Option<Fields<'a>>,
+}
+
+impl<'a> Choice<'a> {
+    /// The choice for `key`.
+    fn of(field: &Field<'a>, key: &str, expected: &str) -> Result<Self, Fault> {
+        let selector = selector(key).unwrap_or("kind");
+        if let Value::Table(_) = field.item.value {
+            let fields = field.fields(expected)?;
+            let name = fields.need(selector, expected)?;
+            Ok(Self {
+                name: name.text(expected)?,
+                field: name,
+                selector,
+                parameters: Some(fields),
+            })
+        } else {
+            Ok(Self {
+                name: field.text(expected)?,
+                field: field.clone(),
+                selector,
+                parameters: None,
+            })
+        }
+    }
+
+    /// The parameter called `key`.
+    fn get(&self, key: &str) -> Option<Field<'a>> {
+        self.parameters.as_ref().and_then(|fields| fields.get(key))
+    }
+
+    /// The parameter called `key`, which must be there.
+    fn need(&self, key: &str, expected: &str) -> Result<Field<'a>, Fault> {
+        match &self.parameters {
+            Some(fields) => fields.need(key, expected),
+            None => Err(self.field.fault(format!(
+                "`{name}` needs `{key}`, {expected}: write {{ {selector} = \"{name}\", {key} = … }}",
+                name = self.name,
+                selector = self.selector
+            ))),
+        }
+    }
+
+    /// The parameter's value as `read` has it, or `default`.
+    fn or<T>(
+        &self,
+        key: &str,
+        default: T,
+        read: impl FnOnce(&Field<'a>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.get(key).map_or(Ok(default), |field| read(&field))
+    }
+
+    /// Refuses parameters other than `known`.
+    fn only(&self, known: &[&str]) -> Result<(), Fault> {
+        match &self.parameters {
+            None => Ok(()),
+            Some(fields) => {
+                let opening = format!("`{}` has no key", self.name);
+                fields.only_of(&opening, &[&[self.selector], known].concat())
+            }
+        }
+    }
+
+    /// No choice has this name.
+    fn unknown<'k>(&self, what: &str, known: impl IntoIterator<Item = &'k str> + Clone) -> Fault {
+        let hint = suggest(self.name, known);
+        self.field
+            .fault(format!("no {what} is called {}{hint}", code(self.name)))
+    }
+}
+
+/// A probability.
+fn probability(field: &Field<'_>) -> Result<f64, Fault> {
+    field.number(0.0..=1.0)
+}
+
+/// A span of time that is not nothing.
+fn positive(field: &Field<'_>) -> Result<Duration, Fault> {
+    match field.duration()? {
+        Duration::ZERO => Err(field.unexpected("a duration above zero")),
+        duration => Ok(duration),
+    }
+}

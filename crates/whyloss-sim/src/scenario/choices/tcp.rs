@@ -1,0 +1,100 @@
+//! TCP's choices: a base, and each field that departs from it.
+
+use crate::host::tcp::{Options, Recovery, RtoOptions, RttSampling};
+
+use super::{Choice, positive};
+use crate::scenario::error::Fault;
+use crate::scenario::fields::Field;
+
+const KEYS: [&str; 14] = [
+    "base",
+    "recovery",
+    "delayed_ack",
+    "window",
+    "initial_window",
+    "initial_ssthresh",
+    "segments",
+    "handshake",
+    "limited_transmit",
+    "rtt_sampling",
+    "rto_initial",
+    "rto_min",
+    "rto_max",
+    "rto_tick",
+];
+
+/// Bytes of IPv4 and TCP headers without options.
+pub(super) const HEADER: u32 = 40;
+/// The largest window, in segments, that is not a slip.
+const LARGEST_WINDOW: u64 = 1 << 20;
+/// What `window` is with `base = "ns2"` if it is not given: large enough not to limit (ns-2's own default is 20).
+const NS2_WINDOW: u32 = 1_000;
+
+/// See [`Options`] for what each field means; packets of `packet` bytes are full segments with their headers.
+pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault> {
+    choice.only(&KEYS)?;
+    let segment_size = packet.saturating_sub(HEADER);
+    let recovery = choice.or("recovery", Recovery::default(), |field| {
+        field.one_of(&[
+            ("reno", Recovery::Reno),
+            ("newreno", Recovery::NewReno),
+            ("sack", Recovery::Sack),
+        ])
+    })?;
+    let window = choice.get("window").map(|field| segments(&field));
+    let window = window.transpose()?;
+    let ns2 = choice.or("base", false, |field| {
+        field.one_of(&[("rfc", false), ("ns2", true)])
+    })?;
+    let base = if ns2 {
+        Options::ns2(recovery, segment_size, window.unwrap_or(NS2_WINDOW))
+    } else {
+        Options::rfc(segment_size)
+    };
+    Ok(Options {
+        recovery,
+        receive_window: window.unwrap_or(base.receive_window),
+        initial_window: choice.or("initial_window", base.initial_window, segments)?,
+        initial_ssthresh: choice.or("initial_ssthresh", base.initial_ssthresh, |field| {
+            segments(field).map(Some)
+        })?,
+        segments: choice.or("segments", base.segments, |field| {
+            field.integer(1..=1 << 40).map(Some)
+        })?,
+        handshake: choice.or("handshake", base.handshake, Field::flag)?,
+        limited_transmit: choice.or("limited_transmit", base.limited_transmit, Field::flag)?,
+        rtt_sampling: choice.or("rtt_sampling", base.rtt_sampling, |field| {
+            field.one_of(&[
+                ("once-per-window", RttSampling::OncePerWindow),
+                ("every-ack", RttSampling::EveryAck),
+            ])
+        })?,
+        rto: rto(choice, base.rto)?,
+        delayed_ack: choice.or("delayed_ack", base.delayed_ack, |field| {
+            if field.item.text() == Some("none") {
+                return Ok(None);
+            }
+            positive(field).map(Some)
+        })?,
+        ..base
+    })
+}
+
+fn rto(choice: &Choice<'_>, base: RtoOptions) -> Result<RtoOptions, Fault> {
+    let rto = RtoOptions {
+        initial: choice.or("rto_initial", base.initial, positive)?,
+        min: choice.or("rto_min", base.min, positive)?,
+        max: choice.or("rto_max", base.max, positive)?,
+        tick: choice.or("rto_tick", base.tick, positive)?,
+    };
+    match choice.get("rto_max").or_else(|| choice.get("rto_min")) {
+        Some(field) if rto.max < rto.min => {
+            Err(field.fault("the largest timeout would be below the smallest"))
+        }
+        _ => Ok(rto),
+    }
+}
+
+fn segments(field: &Field<'_>) -> Result<u32, Fault> {
+    field.integer(1..=LARGEST_WINDOW).map(|count| count as u32)
+}

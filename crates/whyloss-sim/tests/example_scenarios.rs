@@ -1,0 +1,103 @@
+//! The scenarios that come with the project are valid, and say what their comments say.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use whyloss::Rate;
+use whyloss_link::queue::Limit;
+use whyloss_sim::Scenario;
+use whyloss_sim::scenario::{Router, ScenarioFile};
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+fn read(name: &str, overrides: &[(&str, &str)]) -> ScenarioFile {
+    let path = directory().join(name);
+    let text = fs::read_to_string(&path).unwrap();
+    let overrides: Vec<_> = overrides
+        .iter()
+        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    ScenarioFile::parse(&text, &path.to_string_lossy(), &overrides)
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn all_are_valid() {
+    let mut names: Vec<String> = fs::read_dir(directory())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| Path::new(name).extension().is_some_and(|e| e == "toml"))
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "dumbbell.toml",
+            "two-hop.toml",
+            "wb.toml",
+            "wlan.toml",
+            "wlh.toml"
+        ]
+    );
+    for name in names {
+        assert!(!read(&name, &[]).scenario.title.is_empty(), "{name}");
+    }
+}
+
+/// Rate in kbit/s and queue limit of the links on the first flow's way.
+fn way(scenario: &Scenario) -> Vec<(u64, Limit)> {
+    let flow = &scenario.flows[0];
+    let route = Router::new(scenario).route(flow.source, flow.sink).unwrap();
+    route
+        .into_iter()
+        .map(|index| &scenario.links[index].link)
+        .map(|link| (link.rate.as_bps() / 1000, link.queue.limit))
+        .collect()
+}
+
+#[test]
+fn cen_topologies() {
+    // CEN-16, -17, -21.
+    let packets = |n: u32| Limit::Packets(n - 1);
+    let (lan, last) = ((10_000, packets(166)), (150, packets(6)));
+    let wlh = read("wlh.toml", &[]).scenario;
+    assert_eq!(way(&wlh), [lan, (260, packets(6)), last]);
+    let wb = read("wb.toml", &[]).scenario;
+    assert_eq!(way(&wb), [lan, (800, packets(13)), lan]);
+    let wlan = read("wlan.toml", &[]).scenario;
+    assert_eq!(way(&wlan), [lan, (800, packets(13))]);
+    for scenario in [wlh, wb, wlan] {
+        assert_eq!(scenario.flows.len(), 3);
+        let wireless = scenario
+            .links
+            .iter()
+            .filter_map(|link| link.link.channel.loss_rate())
+            .filter(|&rate| rate > 0.0);
+        let rates: Vec<f64> = wireless.collect();
+        assert!(
+            rates.len() == 1 && (rates[0] - 0.078).abs() < 1e-12,
+            "{rates:?}"
+        );
+    }
+}
+
+#[test]
+fn the_comment_for_four_flows_works() {
+    let four = read(
+        "wlh.toml",
+        &[
+            ("link.lan.count", "4"),
+            ("link.last.count", "4"),
+            ("flow.video.count", "4"),
+            ("link.shared.rate", "520 kbit/s"),
+            ("link.shared.queue.packets", "7"),
+        ],
+    )
+    .scenario;
+    assert_eq!(four.flows.iter().filter(|f| !f.background).count(), 4);
+    assert_eq!(four.nodes.len(), 10);
+    let shared = four.links.iter().find(|l| l.name == "shared").unwrap();
+    assert_eq!(shared.link.rate, Rate::from_kbps(520));
+}
