@@ -45,6 +45,8 @@ pub struct Sender {
     loss_event_rate: f64,
     rtt: Option<Rtt>,
     timeout: RetransmitEstimator,
+    /// R and t_RTO as packets carry them; zero before the first feedback.
+    carried: (Duration, Duration),
     receive_rates: ReceiveRates,
     /// When the rate last rose in slow start (tld), or changed at all.
     changed: Time,
@@ -93,6 +95,7 @@ impl Sender {
             loss_event_rate: 0.0,
             rtt: None,
             timeout: RetransmitEstimator::default(),
+            carried: (Duration::ZERO, Duration::ZERO),
             receive_rates: ReceiveRates::new(now),
             changed: now,
             ramp: None,
@@ -107,6 +110,7 @@ impl Sender {
             has_data: true,
             limits: DataLimits::default(),
         };
+        // ns-2 starts the timer at 2s/X; at one packet per second that is the RFC's 2 s.
         if options.initial_rate.is_some() {
             sender.no_feedback_at = now + sender.no_feedback_time();
         }
@@ -198,7 +202,7 @@ impl Sender {
 
     /// R; `None` before the first feedback.
     pub fn rtt(&self) -> Option<Duration> {
-        self.rtt.map(|rtt| Duration::from_secs_f64(rtt.mean))
+        self.rtt.map(|_| self.carried.0)
     }
 
     /// p as last reported; 0 before the first loss event.
@@ -225,8 +229,8 @@ impl Sender {
         let data = Data {
             sequence: self.sequence,
             stamp: now,
-            rtt: self.rtt().unwrap_or_default(),
-            t_rto: self.t_rto(),
+            rtt: self.carried.0,
+            t_rto: self.carried.1,
             round: self.round,
             urgent: self.urgent,
         };
@@ -236,7 +240,7 @@ impl Sender {
 
     /// How far the nominal time of a packet may lie in the past: one R (RFC 5348, 4.6).
     fn credit(&self) -> Duration {
-        self.rtt().unwrap_or_default()
+        self.carried.0
     }
 
     fn update_rtt(&mut self, sample: Duration) {
@@ -246,7 +250,7 @@ impl Sender {
         let sample = sample.as_secs_f64();
         let sqrt = libm::sqrt(sample);
         let q = self.options.filter;
-        self.rtt = Some(self.rtt.map_or(
+        let rtt = self.rtt.map_or(
             Rtt {
                 mean: sample,
                 mean_sqrt: sqrt,
@@ -257,7 +261,13 @@ impl Sender {
                 mean_sqrt: q * old.mean_sqrt + (1.0 - q) * sqrt,
                 sqrt,
             },
-        ));
+        );
+        self.rtt = Some(rtt);
+        let mean = Duration::from_secs_f64(rtt.mean);
+        self.carried = match self.options.retransmit_timeout {
+            RetransmitTimeout::FourRtt => (mean, mean * 4),
+            RetransmitTimeout::Ticks(tick) => (mean, tick * self.timeout.ticks()),
+        };
     }
 
     /// recv_limit (RFC 5348, 4.3, step 4).
@@ -267,10 +277,7 @@ impl Sender {
         if self.options.receive_limit == ReceiveLimit::Latest {
             set.replace(now, x_recv);
         } else if !data_limited {
-            let rtt = self
-                .rtt
-                .map_or(Duration::ZERO, |rtt| Duration::from_secs_f64(rtt.mean));
-            set.update(now, x_recv, rtt);
+            set.update(now, x_recv, self.carried.0);
         } else if feedback.new_loss_event || feedback.loss_event_rate > self.loss_event_rate {
             set.halve();
             set.maximize(now, 0.85 * x_recv);
@@ -389,18 +396,11 @@ impl Sender {
         self.rtt.map_or(0.0, |rtt| rtt.mean)
     }
 
-    fn t_rto(&self) -> Duration {
-        match self.options.retransmit_timeout {
-            RetransmitTimeout::FourRtt => self.rtt().unwrap_or_default() * 4,
-            RetransmitTimeout::Ticks(tick) => tick * self.timeout.ticks(),
-        }
-    }
-
     fn equation(&self) -> Equation {
         Equation {
             packet_size: self.packet_size,
             rtt: self.rtt_secs(),
-            t_rto: self.t_rto().as_secs_f64(),
+            t_rto: self.carried.1.as_secs_f64(),
             packets_per_ack: self.options.packets_per_ack,
             cap_timeouts: self.options.cap_timeouts,
         }
