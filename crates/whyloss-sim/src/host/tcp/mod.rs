@@ -1,0 +1,264 @@
+//! TCP as two sans-I/O state machines: a [`Sender`] with an endless (or bounded) supply of full segments, and a
+//! [`Receiver`] that acknowledges them.
+//!
+//! # Contract
+//!
+//! Both are told the time with every event. After [`Sender::on_ack`] or [`Sender::on_timeout`], and once at the start,
+//! call [`Sender::poll_transmit`] until it answers `None`; every segment it gives has been sent. [`Receiver::on_segment`]
+//! and [`Receiver::on_timeout`] answer with an acknowledgement to be sent at once, if any. Timers are deadlines: call
+//! `on_timeout` when [`Sender::next_timeout`] or [`Receiver::next_timeout`] has come. A call that comes too early does
+//! nothing, so an event queue may hold one entry per flow that is behind the deadline and put it off when it fires.
+//!
+//! Sequence numbers count whole segments from 0. Anything may arrive in any order, also acknowledgements that no honest
+//! receiver would send; they are ignored.
+//!
+//! # Where ns-2 departs from the RFCs
+//!
+//! The RFCs are the default. [`Dialect::Ns2`] does what ns-2 2.35 (`tcp.cc`, `tcp-reno.cc`, `tcp-newreno.cc`,
+//! `tcp-sack1.cc`) does with its defaults; [`Options::ns2`] sets it together with ns-2's timers and windows.
+//!
+//! | | [`Dialect::Rfc`] | [`Dialect::Ns2`] |
+//! |---|---|---|
+//! | Reno: third duplicate while an earlier window's losses are repaired | another fast retransmit (RFC 5681) | ignored until everything sent before that loss is acknowledged (`bugFix_`) |
+//! | NewReno: new segments per duplicate in a recovery | what the window allows | at most two |
+//! | window after a recovery | Reno: ssthresh; NewReno: min(ssthresh, max(FlightSize, SMSS) + SMSS); no growth | what partial acknowledgements left of it; Reno and NewReno grow by the acknowledgement that ends it |
+//! | SACK: a recovery begins | at the third duplicate with news, or when three segments above the first hole are sacked | at the third duplicate with news |
+//! | SACK: pipe | computed from the scoreboard (RFC 6675 SetPipe) | counted: −1 per acknowledgement, −2 per partial one, +1 per segment |
+//! | SACK: a hole counts as lost | when three segments above it are sacked; others only if there is nothing new to send | when any segment above it is sacked |
+//! | SACK: rescue retransmission | yes (RFC 6675 NextSeg rule 4) | no |
+//! | SACK: after a timeout | the scoreboard stays and sacked segments are not sent again | the scoreboard is emptied; duplicates are ignored until new data is acknowledged |
+//! | receiver: another copy of the last segment delivered | acknowledged at once | its acknowledgement may be delayed |
+//!
+//! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
+
+mod ranges;
+mod receiver;
+mod recovery;
+mod rto;
+mod scoreboard;
+mod sender;
+
+pub use receiver::Receiver;
+pub use rto::RtoOptions;
+pub use sender::Sender;
+
+use std::ops::Range;
+
+use whyloss::congestion::{ControllerSpec, Decrease, WirelessPolicy};
+use whyloss::{Duration, Time};
+
+/// A data segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number, from 0.
+    pub sequence: u64,
+    /// When it was sent, on the sender's clock.
+    pub stamp: Time,
+    /// Whether it was sent before.
+    pub retransmission: bool,
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ack {
+    /// The next segment expected: all before it have arrived.
+    pub next: u64,
+    /// The stamp of the segment it answers (RFC 7323 §4.3: of the earliest one not acknowledged yet).
+    pub echo: Time,
+    /// What has arrived beyond `next`.
+    pub sack: SackBlocks,
+}
+
+impl Ack {
+    /// The selectively acknowledged ranges, in the order of the option: the most recent first (RFC 2018 §4).
+    pub fn sacked(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.sack.0.iter().map_while(|&(offset, len)| {
+            let start = self.next.saturating_add(u64::from(offset));
+            (len > 0).then(|| start..start.saturating_add(u64::from(len)))
+        })
+    }
+}
+
+/// Up to three SACK blocks (RFC 2018; a time stamp leaves room for no more), stored as offset from [`Ack::next`] and
+/// length, the most recent first. See [`Ack::sacked`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks([(u32, u32); 3]);
+
+impl SackBlocks {
+    /// No block.
+    pub const NONE: Self = Self([(0, 0); 3]);
+
+    /// The first three of `ranges` that lie beyond `next`; an empty or unrepresentable range is left out.
+    pub fn new(next: u64, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
+        let mut blocks = Self::NONE;
+        let fitting = ranges.into_iter().filter_map(|range| {
+            let offset = u32::try_from(range.start.checked_sub(next)?).ok()?;
+            let len = u32::try_from(range.end.checked_sub(range.start)?).ok()?;
+            (len > 0).then_some((offset, len))
+        });
+        for (slot, block) in blocks.0.iter_mut().zip(fitting) {
+            *slot = block;
+        }
+        blocks
+    }
+
+    /// Whether there is no block.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0[0].1 == 0
+    }
+
+    /// How many blocks there are.
+    pub fn len(&self) -> usize {
+        self.0.iter().take_while(|block| block.1 > 0).count()
+    }
+}
+
+/// How losses are found and repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Recovery {
+    /// Fast retransmit and fast recovery (RFC 5681 §3.2): the first new acknowledgement ends a recovery.
+    Reno,
+    /// NewReno (RFC 6582): partial acknowledgements each repair one more loss.
+    NewReno,
+    /// Selective acknowledgements and the pipe algorithm (RFC 6675).
+    #[default]
+    Sack,
+}
+
+/// Whose TCP. See the table in the [module](self).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// The RFCs.
+    #[default]
+    Rfc,
+    /// ns-2 2.35 with its defaults.
+    Ns2,
+}
+
+/// Which round trips are measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RttSampling {
+    /// Of one new segment at a time, forgotten when it may have been retransmitted (Karn's rule).
+    OncePerWindow,
+    /// Of every acknowledgement of new data, by the stamp it echoes (RFC 7323).
+    #[default]
+    EveryAck,
+}
+
+/// What a scenario says about a TCP connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// SMSS: bytes a segment counts for in the window. ns-2 counts segments; with it this is only a unit.
+    pub segment_size: u32,
+    /// How losses are found and repaired.
+    pub recovery: Recovery,
+    /// Whose TCP.
+    pub dialect: Dialect,
+    /// Congestion control.
+    pub controller: ControllerSpec,
+    /// IW in segments.
+    pub initial_window: u32,
+    /// The initial slow start threshold in segments; `None`: slow start until the first loss.
+    pub initial_ssthresh: Option<u32>,
+    /// The receiver's window in segments.
+    pub receive_window: u32,
+    /// How many segments there are to send; `None`: without end.
+    pub segments: Option<u64>,
+    /// Whether segment 0 stands for the connection's SYN: nothing else is sent until it is acknowledged, it is
+    /// acknowledged at once, and it does not open the window (ns-2's `syn_` and `delay_growth_`).
+    pub handshake: bool,
+    /// Whether the first two duplicates each release a new segment (RFC 3042; ns-2's `singledup_`).
+    pub limited_transmit: bool,
+    /// Which round trips are measured.
+    pub rtt_sampling: RttSampling,
+    /// The retransmission timer.
+    pub rto: RtoOptions,
+    /// How long the acknowledgement of a lone segment waits for a second one; `None`: every segment is acknowledged.
+    pub delayed_ack: Option<Duration>,
+}
+
+impl Default for Options {
+    /// [`Options::rfc`] with segments of 1460 bytes.
+    fn default() -> Self {
+        Self::rfc(1460)
+    }
+}
+
+impl Options {
+    /// TCP as the RFCs have it: SACK, limited transmit, time stamps, acknowledgements delayed by up to 100 ms (RFC 9293
+    /// §3.8.6.3 allows 500 ms), the initial window of RFC 5681 §3.1, a receiver's window that never limits.
+    pub fn rfc(segment_size: u32) -> Self {
+        Self {
+            segment_size,
+            recovery: Recovery::Sack,
+            dialect: Dialect::Rfc,
+            controller: ControllerSpec::default(),
+            initial_window: match segment_size {
+                0..=1095 => 4,
+                1096..=2190 => 3,
+                _ => 2,
+            },
+            initial_ssthresh: None,
+            receive_window: 1 << 20,
+            segments: None,
+            handshake: false,
+            limited_transmit: true,
+            rtt_sampling: RttSampling::EveryAck,
+            rto: RtoOptions::default(),
+            delayed_ack: Some(Duration::from_millis(100)),
+        }
+    }
+
+    /// `Agent/TCP/Reno`, `Newreno` or `Sack1` of ns-2 2.35 with a `window_` of `window` segments, and a `DelAck` sink;
+    /// a plain sink is `delayed_ack: None`.
+    pub fn ns2(recovery: Recovery, segment_size: u32, window: u32) -> Self {
+        Self {
+            recovery,
+            dialect: Dialect::Ns2,
+            controller: ControllerSpec::Reno {
+                decrease: Decrease::Window,
+                wireless: WirelessPolicy::default(),
+            },
+            initial_window: 2,
+            initial_ssthresh: Some(window),
+            receive_window: window,
+            handshake: true,
+            rtt_sampling: RttSampling::OncePerWindow,
+            rto: RtoOptions::ns2(),
+            ..Self::rfc(segment_size)
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_keep_their_order() {
+        let sack = SackBlocks::new(10, [20..25, 12..13, 30..31, 40..41]);
+        let ack = Ack {
+            next: 10,
+            echo: Time::ZERO,
+            sack,
+        };
+        assert_eq!(ack.sacked().collect::<Vec<_>>(), [20..25, 12..13, 30..31]);
+        assert_eq!((sack.len(), sack.is_empty()), (3, false));
+    }
+
+    #[test]
+    fn impossible_blocks_are_left_out() {
+        let reversed = Range { start: 30, end: 20 };
+        let sack = SackBlocks::new(10, [5..8, 12..12, reversed, 1 << 40..1 << 41, 11..12]);
+        assert_eq!(sack, SackBlocks::new(10, [11..12]));
+        assert!(SackBlocks::new(0, []).is_empty());
+    }
+
+    #[test]
+    fn packets_are_small() {
+        assert_eq!(size_of::<Segment>(), 24);
+        assert_eq!(size_of::<Ack>(), 40);
+    }
+}

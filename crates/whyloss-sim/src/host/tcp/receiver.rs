@@ -1,0 +1,310 @@
+//! The receiver: cumulative, delayed and selective acknowledgements (RFC 5681 §4.2, RFC 2018, RFC 7323 §4.3).
+//!
+//! ```text
+//! in order, nothing beyond, none waiting    the acknowledgement waits for the next segment or the delay
+//! anything else                             the acknowledgement leaves at once
+//! echo                                      the stamp of the earliest segment not acknowledged yet
+//! SACK blocks                               the block of the segment that arrived, then those reported before
+//! ```
+//!
+//! A segment beyond the receiver's window is refused. There are no D-SACK blocks (RFC 2883).
+
+use std::ops::Range;
+
+use super::ranges::Ranges;
+use super::{Ack, Dialect, Options, Recovery, SackBlocks, Segment};
+use whyloss::{Duration, Time};
+
+/// The receiving end of a connection.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    /// The next segment expected; all before it were delivered.
+    next: u64,
+    /// What the last acknowledgement said.
+    acked: u64,
+    /// The stamp to echo: TS.Recent of RFC 7323.
+    recent: Time,
+    /// Until when an acknowledgement waits; [`Time::MAX`] if none does.
+    deadline: Time,
+    /// How long it may; zero: not at all.
+    delay: Duration,
+    received: u64,
+    duplicates: u64,
+    /// How many segments `beyond` holds.
+    ahead: u64,
+    beyond: Option<Box<Beyond>>,
+    window: u32,
+    sack: bool,
+    handshake: bool,
+    dialect: Dialect,
+}
+
+/// What arrived beyond the first hole.
+#[derive(Clone, Debug, Default)]
+struct Beyond {
+    ranges: Ranges,
+    /// One segment of each block reported last, the most recent first. Those below the hole no longer count.
+    latest: [u64; 3],
+}
+
+impl Receiver {
+    /// A receiver that waits for segment 0.
+    pub fn new(options: &Options) -> Self {
+        Self {
+            next: 0,
+            acked: 0,
+            recent: Time::ZERO,
+            deadline: Time::MAX,
+            delay: options
+                .delayed_ack
+                .unwrap_or(Duration::ZERO)
+                .max(Duration::ZERO),
+            received: 0,
+            duplicates: 0,
+            ahead: 0,
+            beyond: None,
+            window: options.receive_window.max(1),
+            sack: options.recovery == Recovery::Sack,
+            handshake: options.handshake,
+            dialect: options.dialect,
+        }
+    }
+
+    /// Takes a segment; answers with the acknowledgement to send now, if any.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, segment: &Segment) -> Option<Ack> {
+        let sequence = segment.sequence;
+        self.received += 1;
+        if sequence <= self.acked && segment.stamp >= self.recent {
+            self.recent = segment.stamp;
+        }
+        if sequence != self.next || self.ahead > 0 {
+            return self.on_disorder(now, sequence);
+        }
+        self.next += 1;
+        self.acknowledge_soon(now)
+    }
+
+    /// When a delayed acknowledgement is due; [`Time::MAX`] if none waits.
+    pub fn next_timeout(&self) -> Time {
+        self.deadline
+    }
+
+    /// Tells that [`Receiver::next_timeout`] has come; answers with the acknowledgement that waited.
+    pub fn on_timeout(&mut self, now: Time) -> Option<Ack> {
+        let due = self.deadline <= now && self.deadline != Time::MAX;
+        due.then(|| self.acknowledge(SackBlocks::NONE))
+    }
+
+    /// Segments that arrived, duplicates and refused ones included.
+    pub fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Segments delivered to the application: all before the first hole.
+    pub fn in_order(&self) -> u64 {
+        self.next
+    }
+
+    /// Segments that had arrived before.
+    pub fn duplicates(&self) -> u64 {
+        self.duplicates
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, sack: SackBlocks) -> Ack {
+        self.deadline = Time::MAX;
+        self.acked = self.next;
+        Ack {
+            next: self.next,
+            echo: self.recent,
+            sack,
+        }
+    }
+
+    /// The acknowledgement of a segment in order: at once, unless it may wait.
+    #[inline]
+    fn acknowledge_soon(&mut self, now: Time) -> Option<Ack> {
+        let may_wait = self.delay > Duration::ZERO && self.deadline == Time::MAX;
+        if may_wait && (self.next > 1 || !self.handshake) {
+            self.deadline = now + self.delay;
+            return None;
+        }
+        Some(self.acknowledge(SackBlocks::NONE))
+    }
+
+    /// A segment out of order, twice, or into a hole.
+    #[cold]
+    fn on_disorder(&mut self, now: Time, sequence: u64) -> Option<Ack> {
+        let beyond = self.beyond.get_or_insert_default();
+        if sequence < self.next {
+            self.duplicates += 1;
+            if self.dialect == Dialect::Ns2 && self.ahead == 0 && sequence + 1 == self.next {
+                return self.acknowledge_soon(now);
+            }
+        } else if sequence - self.next >= u64::from(self.window) {
+            // Refused.
+        } else if sequence == self.next {
+            self.next = beyond.ranges.hole_from(sequence + 1);
+            self.ahead -= beyond.ranges.remove_below(self.next);
+        } else if beyond.ranges.insert(sequence..sequence.saturating_add(1)) > 0 {
+            self.ahead += 1;
+            beyond.note(sequence);
+        } else {
+            self.duplicates += 1;
+            beyond.note(sequence);
+        }
+        let sack = if self.sack && self.ahead > 0 {
+            SackBlocks::new(self.next, beyond.blocks())
+        } else {
+            SackBlocks::NONE
+        };
+        Some(self.acknowledge(sack))
+    }
+}
+
+impl Beyond {
+    /// The block of `sequence` is the most recent one.
+    fn note(&mut self, sequence: u64) {
+        let Some(block) = self.ranges.find(sequence) else {
+            return;
+        };
+        let kept = self.latest.iter().position(|old| block.contains(old));
+        let vacated = kept.unwrap_or(self.latest.len() - 1);
+        self.latest.copy_within(..vacated, 1);
+        self.latest[0] = sequence;
+    }
+
+    /// The blocks to report, the most recent first, each once.
+    fn blocks(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        let block = |sequence: &u64| self.ranges.find(*sequence);
+        self.latest
+            .iter()
+            .enumerate()
+            .filter_map(move |(i, sequence)| {
+                let found = block(sequence)?;
+                let reported = self.latest[..i].iter().any(|old| found.contains(old));
+                (!reported).then(|| found.clone())
+            })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    /// Segment `sequence` sent at `sent` ms and received at `at` ms.
+    fn arrive(receiver: &mut Receiver, at: u64, sequence: u64, sent: u64) -> Option<Ack> {
+        let segment = Segment {
+            sequence,
+            stamp: ms(sent),
+            retransmission: false,
+        };
+        receiver.on_segment(ms(at), &segment)
+    }
+
+    fn next(ack: Option<Ack>) -> Option<u64> {
+        ack.map(|ack| ack.next)
+    }
+
+    fn prompt() -> Receiver {
+        Receiver::new(&Options {
+            delayed_ack: None,
+            ..Options::default()
+        })
+    }
+
+    fn blocks(ack: Option<Ack>) -> Vec<Range<u64>> {
+        ack.iter().flat_map(Ack::sacked).collect()
+    }
+
+    #[test]
+    fn every_second_segment_or_a_timer() {
+        let mut receiver = Receiver::new(&Options::default());
+        assert_eq!(arrive(&mut receiver, 10, 0, 0), None);
+        assert_eq!(receiver.next_timeout(), ms(110));
+        let ack = arrive(&mut receiver, 20, 1, 5);
+        // The echo is that of the segment whose acknowledgement waited.
+        assert_eq!(ack.map(|ack| (ack.next, ack.echo)), Some((2, ms(0))));
+        assert_eq!(receiver.next_timeout(), Time::MAX);
+        assert_eq!(arrive(&mut receiver, 30, 2, 15), None);
+        assert_eq!(receiver.on_timeout(ms(129)), None);
+        let ack = receiver.on_timeout(ms(130));
+        assert_eq!(ack.map(|ack| (ack.next, ack.echo)), Some((3, ms(15))));
+        assert_eq!(receiver.on_timeout(Time::MAX), None);
+    }
+
+    #[test]
+    fn disorder_and_filled_holes_are_acknowledged_at_once() {
+        let mut receiver = Receiver::new(&Options::default());
+        assert_eq!(arrive(&mut receiver, 0, 0, 0), None);
+        assert_eq!(next(arrive(&mut receiver, 1, 2, 0)), Some(1));
+        assert_eq!(next(arrive(&mut receiver, 2, 4, 0)), Some(1));
+        // Fills one hole of two, then the other.
+        assert_eq!(next(arrive(&mut receiver, 3, 1, 0)), Some(3));
+        assert_eq!(next(arrive(&mut receiver, 4, 3, 0)), Some(5));
+        assert_eq!(arrive(&mut receiver, 5, 5, 0), None);
+        assert_eq!((receiver.in_order(), receiver.received()), (6, 6));
+    }
+
+    #[test]
+    fn a_handshake_is_acknowledged_at_once() {
+        let mut receiver = Receiver::new(&Options {
+            handshake: true,
+            ..Options::default()
+        });
+        assert_eq!(next(arrive(&mut receiver, 0, 0, 0)), Some(1));
+        assert_eq!(arrive(&mut receiver, 1, 1, 0), None);
+    }
+
+    #[test]
+    fn the_most_recent_block_comes_first() {
+        let mut receiver = prompt();
+        arrive(&mut receiver, 0, 0, 0);
+        assert_eq!(blocks(arrive(&mut receiver, 1, 2, 0)), [2..3]);
+        assert_eq!(blocks(arrive(&mut receiver, 1, 3, 0)), [2..4]);
+        assert_eq!(blocks(arrive(&mut receiver, 1, 6, 0)), [6..7, 2..4]);
+        assert_eq!(blocks(arrive(&mut receiver, 1, 8, 0)), [8..9, 6..7, 2..4]);
+        assert_eq!(
+            blocks(arrive(&mut receiver, 1, 10, 0)),
+            [10..11, 8..9, 6..7]
+        );
+        // A duplicate repeats its block first; a filled hole merges two blocks.
+        assert_eq!(blocks(arrive(&mut receiver, 1, 6, 0)), [6..7, 10..11, 8..9]);
+        assert_eq!(blocks(arrive(&mut receiver, 1, 7, 0)), [6..9, 10..11]);
+        assert_eq!(receiver.duplicates(), 1);
+        // The first hole fills, the second does not.
+        let ack = arrive(&mut receiver, 1, 1, 0);
+        assert_eq!(next(ack), Some(4));
+        assert_eq!(blocks(ack), [6..9, 10..11]);
+        arrive(&mut receiver, 1, 4, 0);
+        arrive(&mut receiver, 1, 9, 0);
+        let ack = arrive(&mut receiver, 1, 5, 0);
+        assert_eq!((next(ack), blocks(ack)), (Some(11), vec![]));
+    }
+
+    #[test]
+    fn echo_follows_the_left_edge() {
+        let mut receiver = prompt();
+        let echo = |ack: Option<Ack>| ack.map(|ack| ack.echo);
+        assert_eq!(echo(arrive(&mut receiver, 9, 0, 1)), Some(ms(1)));
+        assert_eq!(echo(arrive(&mut receiver, 9, 2, 3)), Some(ms(1)));
+        assert_eq!(echo(arrive(&mut receiver, 9, 3, 4)), Some(ms(1)));
+        assert_eq!(echo(arrive(&mut receiver, 9, 1, 8)), Some(ms(8)));
+    }
+
+    #[test]
+    fn hostile_segments_do_no_harm() {
+        let mut receiver = prompt();
+        for sequence in [u64::MAX, u64::MAX - 1, 1 << 40, 0, 0, 1 << 20, 2] {
+            arrive(&mut receiver, 1, sequence, 0);
+        }
+        assert_eq!((receiver.in_order(), receiver.ahead), (1, 2));
+        assert_eq!((receiver.received(), receiver.duplicates()), (7, 1));
+    }
+}

@@ -1,0 +1,312 @@
+//! Loss recovery: what a sender does about duplicates, selective acknowledgements and partial acknowledgements.
+//!
+//! ```text
+//! Reno, NewReno   third duplicate: retransmit una, the window is the controller's + 3 segments; each further
+//! (RFC 5681,      duplicate adds one. New acknowledgement: Reno ends the recovery; NewReno ends it at `recover`,
+//!  RFC 6582)      before that it retransmits una and takes the newly acknowledged segments − 1 off the window
+//! SACK            third duplicate with news, or IsLost(una): retransmit una; then send NextSeg as long as
+//! (RFC 6675)      pipe < window. Ends at `recover`
+//! ```
+//!
+//! After a timeout, `recover` is the highest segment sent: NewReno and SACK begin no recovery before it is acknowledged,
+//! since the duplicates may answer needless retransmissions (RFC 6582 §4.1, RFC 6675 §5.1). The timer restarts when a
+//! recovery begins; NewReno restarts it for the first partial acknowledgement only (RFC 6582 §4, "impatient").
+
+use super::scoreboard::{DUP_THRESH, Scoreboard};
+use super::sender::Sender;
+use super::{Ack, Dialect, Recovery};
+use whyloss::congestion::{AckEvent, Controller, LossEvent};
+use whyloss::{Cause, Time};
+
+impl Sender {
+    /// An acknowledgement in disorder, or one that brings it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn on_ack_alert(&mut self, now: Time, ack: &Ack) {
+        if ack.next == self.una && self.una == self.max {
+            // Nothing is outstanding: not a duplicate.
+            return;
+        }
+        self.retransmit &= ack.next == self.una;
+        if self.recovery == Recovery::Sack {
+            self.on_ack_selective(now, ack);
+        } else if ack.next == self.una {
+            self.on_duplicate(now);
+        } else if !self.in_recovery {
+            self.on_new_ack(now, ack, 0);
+        } else if self.recovery == Recovery::NewReno && ack.next < self.recover {
+            self.on_partial_ack(now, ack);
+        } else {
+            self.end_recovery(now, ack);
+        }
+        self.settle();
+    }
+
+    /// The next segment to leave while the sender is alert.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn next_alert(&mut self) -> Option<u64> {
+        if self.is_handshaking() && self.nxt > 0 {
+            return None;
+        }
+        if self.retransmit {
+            self.retransmit = false;
+            return Some(self.una);
+        }
+        let window = self.window_segments();
+        let limit = self.una.saturating_add(u64::from(self.receive_window));
+        let limit = limit.min(self.segments);
+        let next = match self.scoreboard.as_deref_mut() {
+            Some(scoreboard) if self.in_recovery => {
+                scoreboard.next_segment(self.dialect, window, self.una, self.nxt, limit)?
+            }
+            Some(scoreboard) if self.dialect == Dialect::Rfc && !scoreboard.is_empty() => {
+                // What was sacked needs no sending and is no longer under way.
+                let next = scoreboard.hole_from(self.nxt);
+                let spares = self.limited_transmit || next < self.max;
+                let spared = scoreboard.count_below(next) * u64::from(spares);
+                let edge = self.edge.saturating_add(spared).min(limit);
+                (next < edge).then_some(next)?
+            }
+            _ => (self.nxt < self.edge).then_some(self.nxt)?,
+        };
+        self.nxt = self.nxt.max(next + 1);
+        Some(next)
+    }
+
+    /// New data acknowledged outside a recovery.
+    fn on_new_ack(&mut self, now: Time, ack: &Ack, sacked: u64) {
+        self.duplicates = 0;
+        self.advance(now, ack, sacked, false);
+        self.restart_timer(now);
+        self.open_window();
+    }
+
+    fn on_duplicate(&mut self, now: Time) {
+        self.count_duplicate(now, 0);
+        if self.in_recovery {
+            self.inflation = self.inflation.saturating_add(1);
+            self.open_inflated();
+        } else if self.duplicates == DUP_THRESH && self.may_begin_recovery() {
+            self.begin_recovery(now);
+            self.inflation = DUP_THRESH;
+            self.open_inflated();
+        } else if self.duplicates < DUP_THRESH {
+            self.transmit_one();
+        } else {
+            self.open_window();
+        }
+    }
+
+    fn count_duplicate(&mut self, now: Time, sacked: u64) {
+        if self.duplicates == 0 {
+            self.nxt_before = self.nxt;
+        }
+        self.duplicates = self.duplicates.saturating_add(1);
+        self.tell_duplicate(now, sacked);
+    }
+
+    fn tell_duplicate(&mut self, now: Time, sacked: u64) {
+        self.controller.on_ack(&AckEvent {
+            now,
+            acked: 0,
+            sacked,
+            rtt: None,
+            in_flight: self.bytes(self.nxt - self.una),
+            app_limited: self.nxt >= self.segments,
+            in_recovery: self.in_recovery,
+            receiver_stamp: None,
+        });
+    }
+
+    /// Limited transmit (RFC 3042): one new segment, no more than `duplicates` beyond the window.
+    fn transmit_one(&mut self) {
+        let window = self.window_segments();
+        self.open_to(window.saturating_add(u64::from(self.duplicates)));
+        let one = self.nxt + u64::from(self.limited_transmit);
+        self.edge = self.edge.min(one);
+    }
+
+    fn may_begin_recovery(&self) -> bool {
+        let repaired = self.una > self.recover || self.recover == 0;
+        match (self.recovery, self.dialect) {
+            (Recovery::Reno, Dialect::Rfc) => true,
+            (Recovery::Sack, Dialect::Rfc) => self.una >= self.recover,
+            _ => repaired,
+        }
+    }
+
+    fn begin_recovery(&mut self, now: Time) {
+        self.fast_recoveries += 1;
+        self.in_recovery = true;
+        self.retransmit = true;
+        self.first_partial = true;
+        self.deflation = 0;
+        self.recover = self.max;
+        self.controller.on_loss(&LossEvent {
+            now,
+            cause: Cause::Congestion,
+            // Without what limited transmit sent (RFC 5681 §3.2 step 2).
+            in_flight: self.bytes(self.nxt_before.saturating_sub(self.una)),
+            window: self.usable_window(),
+        });
+        self.forget_timing();
+        self.restart_timer(now);
+    }
+
+    /// The deflated and inflated window of a fast recovery.
+    fn open_inflated(&mut self) {
+        let window = self.deflated_window() / u64::from(self.segment_size);
+        self.open_to(window.saturating_add(u64::from(self.inflation)));
+        if (self.dialect, self.recovery) == (Dialect::Ns2, Recovery::NewReno) {
+            self.edge = self.edge.min(self.nxt + 2);
+        }
+    }
+
+    fn on_partial_ack(&mut self, now: Time, ack: &Ack) {
+        let acked = u32::try_from(ack.next - self.una).unwrap_or(u32::MAX);
+        self.advance(now, ack, 0, true);
+        // The window loses what was acknowledged, but for one segment: first what duplicates had added, …
+        let from_inflation = (acked - 1).min(self.inflation.saturating_sub(1));
+        self.inflation -= from_inflation;
+        // … then of its own.
+        let own = acked - 1 - from_inflation;
+        self.deflation = self.deflation.saturating_add(own);
+        self.retransmit = true;
+        if self.first_partial {
+            self.first_partial = false;
+            self.restart_timer(now);
+        }
+        self.open_inflated();
+    }
+
+    fn end_recovery(&mut self, now: Time, ack: &Ack) {
+        self.in_recovery = false;
+        self.duplicates = 0;
+        self.inflation = 0;
+        match self.dialect {
+            Dialect::Rfc => {
+                self.advance(now, ack, 0, true);
+                let at_most = if self.recovery == Recovery::NewReno {
+                    self.bytes((self.nxt - self.una).max(1) + 1)
+                } else {
+                    u64::MAX
+                };
+                self.controller.on_recovery_end(now, at_most);
+            }
+            Dialect::Ns2 => {
+                self.apply_deflation(now);
+                self.advance(now, ack, 0, false);
+            }
+        }
+        self.deflation = 0;
+        self.restart_timer(now);
+        self.open_window();
+    }
+
+    /// ns-2 takes what partial acknowledgements deflate off the congestion window itself.
+    pub(super) fn apply_deflation(&mut self, now: Time) {
+        if self.dialect == Dialect::Ns2 {
+            let window = self.deflated_window();
+            self.controller.on_recovery_end(now, window);
+        }
+        self.deflation = 0;
+    }
+
+    /// The controller's window less what partial acknowledgements took off it; at least a segment.
+    fn deflated_window(&self) -> u64 {
+        let deflated = self.bytes(u64::from(self.deflation));
+        let window = self.controller.window().saturating_sub(deflated);
+        window.max(u64::from(self.segment_size))
+    }
+
+    fn on_ack_selective(&mut self, now: Time, ack: &Ack) {
+        let duplicate = ack.next == self.una;
+        let ns2 = self.dialect == Dialect::Ns2;
+        if ns2 && !self.in_recovery {
+            if duplicate && self.una_at_timeout == self.una {
+                return;
+            }
+            if !duplicate {
+                self.clear_scoreboard();
+                self.on_new_ack(now, ack, 0);
+                return;
+            }
+        }
+        let max = self.max;
+        let sacked = self.scoreboard.get_or_insert_default().update(ack, max);
+        let sacked_bytes = self.bytes(sacked);
+        if self.in_recovery {
+            self.on_recovery_ack_selective(now, ack, sacked_bytes);
+        } else if !duplicate {
+            self.on_new_ack(now, ack, sacked_bytes);
+        } else if sacked > 0 {
+            self.count_duplicate(now, sacked_bytes);
+            let lost = |board: &Scoreboard| board.lost_below() > self.una;
+            let found = if ns2 {
+                self.duplicates == DUP_THRESH
+            } else {
+                self.duplicates >= DUP_THRESH || self.scoreboard.as_deref().is_some_and(lost)
+            };
+            if found && self.may_begin_recovery() {
+                self.begin_recovery(now);
+                let una = self.una;
+                if let Some(scoreboard) = &mut self.scoreboard {
+                    scoreboard.begin(una);
+                    if ns2 {
+                        scoreboard.pipe = (max - una) as i64 - i64::from(DUP_THRESH);
+                    } else {
+                        scoreboard.set_pipe(una, max);
+                    }
+                }
+            } else if ns2 {
+                if self.duplicates < DUP_THRESH {
+                    self.transmit_one();
+                } else {
+                    self.edge = self.nxt;
+                }
+            } else {
+                self.open_window();
+            }
+        }
+    }
+
+    fn on_recovery_ack_selective(&mut self, now: Time, ack: &Ack, sacked: u64) {
+        let duplicate = ack.next == self.una;
+        let ns2 = self.dialect == Dialect::Ns2;
+        if duplicate {
+            self.tell_duplicate(now, sacked);
+        } else {
+            self.advance(now, ack, sacked, true);
+            self.restart_timer(now);
+        }
+        if self.una >= self.recover {
+            self.in_recovery = false;
+            self.duplicates = 0;
+            self.controller.on_recovery_end(now, u64::MAX);
+            if ns2 {
+                self.recover = 0;
+                self.clear_scoreboard();
+            }
+            self.open_window();
+            return;
+        }
+        let (una, max) = (self.una, self.max);
+        if let Some(scoreboard) = &mut self.scoreboard {
+            if ns2 {
+                scoreboard.pipe -= if duplicate { 1 } else { 2 };
+            } else {
+                scoreboard.set_pipe(una, max);
+            }
+        }
+        if ns2 && !duplicate {
+            self.rto.end_back_off();
+        }
+    }
+
+    fn clear_scoreboard(&mut self) {
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.clear();
+        }
+    }
+}

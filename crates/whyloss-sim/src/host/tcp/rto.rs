@@ -1,0 +1,238 @@
+//! The retransmission timeout (RFC 6298), in the integer arithmetic of 4.3BSD (Jacobson 1988, appendix A).
+//!
+//! ```text
+//! first sample R    SRTT = R,  RTTVAR = R/2
+//! later samples     RTTVAR += (|SRTT − R| − RTTVAR)/4,  SRTT += (R − SRTT)/8
+//! timeout           min(max(SRTT + max(G, 4·RTTVAR), minimum) · 2ᵇ, maximum)        [ticks of length G]
+//! ```
+//!
+//! b counts the expiries since the last sample. A sample counts the clock's ticks between sending and acknowledgement,
+//! at least one; a tick of a nanosecond makes the clock exact. SRTT is held in eighths and RTTVAR in quarters of a tick,
+//! no less than one of each, which gives what `max(G, …)` asks for; as quarters are cut off, a steady round trip leaves
+//! three. After four expiries in a row SRTT is forgotten and the
+//! next sample is a first one, as RFC 6298 §5 allows and ns-2 does.
+
+use whyloss::{Duration, Time};
+
+/// What a scenario says about the retransmission timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RtoOptions {
+    /// The timeout before the first sample.
+    pub initial: Duration,
+    /// The least timeout.
+    pub min: Duration,
+    /// The greatest timeout.
+    pub max: Duration,
+    /// G: the length of a clock tick; a nanosecond for an exact clock.
+    pub tick: Duration,
+}
+
+impl Default for RtoOptions {
+    /// RFC 6298 §2: 1 s at first and at least, 60 s at most; an exact clock.
+    fn default() -> Self {
+        Self {
+            initial: Duration::from_secs(1),
+            min: Duration::from_secs(1),
+            max: Duration::from_secs(60),
+            tick: Duration::from_nanos(1),
+        }
+    }
+}
+
+impl RtoOptions {
+    /// ns-2 2.35: 3 s at first (`rtxcur_init_`), at least 0.2 s (`minrto_`), 60 s at most, ticks of 10 ms (`tcpTick_`).
+    pub const fn ns2() -> Self {
+        Self {
+            initial: Duration::from_secs(3),
+            min: Duration::from_millis(200),
+            max: Duration::from_secs(60),
+            tick: Duration::from_millis(10),
+        }
+    }
+}
+
+/// The estimator and its timeout.
+#[derive(Clone, Debug)]
+pub(super) struct Rto {
+    /// The timeout in force: `base` backed off.
+    timeout: Duration,
+    min: Duration,
+    max: Duration,
+    tick: Duration,
+    /// 8·SRTT in ticks; 0 without a sample.
+    srtt: i64,
+    /// 4·RTTVAR in ticks.
+    rttvar: i64,
+    /// The timeout without back-off, at least the minimum.
+    base: Duration,
+    /// Expiries since the last sample.
+    expiries: u32,
+}
+
+/// 2¹⁶ seconds exceed any maximum in use; more doublings need not be told apart.
+const MAX_DOUBLINGS: u32 = 16;
+
+impl Rto {
+    pub(super) fn new(options: &RtoOptions) -> Self {
+        let base = options.initial.max(options.min);
+        Self {
+            timeout: base.min(options.max),
+            min: options.min,
+            max: options.max,
+            tick: options.tick,
+            srtt: 0,
+            rttvar: 0,
+            base,
+            expiries: 0,
+        }
+    }
+
+    /// The timeout in force, from now.
+    #[inline]
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// SRTT, or `None` without a sample.
+    pub(super) fn srtt(&self) -> Option<Duration> {
+        (self.srtt > 0).then(|| self.tick * self.srtt / 8)
+    }
+
+    /// RTTVAR, or `None` without a sample.
+    pub(super) fn rttvar(&self) -> Option<Duration> {
+        (self.srtt > 0).then(|| self.tick * self.rttvar / 4)
+    }
+
+    /// Takes the round trip of a segment sent at `sent` and acknowledged at `now`. Ends a back-off.
+    #[inline]
+    pub(super) fn sample(&mut self, sent: Time, now: Time) {
+        let tick = self.tick.as_nanos();
+        let sample = if tick <= 1 {
+            (now - sent).as_nanos()
+        } else {
+            (now.as_nanos() / tick as u64) as i64 - (sent.as_nanos() / tick as u64) as i64
+        };
+        let sample = sample.clamp(1, i64::MAX / 64);
+        if self.srtt == 0 {
+            self.srtt = sample * 8;
+            self.rttvar = sample * 2;
+        } else {
+            let error = sample - (self.srtt >> 3);
+            self.srtt = (self.srtt + error).max(1);
+            self.rttvar = (self.rttvar + error.abs() - (self.rttvar >> 2)).max(1);
+        }
+        let ticks = (self.srtt + 8 * self.rttvar) >> 3;
+        self.base = (Duration::from_nanos(tick.max(1)) * ticks).max(self.min);
+        self.end_back_off();
+    }
+
+    /// The timer expired: the next timeout is twice as long.
+    pub(super) fn back_off(&mut self) {
+        self.expiries = (self.expiries + 1).min(MAX_DOUBLINGS);
+        self.timeout = (self.base * (1 << self.expiries)).min(self.max);
+        if self.expiries > 3 {
+            self.srtt = 0;
+        }
+    }
+
+    /// Ends a back-off.
+    #[inline]
+    pub(super) fn end_back_off(&mut self) {
+        self.expiries = 0;
+        self.timeout = self.base.min(self.max);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(millis: i64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn rto(min: i64, tick: Duration) -> Rto {
+        Rto::new(&RtoOptions {
+            min: ms(min),
+            tick,
+            ..RtoOptions::default()
+        })
+    }
+
+    fn sample(rto: &mut Rto, sent_ms: i64, now_ms: i64) {
+        rto.sample(Time::ZERO + ms(sent_ms), Time::ZERO + ms(now_ms));
+    }
+
+    #[test]
+    fn the_formula_by_hand() {
+        let mut rto = rto(0, Duration::from_nanos(1));
+        assert_eq!(rto.timeout(), ms(1000));
+        assert_eq!(rto.srtt(), None);
+        sample(&mut rto, 0, 100);
+        // SRTT 100, RTTVAR 50: 300 ms.
+        assert_eq!(rto.timeout(), ms(300));
+        sample(&mut rto, 0, 140);
+        // RTTVAR 50 + (40 − 50)/4 = 47.5, SRTT 105: 295 ms.
+        assert_eq!(rto.timeout(), ms(295));
+        assert_eq!(rto.srtt(), Some(ms(105)));
+        assert_eq!(rto.rttvar(), Some(Duration::from_micros(47_500)));
+    }
+
+    #[test]
+    fn minimum_back_off_and_maximum() {
+        let mut rto = rto(1000, Duration::from_nanos(1));
+        sample(&mut rto, 0, 100);
+        assert_eq!(rto.timeout(), ms(1000));
+        for seconds in [2, 4, 8, 16, 32, 60, 60] {
+            rto.back_off();
+            assert_eq!(rto.timeout(), Duration::from_secs(seconds));
+        }
+        // SRTT was forgotten on the way, so that the next sample starts afresh.
+        assert_eq!(rto.srtt(), None);
+        sample(&mut rto, 0, 2000);
+        assert_eq!(rto.timeout(), Duration::from_secs(6));
+        for _ in 0..100 {
+            rto.back_off();
+        }
+        assert_eq!(rto.timeout(), Duration::from_secs(60));
+        rto.end_back_off();
+        assert_eq!(rto.timeout(), Duration::from_secs(6));
+    }
+
+    #[test]
+    fn a_coarse_clock_counts_its_ticks() {
+        let mut rto = rto(0, ms(10));
+        // From 5 to 16 ms one tick passes, though it is 11 ms: SRTT 10, RTTVAR 5, timeout 30.
+        sample(&mut rto, 5, 16);
+        assert_eq!(rto.timeout(), ms(30));
+        // Two ticks in 12 ms: 8·SRTT = 8 + (2 − 1) = 9, 4·RTTVAR = 2 + 1 − 0 = 3: (9 + 24)/8 = 4 ticks.
+        sample(&mut rto, 19, 31);
+        assert_eq!(rto.timeout(), ms(40));
+        // Within a tick counts as one.
+        sample(&mut rto, 41, 49);
+        assert_eq!(rto.srtt(), Some(Duration::from_micros(11_250)));
+    }
+
+    #[test]
+    fn a_steady_round_trip_leaves_three_ticks_of_margin() {
+        let mut rto = rto(0, ms(10));
+        for _ in 0..100 {
+            sample(&mut rto, 0, 500);
+        }
+        assert_eq!(rto.timeout(), ms(530));
+    }
+
+    #[test]
+    fn absurd_stamps_do_no_harm() {
+        let mut rto = rto(0, Duration::from_nanos(1));
+        for (sent, now) in [
+            (Time::MAX, Time::ZERO),
+            (Time::ZERO, Time::MAX),
+            (Time::MAX, Time::MAX),
+        ] {
+            rto.sample(sent, now);
+            assert!(rto.timeout() > Duration::ZERO);
+            assert!(rto.timeout() <= ms(60_000));
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! The sender's scoreboard: what was acknowledged selectively, and the pipe algorithm (RFC 6675).
+//!
+//! ```text
+//! IsLost(s)  three or more sacked segments lie above s   ⇔  s < L, the third highest sacked segment
+//! pipe       = segments not sacked from L up  +  segments not sacked below HighRxt (retransmitted)
+//! NextSeg    1. the first hole from HighRxt that is lost   2. a new segment
+//!            3. the first hole from HighRxt below the highest sacked segment   4. once, the highest segment not sacked
+//! ```
+//!
+//! Everything is computed from the list of sacked ranges; the window is never scanned. RFC 6675's other test for IsLost,
+//! three discontiguous ranges above s, follows from the one above when sequence numbers count segments.
+
+use super::ranges::Ranges;
+use super::{Ack, Dialect};
+
+/// DupThresh: duplicates, or sacked segments above, that make a loss (RFC 6675 §2).
+pub(super) const DUP_THRESH: u32 = 3;
+
+/// What is known about the segments between the cumulative acknowledgement and the highest one sent.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scoreboard {
+    sacked: Ranges,
+    count: u64,
+    /// One past the highest segment retransmitted in this recovery.
+    high_rxt: u64,
+    /// Estimate of the segments in the network during a recovery.
+    pub(super) pipe: i64,
+    rescued: bool,
+}
+
+impl Scoreboard {
+    pub(super) fn is_empty(&self) -> bool {
+        self.sacked.is_empty()
+    }
+
+    /// How many segments below `sequence` are sacked.
+    pub(super) fn count_below(&self, sequence: u64) -> u64 {
+        self.sacked.count_below(sequence)
+    }
+
+    /// The first segment from `sequence` up that is not sacked.
+    pub(super) fn hole_from(&self, sequence: u64) -> u64 {
+        self.sacked.hole_from(sequence)
+    }
+
+    /// Takes the blocks of `ack`, as far as they lie between the segment it asks for and `max`, and forgets what it
+    /// acknowledges cumulatively. Gives the number of segments sacked for the first time.
+    pub(super) fn update(&mut self, ack: &Ack, max: u64) -> u64 {
+        self.count -= self.sacked.remove_below(ack.next);
+        let mut new = 0;
+        for block in ack.sacked() {
+            new += self
+                .sacked
+                .insert(block.start.max(ack.next + 1)..block.end.min(max));
+        }
+        self.count += new;
+        new
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.sacked.clear();
+        self.count = 0;
+    }
+
+    /// Whether the receiver has gone back on its word: the segment it asks for is one that it had sacked (RFC 2018 §8).
+    pub(super) fn reneged(&self, una: u64) -> bool {
+        self.sacked.first().is_some_and(|range| range.start <= una)
+    }
+
+    /// L: all segments below it that are not sacked are lost.
+    pub(super) fn lost_below(&self) -> u64 {
+        let mut wanted = u64::from(DUP_THRESH);
+        for range in self.sacked.iter().rev() {
+            let len = range.end - range.start;
+            if len >= wanted {
+                return range.end - wanted;
+            }
+            wanted -= len;
+        }
+        0
+    }
+
+    /// A recovery begins with the retransmission of `una`.
+    pub(super) fn begin(&mut self, una: u64) {
+        self.high_rxt = una + 1;
+        self.rescued = false;
+    }
+
+    /// SetPipe (RFC 6675 §4), with segments up to `max` sent.
+    pub(super) fn set_pipe(&mut self, una: u64, max: u64) {
+        let lost_below = self.lost_below().max(una);
+        let sacked_above = self.count.min(u64::from(DUP_THRESH));
+        let unsettled = (max - lost_below) as i64 - sacked_above as i64;
+        let high_rxt = self.high_rxt.max(una);
+        let retransmitted = high_rxt - una - self.count_below(high_rxt);
+        self.pipe = unsettled + retransmitted as i64;
+    }
+
+    /// NextSeg (RFC 6675 §4) if `window` has room for it: a retransmission, or `nxt` if that lies below `limit`.
+    pub(super) fn next_segment(
+        &mut self,
+        dialect: Dialect,
+        window: u64,
+        una: u64,
+        nxt: u64,
+        limit: u64,
+    ) -> Option<u64> {
+        if self.pipe >= window as i64 {
+            return None;
+        }
+        let new = (nxt < limit).then_some(nxt);
+        let end = self.sacked.last().map_or(0, |range| range.end);
+        let next = match dialect {
+            Dialect::Rfc => self
+                .retransmit_below(una, self.lost_below())
+                .or(new)
+                .or_else(|| self.retransmit_below(una, end))
+                .or_else(|| self.rescue(una, nxt)),
+            Dialect::Ns2 => self.retransmit_below(una, end).or(new),
+        }?;
+        self.pipe += 1;
+        Some(next)
+    }
+
+    /// The first hole that was not retransmitted and lies below `limit`; it counts as retransmitted from now on.
+    fn retransmit_below(&mut self, una: u64, limit: u64) -> Option<u64> {
+        let hole = self.sacked.hole_from(self.high_rxt.max(una));
+        (hole < limit).then(|| {
+            self.high_rxt = hole + 1;
+            hole
+        })
+    }
+
+    /// NextSeg rule 4: once in a recovery, the highest segment sent that is not sacked.
+    fn rescue(&mut self, una: u64, max: u64) -> Option<u64> {
+        if self.rescued {
+            return None;
+        }
+        let highest = match self.sacked.last() {
+            Some(range) if range.end >= max => range.start.checked_sub(1)?,
+            _ => max.checked_sub(1)?,
+        };
+        self.rescued = true;
+        (highest >= una).then_some(highest)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)]
+mod tests {
+    use super::*;
+    use crate::host::tcp::SackBlocks;
+    use proptest::prelude::*;
+    use whyloss::Time;
+
+    fn end(board: &Scoreboard) -> u64 {
+        board.sacked.last().map_or(0, |range| range.end)
+    }
+
+    fn ack(next: u64, blocks: &[std::ops::Range<u64>]) -> Ack {
+        Ack {
+            next,
+            echo: Time::ZERO,
+            sack: SackBlocks::new(next, blocks.iter().cloned()),
+        }
+    }
+
+    #[test]
+    fn pipe_and_next_segment_by_hand() {
+        // 20 segments sent, 0, 2, 5 and 6 missing, 1, 3, 4 and 7 to 9 sacked.
+        let mut board = Scoreboard::default();
+        assert_eq!(board.update(&ack(0, &[7..10, 3..5, 1..2]), 20), 6);
+        assert_eq!(board.lost_below(), 7);
+        board.begin(0);
+        board.set_pipe(0, 20);
+        // Not sacked from 7 up: 10 to 19; below HighRxt = 1: segment 0.
+        assert_eq!(board.pipe, 11);
+        let lost = board.lost_below();
+        assert_eq!(board.retransmit_below(0, lost), Some(2));
+        assert_eq!(board.retransmit_below(0, lost), Some(5));
+        assert_eq!(board.retransmit_below(0, lost), Some(6));
+        assert_eq!(board.retransmit_below(0, 10), None);
+        board.set_pipe(0, 20);
+        assert_eq!(board.pipe, 14);
+        assert_eq!(board.rescue(0, 20), Some(19));
+        assert_eq!(board.rescue(0, 20), None);
+        // 0 and 2 arrive.
+        assert_eq!(board.update(&ack(5, &[7..10]), 20), 0);
+        board.set_pipe(5, 20);
+        assert_eq!((board.pipe, board.count), (12, 3));
+    }
+
+    #[test]
+    fn impossible_blocks_are_clipped() {
+        let mut board = Scoreboard::default();
+        assert_eq!(board.update(&ack(3, &[3..6, 8..1000]), 10), 4);
+        assert!(!board.reneged(3));
+        assert_eq!(board.update(&ack(5, &[]), 10), 0);
+        assert!(board.reneged(5));
+        board.clear();
+        assert!(board.is_empty() && board.count == 0);
+    }
+
+    proptest! {
+        /// SetPipe and IsLost of RFC 6675, segment by segment.
+        #[test]
+        fn pipe_agrees_with_the_rfc(
+            blocks in prop::collection::vec((1..60u64, 1..12u64), 0..12),
+            una in 0..10u64,
+            retransmissions in 0..30usize,
+        ) {
+            let max = 64;
+            let mut board = Scoreboard::default();
+            for (start, len) in blocks {
+                board.update(&ack(una, &[start..start + len]), max);
+            }
+            board.begin(una);
+            for _ in 0..retransmissions {
+                board.retransmit_below(una, end(&board));
+            }
+            board.set_pipe(una, max);
+            let sacked = |s: u64| board.sacked.find(s).is_some();
+            let is_lost = |s: u64| (s + 1..max).filter(|&above| sacked(above)).count() >= 3;
+            let pipe: i64 = (una..max)
+                .filter(|&s| !sacked(s))
+                .map(|s| i64::from(!is_lost(s)) + i64::from(s < board.high_rxt))
+                .sum();
+            prop_assert_eq!(board.pipe, pipe);
+            for s in (una..max).filter(|&s| !sacked(s)) {
+                prop_assert_eq!(is_lost(s), s < board.lost_below());
+            }
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! The sender: the window, the timer, and the path that every acknowledgement takes while nothing is lost.
+//!
+//! ```text
+//! una ≤ nxt ≤ max        acknowledged, to be sent next, one past the highest sent
+//! nxt < edge             a segment may leave; edge = una + min(cwnd/SMSS, the receiver's window)
+//! timeout                nxt = una: everything is sent again as the window opens (go-back-N)
+//! ```
+//!
+//! As long as acknowledgements only move the left edge, an acknowledgement is one round-trip sample, one call of the
+//! controller, one new edge and one new deadline. Whatever else happens makes the sender alert, and `recovery.rs`
+//! deals with it until all is well again. Every loss counts as congestion: the sender has no classifier yet.
+
+use super::rto::Rto;
+use super::scoreboard::Scoreboard;
+use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
+use whyloss::congestion::{AckEvent, AnyController, Controller, Start, TimeoutEvent};
+use whyloss::{Duration, Time};
+
+/// No segment is being timed.
+const UNTIMED: u64 = u64::MAX;
+
+/// The sending end of a connection.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not one state"
+)]
+pub struct Sender {
+    pub(super) una: u64,
+    pub(super) nxt: u64,
+    pub(super) max: u64,
+    pub(super) edge: u64,
+    /// How many segments there are.
+    pub(super) segments: u64,
+    /// When the retransmission timer expires; [`Time::MAX`] if it does not run.
+    pub(super) deadline: Time,
+    timed_sequence: u64,
+    timed_at: Time,
+    pub(super) controller: AnyController,
+    pub(super) rto: Rto,
+    pub(super) segment_size: u32,
+    pub(super) receive_window: u32,
+    rtt_sampling: RttSampling,
+    /// Whether anything but the left edge needs attention.
+    alert: bool,
+    pub(super) recovery: Recovery,
+    pub(super) dialect: Dialect,
+    pub(super) limited_transmit: bool,
+    handshaking: bool,
+    pub(super) in_recovery: bool,
+    /// Segment `una` leaves next, whatever the window says.
+    pub(super) retransmit: bool,
+    /// The next partial acknowledgement is the first of its recovery.
+    pub(super) first_partial: bool,
+    pub(super) duplicates: u32,
+    /// Segments by which duplicates extend the window in a recovery (RFC 5681 §3.2), …
+    pub(super) inflation: u32,
+    /// … and by which partial acknowledgements shrink it.
+    pub(super) deflation: u32,
+    /// `max` when the last recovery began or the timer last expired; 0 before.
+    pub(super) recover: u64,
+    /// `nxt` before the first duplicate.
+    pub(super) nxt_before: u64,
+    /// `una` when the timer last expired.
+    pub(super) una_at_timeout: u64,
+    pub(super) scoreboard: Option<Box<Scoreboard>>,
+    retransmitted: u64,
+    timeouts: u32,
+    pub(super) fast_recoveries: u32,
+}
+
+impl Sender {
+    /// A sender that has sent nothing.
+    pub fn new(options: &Options, _now: Time) -> Self {
+        let segment_size = options.segment_size.max(1);
+        let bytes = |segments: u32| u64::from(segments) * u64::from(segment_size);
+        let mut sender = Self {
+            una: 0,
+            nxt: 0,
+            max: 0,
+            edge: 0,
+            segments: options.segments.unwrap_or(u64::MAX),
+            deadline: Time::MAX,
+            timed_sequence: UNTIMED,
+            timed_at: Time::ZERO,
+            controller: options.controller.build(&Start {
+                segment_size,
+                initial_window: bytes(options.initial_window.max(1)),
+                initial_ssthresh: options.initial_ssthresh.map_or(u64::MAX, bytes),
+            }),
+            rto: Rto::new(&options.rto),
+            segment_size,
+            receive_window: options.receive_window.max(1),
+            rtt_sampling: options.rtt_sampling,
+            alert: options.handshake,
+            recovery: options.recovery,
+            dialect: options.dialect,
+            limited_transmit: options.limited_transmit,
+            handshaking: options.handshake,
+            in_recovery: false,
+            retransmit: false,
+            first_partial: false,
+            duplicates: 0,
+            inflation: 0,
+            deflation: 0,
+            recover: 0,
+            nxt_before: 0,
+            una_at_timeout: u64::MAX,
+            scoreboard: None,
+            retransmitted: 0,
+            timeouts: 0,
+            fast_recoveries: 0,
+        };
+        sender.open_window();
+        sender
+    }
+
+    /// Takes an acknowledgement. Then call [`Sender::poll_transmit`] until it answers `None`.
+    #[inline]
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+        if ack.next > self.max || ack.next < self.una {
+            return;
+        }
+        if self.alert || ack.next == self.una || !ack.sack.is_empty() {
+            self.on_ack_alert(now, ack);
+            return;
+        }
+        self.advance(now, ack, 0, false);
+        self.restart_timer(now);
+        self.open_window();
+    }
+
+    /// The next segment to send now, if any.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
+        let sequence = if self.alert {
+            self.next_alert()?
+        } else if self.nxt < self.edge {
+            self.nxt += 1;
+            self.nxt - 1
+        } else {
+            return None;
+        };
+        let retransmission = sequence < self.max;
+        if retransmission {
+            self.retransmitted += 1;
+        } else {
+            self.max = sequence + 1;
+            if self.timed_sequence == UNTIMED && self.rtt_sampling == RttSampling::OncePerWindow {
+                self.timed_sequence = sequence;
+                self.timed_at = now;
+            }
+        }
+        if self.deadline == Time::MAX {
+            self.deadline = now + self.rto.timeout();
+        }
+        Some(Segment {
+            sequence,
+            stamp: now,
+            retransmission,
+        })
+    }
+
+    /// When the retransmission timer expires; [`Time::MAX`] if nothing is outstanding.
+    #[inline]
+    pub fn next_timeout(&self) -> Time {
+        self.deadline
+    }
+
+    /// Tells that [`Sender::next_timeout`] has come. Then call [`Sender::poll_transmit`] until it answers `None`.
+    pub fn on_timeout(&mut self, now: Time) {
+        if now < self.deadline || self.una == self.max {
+            return;
+        }
+        self.timeouts += 1;
+        if self.in_recovery {
+            self.apply_deflation(now);
+        }
+        self.controller.on_timeout(&TimeoutEvent {
+            now,
+            in_flight: self.bytes(self.nxt - self.una),
+            window: self.usable_window(),
+            repeated: self.una_at_timeout == self.una,
+        });
+        self.una_at_timeout = self.una;
+        self.recover = self.max;
+        self.nxt = self.una;
+        self.in_recovery = false;
+        self.retransmit = false;
+        self.duplicates = 0;
+        self.inflation = 0;
+        if let Some(scoreboard) = &mut self.scoreboard
+            && (self.dialect == Dialect::Ns2 || scoreboard.reneged(self.una))
+        {
+            scoreboard.clear();
+        }
+        self.timed_sequence = UNTIMED;
+        self.rto.back_off();
+        self.deadline = now + self.rto.timeout();
+        self.open_window();
+        self.settle();
+    }
+
+    /// The congestion window in bytes, without the inflation of a fast recovery.
+    pub fn cwnd(&self) -> u64 {
+        self.controller.window()
+    }
+
+    /// The slow start threshold in bytes; [`u64::MAX`] if there is none yet.
+    pub fn ssthresh(&self) -> u64 {
+        self.controller.ssthresh()
+    }
+
+    /// The smoothed round-trip time; `None` without a sample.
+    pub fn srtt(&self) -> Option<Duration> {
+        self.rto.srtt()
+    }
+
+    /// The variation of the round-trip time; `None` without a sample.
+    pub fn rttvar(&self) -> Option<Duration> {
+        self.rto.rttvar()
+    }
+
+    /// The retransmission timeout in force, back-off included.
+    pub fn rto(&self) -> Duration {
+        self.rto.timeout()
+    }
+
+    /// Whether a loss is being repaired without a timeout.
+    pub fn in_recovery(&self) -> bool {
+        self.in_recovery
+    }
+
+    /// Segments that the receiver has acknowledged cumulatively.
+    pub fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
+    /// Segments sent, retransmissions included.
+    pub fn sent(&self) -> u64 {
+        self.max + self.retransmitted
+    }
+
+    /// Retransmissions.
+    pub fn retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+
+    /// Expiries of the retransmission timer with data outstanding.
+    pub fn timeouts(&self) -> u64 {
+        u64::from(self.timeouts)
+    }
+
+    /// Recoveries begun by duplicates or SACK blocks.
+    pub fn fast_recoveries(&self) -> u64 {
+        u64::from(self.fast_recoveries)
+    }
+
+    /// Moves the left edge to what `ack` says and lets the timer and the controller learn from it.
+    #[inline]
+    pub(super) fn advance(&mut self, now: Time, ack: &Ack, sacked: u64, in_recovery: bool) {
+        let acked = self.bytes(ack.next - self.una);
+        self.una = ack.next;
+        self.nxt = self.nxt.max(ack.next);
+        let rtt = self.measure(now, ack);
+        self.controller.on_ack(&AckEvent {
+            now,
+            acked,
+            sacked,
+            rtt,
+            in_flight: self.bytes(self.nxt - self.una),
+            app_limited: self.nxt >= self.segments || self.handshaking,
+            in_recovery,
+            receiver_stamp: None,
+        });
+    }
+
+    /// Restarts the timer if anything is outstanding, and stops it otherwise (RFC 6298 §5.2, §5.3).
+    #[inline]
+    pub(super) fn restart_timer(&mut self, now: Time) {
+        self.deadline = if self.una < self.max {
+            now + self.rto.timeout()
+        } else {
+            Time::MAX
+        };
+    }
+
+    /// Lets leave what the window allows.
+    #[inline]
+    pub(super) fn open_window(&mut self) {
+        self.open_to(self.window_segments());
+    }
+
+    /// The whole segments of the controller's window.
+    #[inline]
+    pub(super) fn window_segments(&self) -> u64 {
+        self.controller.window() / u64::from(self.segment_size)
+    }
+
+    /// Lets leave what a window of `window` segments allows.
+    #[inline]
+    pub(super) fn open_to(&mut self, window: u64) {
+        let window = window.min(u64::from(self.receive_window));
+        self.edge = self.una.saturating_add(window).min(self.segments);
+    }
+
+    /// Bytes of so many segments.
+    #[inline]
+    pub(super) fn bytes(&self, segments: u64) -> u64 {
+        segments.saturating_mul(u64::from(self.segment_size))
+    }
+
+    /// The controller's window, but no more than the receiver's.
+    pub(super) fn usable_window(&self) -> u64 {
+        let receive_window = self.bytes(u64::from(self.receive_window));
+        self.controller.window().min(receive_window)
+    }
+
+    /// No segment is timed any longer: it might have been retransmitted (Karn's rule).
+    pub(super) fn forget_timing(&mut self) {
+        self.timed_sequence = UNTIMED;
+    }
+
+    /// Anything but the left edge needs attention until a change of state says otherwise.
+    pub(super) fn settle(&mut self) {
+        let sacked = self.scoreboard.as_ref().is_some_and(|s| !s.is_empty());
+        self.handshaking &= self.una == 0;
+        self.alert = self.handshaking || self.in_recovery || self.duplicates > 0 || sacked;
+    }
+
+    /// Whether the connection waits for its first acknowledgement.
+    pub(super) fn is_handshaking(&self) -> bool {
+        self.handshaking
+    }
+
+    #[inline]
+    fn measure(&mut self, now: Time, ack: &Ack) -> Option<Duration> {
+        let sent = match self.rtt_sampling {
+            RttSampling::EveryAck => (ack.echo <= now).then_some(ack.echo)?,
+            RttSampling::OncePerWindow => {
+                if ack.next <= self.timed_sequence {
+                    return None;
+                }
+                self.timed_sequence = UNTIMED;
+                self.timed_at
+            }
+        };
+        self.rto.sample(sent, now);
+        Some(now - sent)
+    }
+}

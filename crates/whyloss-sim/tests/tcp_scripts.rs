@@ -1,0 +1,429 @@
+//! Scripts in the manner of packetdrill: given these acknowledgements at these times, these segments leave.
+//!
+//! Segments have 1000 bytes; times are in milliseconds. Unless a script says otherwise the initial window is 10 segments
+//! and neither acknowledgements nor limited transmit release anything but what the algorithm under test does.
+
+#![allow(clippy::single_range_in_vec_init)]
+
+use std::ops::Range;
+
+use whyloss::{Duration, Time};
+use whyloss_sim::host::tcp::{Ack, Dialect, Options, Recovery, RttSampling, SackBlocks, Sender};
+
+const MSS: u32 = 1000;
+
+struct Script {
+    sender: Sender,
+    last: u64,
+}
+
+/// The options of most scripts.
+fn options(recovery: Recovery) -> Options {
+    Options {
+        recovery,
+        initial_window: 10,
+        limited_transmit: false,
+        ..Options::rfc(MSS)
+    }
+}
+
+fn ms(millis: u64) -> Time {
+    Time::from_nanos(millis * 1_000_000)
+}
+
+impl Script {
+    fn new(options: &Options) -> Self {
+        Self {
+            sender: Sender::new(options, Time::ZERO),
+            last: 0,
+        }
+    }
+
+    /// A sender whose first window of ten segments has left at 0 ms.
+    fn after_ten(options: &Options) -> Self {
+        let mut script = Self::new(options);
+        assert!(script.leave(0).into_iter().eq(0..10));
+        script
+    }
+
+    /// What leaves at `at`.
+    fn leave(&mut self, at: u64) -> Vec<u64> {
+        std::iter::from_fn(|| self.sender.poll_transmit(ms(at)))
+            .map(|segment| segment.sequence)
+            .collect()
+    }
+
+    /// What leaves on an acknowledgement at `at`, of a segment sent 100 ms before.
+    fn ack(&mut self, at: u64, next: u64) -> Vec<u64> {
+        self.sack(at, next, &[])
+    }
+
+    fn sack(&mut self, at: u64, next: u64, blocks: &[Range<u64>]) -> Vec<u64> {
+        assert!(at >= self.last, "scripts go forward");
+        self.last = at;
+        let ack = Ack {
+            next,
+            echo: ms(at.saturating_sub(100)),
+            sack: SackBlocks::new(next, blocks.iter().cloned()),
+        };
+        self.sender.on_ack(ms(at), &ack);
+        self.leave(at)
+    }
+
+    /// What leaves when the retransmission timer, due at `at`, expires.
+    fn timeout(&mut self, at: u64) -> Vec<u64> {
+        assert_eq!(self.sender.next_timeout(), ms(at));
+        self.sender.on_timeout(ms(at) - Duration::from_nanos(1));
+        assert_eq!(self.leave(at), [], "nothing leaves before");
+        self.sender.on_timeout(ms(at));
+        self.leave(at)
+    }
+
+    /// (cwnd, ssthresh) in bytes.
+    fn windows(&self) -> (u64, u64) {
+        (self.sender.cwnd(), self.sender.ssthresh())
+    }
+}
+
+#[test]
+fn slow_start_and_congestion_avoidance() {
+    let mut script = Script::new(&Options {
+        initial_window: 2,
+        initial_ssthresh: Some(4),
+        ..options(Recovery::Reno)
+    });
+    assert_eq!(script.leave(0), [0, 1]);
+    assert_eq!(script.ack(100, 1), [2, 3]);
+    assert_eq!(script.ack(110, 2), [4, 5]);
+    assert_eq!(script.windows().0, 4000);
+    // A quarter of a segment each; a delayed acknowledgement of two counts as one.
+    assert_eq!(script.ack(200, 3), [6]);
+    assert_eq!(script.ack(210, 5), [7, 8]);
+    assert_eq!(script.ack(220, 6), [9]);
+    assert_eq!(script.ack(230, 7), [10]);
+    assert_eq!(script.windows().0, 4000 + 250 + 235 + 223 + 212);
+    assert_eq!(script.ack(240, 9), [11, 12, 13]);
+    assert_eq!(script.sender.retransmitted(), 0);
+}
+
+#[test]
+fn reno_fast_retransmit_and_recovery() {
+    let mut script = Script::after_ten(&options(Recovery::Reno));
+    assert_eq!(script.ack(100, 0), []);
+    assert_eq!(script.ack(101, 0), []);
+    assert_eq!(script.ack(102, 0), [0]);
+    assert_eq!(script.windows(), (5000, 5000));
+    assert!(script.sender.in_recovery());
+    // 5 + 3 segments are less than the 10 under way; the sixth duplicate makes it 11.
+    assert_eq!(script.ack(103, 0), []);
+    assert_eq!(script.ack(104, 0), []);
+    assert_eq!(script.ack(105, 0), [10]);
+    assert_eq!(script.ack(106, 0), [11]);
+    assert_eq!(script.ack(107, 0), [12]);
+    assert_eq!(script.ack(108, 0), [13]);
+    // The window deflates to ssthresh: five segments from 10.
+    assert_eq!(script.ack(202, 10), [14]);
+    assert_eq!(script.windows(), (5000, 5000));
+    assert!(!script.sender.in_recovery());
+    assert_eq!(script.ack(205, 11), [15]);
+    assert_eq!(
+        (script.sender.sent(), script.sender.retransmitted()),
+        (17, 1)
+    );
+}
+
+#[test]
+fn reno_leaves_a_recovery_with_the_first_new_acknowledgement() {
+    // 0 and 3 are lost.
+    let mut script = Script::after_ten(&options(Recovery::Reno));
+    for at in 100..102 {
+        assert_eq!(script.ack(at, 0), []);
+    }
+    assert_eq!(script.ack(102, 0), [0]);
+    assert_eq!(script.ack(202, 3), []);
+    assert!(!script.sender.in_recovery());
+    // RFC 5681 knows no `recover`: three more duplicates are another loss, and another halving.
+    for at in 203..205 {
+        assert_eq!(script.ack(at, 3), []);
+    }
+    assert_eq!(script.ack(205, 3), [3]);
+    assert_eq!(script.windows(), (3500, 3500));
+    assert_eq!(script.sender.fast_recoveries(), 2);
+}
+
+#[test]
+fn reno_of_ns2_waits_for_the_timer_instead() {
+    let mut script = Script::after_ten(&Options {
+        initial_window: 10,
+        limited_transmit: false,
+        handshake: false,
+        delayed_ack: None,
+        ..Options::ns2(Recovery::Reno, MSS, 100)
+    });
+    assert_eq!(script.ack(100, 0), []);
+    assert_eq!(script.ack(101, 0), []);
+    assert_eq!(script.ack(102, 0), [0]);
+    assert_eq!(script.ack(202, 3), []);
+    for at in 203..210 {
+        assert_eq!(script.ack(at, 3), []);
+    }
+    assert_eq!(script.sender.fast_recoveries(), 1);
+    // Segment 0 was timed until Karn's rule forgot it: still the initial 3 s.
+    assert_eq!(script.timeout(3202), [3]);
+}
+
+#[test]
+fn newreno_repairs_one_loss_per_partial_acknowledgement() {
+    // 0 and 3 are lost; eight duplicates.
+    let mut script = Script::after_ten(&options(Recovery::NewReno));
+    assert_eq!(script.ack(100, 0), []);
+    assert_eq!(script.ack(101, 0), []);
+    assert_eq!(script.ack(102, 0), [0]);
+    for at in 103..105 {
+        assert_eq!(script.ack(at, 0), []);
+    }
+    assert_eq!(script.ack(105, 0), [10]);
+    assert_eq!(script.ack(106, 0), [11]);
+    assert_eq!(script.ack(107, 0), [12]);
+    // Three are acknowledged: 5 + 8 − 3 + 1 = 11 segments from 3.
+    assert_eq!(script.ack(202, 3), [3, 13]);
+    assert!(script.sender.in_recovery());
+    assert_eq!(script.ack(205, 3), [14]);
+    // All that was under way at the beginning: min(ssthresh, FlightSize + 1 segment).
+    assert_eq!(script.ack(302, 13), [15]);
+    assert_eq!(script.windows(), (3000, 5000));
+    assert!(!script.sender.in_recovery());
+    assert_eq!(script.sender.fast_recoveries(), 1);
+}
+
+#[test]
+fn newreno_restarts_its_timer_once_in_a_recovery() {
+    let mut script = Script::after_ten(&options(Recovery::NewReno));
+    for at in 100..103 {
+        script.ack(at, 0);
+    }
+    assert_eq!(script.sender.next_timeout(), ms(1102));
+    assert_eq!(script.ack(202, 2), [2]);
+    assert_eq!(script.sender.next_timeout(), ms(1202));
+    assert_eq!(script.ack(302, 4), [4]);
+    assert_eq!(script.timeout(1202), [4]);
+}
+
+#[test]
+fn newreno_ignores_duplicates_of_what_was_sent_before_a_timeout() {
+    let mut script = Script::after_ten(&options(Recovery::NewReno));
+    assert_eq!(script.timeout(1000), [0]);
+    assert_eq!(script.ack(1100, 5), [5, 6]);
+    // The receiver had 5 to 9: retransmissions come back as duplicates.
+    for at in 1101..1106 {
+        assert_eq!(script.ack(at, 5), []);
+    }
+    assert_eq!(script.sender.fast_recoveries(), 0);
+    // Beyond `recover` a loss is a loss again.
+    assert_eq!(script.ack(1200, 10), [10, 11, 12]);
+    assert_eq!(script.ack(1300, 11), [13, 14]);
+    for at in 1301..1303 {
+        assert_eq!(script.ack(at, 11), []);
+    }
+    // FlightSize 4: a window of 2 + 3 from 11.
+    assert_eq!(script.ack(1303, 11), [11, 15]);
+}
+
+#[test]
+fn sack_repairs_several_holes() {
+    // 0, 2 and 5 are lost; the window falls from 10 to 5.
+    let mut script = Script::after_ten(&options(Recovery::Sack));
+    assert_eq!(script.sack(100, 0, &[1..2]), []);
+    assert_eq!(script.sack(101, 0, &[3..4, 1..2]), []);
+    // Sacked 1, 3, 4; IsLost(0); pipe = 6 + 1 retransmitted.
+    assert_eq!(script.sack(102, 0, &[3..5, 1..2]), [0]);
+    assert_eq!(script.windows(), (5000, 5000));
+    // 6: below 3 is lost; pipe = (10 − 3 − 3) + 1 = 5.
+    assert_eq!(script.sack(103, 0, &[6..7, 3..5, 1..2]), []);
+    // 7: pipe = (10 − 4 − 3) + 1 = 4: the next hole that is lost.
+    assert_eq!(script.sack(104, 0, &[6..8, 3..5, 1..2]), [2]);
+    // 8: pipe = (10 − 6 − 3) + 2 = 3: the last hole, then something new.
+    assert_eq!(script.sack(105, 0, &[6..9, 3..5, 1..2]), [5, 10]);
+    // 9: pipe = (11 − 7 − 3) + 3 = 4.
+    assert_eq!(script.sack(106, 0, &[6..10, 3..5, 1..2]), [11]);
+    // The retransmissions arrive.
+    assert_eq!(script.sack(202, 2, &[6..10, 3..5]), [12]);
+    assert_eq!(script.sack(204, 5, &[6..10]), [13]);
+    assert_eq!(script.ack(205, 10), [14]);
+    assert!(!script.sender.in_recovery());
+    assert_eq!(script.windows(), (5000, 5000));
+    assert_eq!(script.sender.retransmitted(), 3);
+}
+
+#[test]
+fn sack_begins_when_three_segments_above_are_sacked() {
+    // Two acknowledgements were lost: the first duplicate brings all the news.
+    let mut script = Script::after_ten(&options(Recovery::Sack));
+    assert_eq!(script.sack(100, 0, &[1..4]), [0]);
+    assert_eq!(script.sender.fast_recoveries(), 1);
+}
+
+#[test]
+fn sack_ignores_duplicates_without_news() {
+    let mut script = Script::after_ten(&options(Recovery::Sack));
+    for at in 100..110 {
+        assert_eq!(script.ack(at, 0), []);
+        assert_eq!(script.sack(at, 0, &[1..2]), []);
+    }
+    assert_eq!(script.sender.fast_recoveries(), 0);
+}
+
+#[test]
+fn sack_rescues_a_lost_tail() {
+    // Six segments in all; the first and the last are lost.
+    let mut script = Script::new(&Options {
+        segments: Some(6),
+        ..options(Recovery::Sack)
+    });
+    assert_eq!(script.leave(0), [0, 1, 2, 3, 4, 5]);
+    script.sack(100, 0, &[1..2]);
+    script.sack(101, 0, &[1..3]);
+    // FlightSize 6: a window of 3; pipe = (6 − 1 − 3) + 1.
+    assert_eq!(script.sack(102, 0, &[1..4]), [0]);
+    assert_eq!(script.sack(103, 0, &[1..5]), [5]);
+    assert_eq!(script.ack(202, 5), []);
+    assert_eq!(script.ack(203, 6), []);
+    assert_eq!(script.sender.next_timeout(), Time::MAX);
+    assert_eq!(script.sender.timeouts(), 0);
+}
+
+#[test]
+fn sack_does_not_send_again_what_arrived_before_a_timeout() {
+    let mut script = Script::after_ten(&options(Recovery::Sack));
+    assert_eq!(script.sack(100, 0, &[2..3]), []);
+    assert_eq!(script.sack(101, 0, &[2..3, 4..5]), []);
+    assert_eq!(script.timeout(1000), [0]);
+    assert_eq!(script.sack(1100, 1, &[4..5, 2..3]), [1, 3]);
+    assert_eq!(script.sack(1200, 3, &[4..5]), [5, 6]);
+    // A receiver that gives up what it had sacked is believed.
+    let mut reneged = Script::after_ten(&options(Recovery::Sack));
+    assert_eq!(reneged.sack(100, 0, &[1..3]), []);
+    assert_eq!(reneged.ack(101, 1), [10, 11]);
+    assert_eq!(reneged.timeout(1101), [1]);
+    assert_eq!(reneged.ack(1201, 2), [2, 3]);
+}
+
+#[test]
+fn limited_transmit_sends_one_per_duplicate() {
+    for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+        let mut script = Script::after_ten(&Options {
+            limited_transmit: true,
+            ..options(recovery)
+        });
+        assert_eq!(script.sack(100, 0, &[1..2]), [10], "{recovery:?}");
+        assert_eq!(script.sack(101, 0, &[1..3]), [11]);
+        assert_eq!(script.sack(102, 0, &[1..4]), [0]);
+        // What limited transmit sent does not count as FlightSize.
+        assert_eq!(script.windows(), (5000, 5000));
+    }
+}
+
+#[test]
+fn the_timer_backs_off_and_sends_everything_again() {
+    let mut script = Script::new(&Options {
+        initial_window: 4,
+        ..options(Recovery::Reno)
+    });
+    assert_eq!(script.leave(0), [0, 1, 2, 3]);
+    assert_eq!(script.timeout(1000), [0]);
+    assert_eq!(script.windows(), (1000, 2000));
+    assert_eq!(script.timeout(3000), [0]);
+    assert_eq!(script.timeout(7000), [0]);
+    assert_eq!(script.timeout(15_000), [0]);
+    // The same loss all the time: ssthresh stays.
+    assert_eq!(script.windows(), (1000, 2000));
+    assert_eq!(script.sender.timeouts(), 4);
+    // The echoed stamp gives a sample, which ends the back-off.
+    assert_eq!(script.ack(15_100, 1), [1, 2]);
+    assert_eq!(script.sender.next_timeout(), ms(16_100));
+    assert_eq!(script.sender.srtt(), Some(Duration::from_millis(100)));
+    // 3 was sent before, 4 was not.
+    assert_eq!(script.ack(15_200, 3), [3, 4]);
+    assert_eq!(
+        (script.sender.sent(), script.sender.retransmitted()),
+        (12, 7)
+    );
+}
+
+#[test]
+fn karn_takes_no_sample_of_a_retransmission() {
+    let mut script = Script::new(&Options {
+        initial_window: 2,
+        rtt_sampling: RttSampling::OncePerWindow,
+        ..options(Recovery::NewReno)
+    });
+    assert_eq!(script.leave(0), [0, 1]);
+    assert_eq!(script.timeout(1000), [0]);
+    assert_eq!(script.ack(1010, 2), [2, 3]);
+    assert_eq!(script.sender.srtt(), None);
+    assert_eq!(script.sender.next_timeout(), ms(3010), "still backed off");
+    assert_eq!(script.ack(1050, 3), [4]);
+    assert_eq!(script.sender.srtt(), Some(Duration::from_millis(40)));
+    assert_eq!(script.sender.next_timeout(), ms(2050));
+}
+
+#[test]
+fn a_handshake_goes_alone() {
+    let mut script = Script::new(&Options {
+        handshake: true,
+        initial_window: 3,
+        ..options(Recovery::NewReno)
+    });
+    assert_eq!(script.leave(0), [0]);
+    assert_eq!(script.ack(50, 0), []);
+    assert_eq!(script.timeout(1000), [0]);
+    assert_eq!(script.ack(1100, 1), [1]);
+    let mut script = Script::new(&Options {
+        handshake: true,
+        initial_window: 3,
+        ..options(Recovery::NewReno)
+    });
+    assert_eq!(script.leave(0), [0]);
+    assert_eq!(script.ack(100, 1), [1, 2, 3]);
+}
+
+#[test]
+fn the_receivers_window_and_the_end_of_data_limit() {
+    let mut script = Script::new(&Options {
+        receive_window: 3,
+        segments: Some(5),
+        ..options(Recovery::NewReno)
+    });
+    assert_eq!(script.leave(0), [0, 1, 2]);
+    assert_eq!(script.ack(100, 1), [3]);
+    assert_eq!(script.ack(101, 2), [4]);
+    assert_eq!(script.ack(102, 3), []);
+    assert_eq!(script.ack(103, 5), []);
+    assert_eq!(script.sender.next_timeout(), Time::MAX);
+    assert_eq!(script.sender.acknowledged(), 5);
+}
+
+#[test]
+fn spurious_acknowledgements_do_nothing() {
+    for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+        for dialect in [Dialect::Rfc, Dialect::Ns2] {
+            let mut script = Script::new(&Options {
+                segments: Some(10),
+                dialect,
+                ..options(recovery)
+            });
+            assert_eq!(script.leave(0).len(), 10);
+            assert_eq!(script.ack(100, 11), [], "never sent");
+            assert_eq!(script.sender.acknowledged(), 0);
+            assert_eq!(script.ack(101, 10), []);
+            let before = script.windows();
+            for at in 102..110 {
+                assert_eq!(script.ack(at, 4), [], "old");
+                assert_eq!(script.ack(at, 10), [], "nothing is outstanding");
+                assert_eq!(script.sack(at, 10, &[11..20]), []);
+            }
+            assert_eq!(script.windows(), before);
+            assert_eq!(script.sender.fast_recoveries(), 0);
+        }
+    }
+}
