@@ -30,7 +30,7 @@ impl Memo {
 }
 
 /// The finished replications of one scenario, in the order of their seeds.
-pub type Replications<T> = Vec<Arc<T>>;
+pub(crate) type Replications<T> = Vec<Arc<T>>;
 
 impl Context<'_> {
     /// Runs every scenario under the seeds `1..=seeds`; one list of replications per scenario.

@@ -2,6 +2,7 @@
 //!
 //! - [`measure`]: what a run returns.
 //! - [`scenario`]: what to simulate: nodes, links, flows, times.
+//! - [`observe`]: watching a run; [`trace`] writes tables, [`pcap`] captures.
 #![forbid(unsafe_code)]
 
 mod event_queue;
@@ -9,12 +10,18 @@ pub mod host;
 pub mod measure;
 mod network;
 pub mod observe;
+mod output;
 pub mod packet;
+pub mod pcap;
 mod run;
 pub mod scenario;
+pub mod trace;
 
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use observe::Observer;
+pub use output::OutputError;
 pub use packet::Packet;
+pub use pcap::Capture;
 pub use run::run;
 pub use scenario::Scenario;
+pub use trace::{Trace, TraceOptions};

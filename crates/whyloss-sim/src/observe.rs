@@ -43,3 +43,65 @@ pub trait Observer {
 
 /// Watches nothing.
 impl Observer for () {}
+
+/// Both watch.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const QUEUE_LENGTH: bool = A::QUEUE_LENGTH || B::QUEUE_LENGTH;
+
+    #[inline]
+    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
+        self.0.offered(link, at, packet, waiting, fate);
+        self.1.offered(link, at, packet, waiting, fate);
+    }
+
+    #[inline]
+    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
+        self.0.arrived(flow, at, packet, classifier);
+        self.1.arrived(flow, at, packet, classifier);
+    }
+
+    #[inline]
+    fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
+        self.0.judged(flow, at, sequence, truth, verdict);
+        self.1.judged(flow, at, sequence, truth, verdict);
+    }
+
+    #[inline]
+    fn allowed(&mut self, flow: usize, at: Time, allowance: f64) {
+        self.0.allowed(flow, at, allowance);
+        self.1.allowed(flow, at, allowance);
+    }
+}
+
+/// Watches if it is there. Whether it wants the length of the queue cannot depend on that.
+impl<A: Observer> Observer for Option<A> {
+    const QUEUE_LENGTH: bool = A::QUEUE_LENGTH;
+
+    #[inline]
+    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
+        if let Some(observer) = self {
+            observer.offered(link, at, packet, waiting, fate);
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
+        if let Some(observer) = self {
+            observer.arrived(flow, at, packet, classifier);
+        }
+    }
+
+    #[inline]
+    fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
+        if let Some(observer) = self {
+            observer.judged(flow, at, sequence, truth, verdict);
+        }
+    }
+
+    #[inline]
+    fn allowed(&mut self, flow: usize, at: Time, allowance: f64) {
+        if let Some(observer) = self {
+            observer.allowed(flow, at, allowance);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! What a run writes as captures: one pcapng file for each link, which Wireshark opens.
+//!
+//! The point of capture is the link's near end: a packet is recorded as it reaches the link, before the queue, whatever
+//! becomes of it, with the time of that moment in nanoseconds since the run began (shown as since 1970). Times in a file
+//! never decrease. A packet that the link loses carries a comment with the true cause:
+//!
+//! ```text
+//! lost: congestion (queue full, 5 waiting)
+//! lost: wireless (corrupted after transmission)
+//! lost: wireless (corrupted before the queue)
+//! ```
+//!
+//! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows) or UDP datagrams (TFRC
+//! and on/off flows); `packet` says what is in them. Headers are stored, and the TFRC fields; the original length is
+//! the packet's size on the simulated wire. Each file names its nodes' addresses.
+
+mod packet;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::time;
+
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
+};
+use pcap_file::pcapng::blocks::name_resolution::{Ipv4Record, NameResolutionBlock, Record};
+use pcap_file::pcapng::blocks::opt_common::CommonOption;
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::pcapng::{PcapNgWriteError, PcapNgWriter};
+use pcap_file::{DataLink, Endianness};
+use whyloss::{Cause, Time};
+use whyloss_link::Fate;
+
+use crate::observe::Observer;
+use crate::output::{OutputError, create_directory, create_file, file_stems};
+use crate::packet::Packet;
+use crate::scenario::{Connection, Scenario};
+
+use self::packet::{Ends, Image, SNAP_LENGTH, address};
+
+/// Captures every packet that reaches a link, link by link.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use whyloss_sim::{Capture, Scenario, Trace, TraceOptions, run};
+///
+/// let (scenario, directory) = (Scenario::default(), tempfile::tempdir()?);
+/// let trace = Trace::create(&scenario, directory.path(), TraceOptions::default())?;
+/// let mut observers = (trace, Capture::create(&scenario, directory.path())?);
+/// run(&scenario, 1, &mut observers)?;
+/// observers.0.finish()?;
+/// observers.1.finish()?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Capture {
+    links: Vec<Tap>,
+    flows: Vec<Ends>,
+    image: Image,
+    end: Time,
+    error: Option<OutputError>,
+}
+
+/// The capture of one link.
+struct Tap {
+    writer: PcapNgWriter<BufWriter<File>>,
+    path: PathBuf,
+    /// Whether the channel corrupts packets before the queue.
+    corrupts_first: bool,
+}
+
+impl Capture {
+    /// Opens a file `<link>.pcapng` for each link of a scenario in `directory`, which is made if it is not there; files
+    /// of the same names are replaced.
+    ///
+    /// # Errors
+    /// If the directory or a file cannot be made.
+    pub fn create(scenario: &Scenario, directory: &Path) -> Result<Self, OutputError> {
+        create_directory(directory)?;
+        let stems = file_stems(scenario.links.iter().map(|link| link.name.as_str()));
+        let taps = scenario.links.iter().zip(&stems).map(|(link, stem)| {
+            let path = directory.join(format!("{stem}.pcapng"));
+            let file = BufWriter::new(create_file(&path)?);
+            let writer = open(file, &scenario.nodes, link).map_err(|error| refuse(&path, error))?;
+            Ok(Tap {
+                writer,
+                path,
+                corrupts_first: link.link.channel_before_queue,
+            })
+        });
+        Ok(Self {
+            links: taps.collect::<Result<_, _>>()?,
+            flows: scenario
+                .flows
+                .iter()
+                .enumerate()
+                .map(|(index, flow)| Ends::new(index, flow))
+                .collect(),
+            image: Image::default(),
+            end: scenario.end,
+            error: None,
+        })
+    }
+
+    /// Writes what is left, once the run is over.
+    ///
+    /// # Errors
+    /// The first error of the whole run; nothing was written after it.
+    pub fn finish(self) -> Result<(), OutputError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        let mut taps = self.links.into_iter();
+        taps.try_for_each(|mut tap| {
+            tap.writer
+                .get_mut()
+                .flush()
+                .map_err(|error| OutputError::new(&tap.path, error))
+        })
+    }
+}
+
+impl Observer for Capture {
+    const QUEUE_LENGTH: bool = true;
+
+    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
+        if self.error.is_some() || at > self.end {
+            return;
+        }
+        let (tap, ends) = (&mut self.links[link], &mut self.flows[packet.flow as usize]);
+        let written = match self.image.draw(ends, packet) {
+            Ok(()) => tap.record(at, &self.image, waiting, fate),
+            Err(error) => Err(OutputError::new(&tap.path, error)),
+        };
+        self.error = written.err();
+    }
+}
+
+impl Tap {
+    fn record(
+        &mut self,
+        at: Time,
+        image: &Image,
+        waiting: usize,
+        fate: Fate,
+    ) -> Result<(), OutputError> {
+        let comment = match fate {
+            Fate::Delivered(_) => None,
+            Fate::Lost(Cause::Congestion, _) => Some(Cow::Owned(format!(
+                "lost: congestion (queue full, {waiting} waiting)"
+            ))),
+            Fate::Lost(Cause::Wireless, _) if self.corrupts_first => {
+                Some(Cow::Borrowed("lost: wireless (corrupted before the queue)"))
+            }
+            Fate::Lost(Cause::Wireless, _) => Some(Cow::Borrowed(
+                "lost: wireless (corrupted after transmission)",
+            )),
+        };
+        let comment = comment.map(|text| EnhancedPacketOption::Common(CommonOption::Comment(text)));
+        let block = EnhancedPacketBlock {
+            interface_id: 0,
+            timestamp: time::Duration::from_nanos(at.as_nanos()),
+            original_len: image.original,
+            data: Cow::Borrowed(image.stored()),
+            options: comment.into_iter().collect(),
+        };
+        let written = self.writer.write_pcapng_block(block);
+        written
+            .map(|_| ())
+            .map_err(|error| refuse(&self.path, error))
+    }
+}
+
+/// The blocks before the first packet: the section (little-endian, so that files do not depend on the machine), the
+/// link as an interface, and the nodes' names.
+fn open(
+    file: BufWriter<File>,
+    nodes: &[String],
+    link: &Connection,
+) -> Result<PcapNgWriter<BufWriter<File>>, PcapNgWriteError> {
+    let section = SectionHeaderBlock {
+        endianness: Endianness::Little,
+        options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(
+            "whyloss",
+        ))],
+        ..SectionHeaderBlock::default()
+    };
+    let interface = InterfaceDescriptionBlock {
+        linktype: DataLink::RAW,
+        snaplen: SNAP_LENGTH,
+        options: vec![
+            InterfaceDescriptionOption::IfName(Cow::Borrowed(&link.name)),
+            InterfaceDescriptionOption::IfDescription(Cow::Borrowed(
+                "packets as they reach the link's near end",
+            )),
+            InterfaceDescriptionOption::IfSpeed(link.link.rate.as_bps()),
+            InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO),
+        ],
+    };
+    let records = nodes.iter().enumerate().map(|(index, name)| {
+        Record::Ipv4(Ipv4Record {
+            ip_addr: Ipv4Addr::from(address(index)),
+            names: vec![Cow::Borrowed(name)],
+        })
+    });
+    let names = NameResolutionBlock {
+        records: records.collect(),
+        options: Vec::new(),
+    };
+    let mut writer = PcapNgWriter::with_section_header(file, section)?;
+    writer.write_pcapng_block(interface)?;
+    writer.write_pcapng_block(names)?;
+    Ok(writer)
+}
+
+fn refuse(path: &Path, error: PcapNgWriteError) -> OutputError {
+    match error {
+        PcapNgWriteError::Io(error) => OutputError::new(path, error),
+        other => OutputError::new(path, io::Error::other(other)),
+    }
+}

@@ -1,0 +1,306 @@
+//! Captures as a reader finds them: blocks by pcap-file, headers by etherparse.
+
+use super::*;
+use crate::host::tcp;
+use crate::packet::Payload;
+use crate::scenario::{Flow, Transport};
+use etherparse::{Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
+use pcap_file::pcapng::{Block, PcapNgReader};
+use whyloss::{Duration, Rate, tfrc};
+use whyloss_link::LinkSpec;
+
+fn scenario(channel_before_queue: bool) -> Scenario {
+    let transport = Transport::OnOff {
+        rate: Rate::default(),
+        burst: Duration::ZERO,
+        idle: Duration::ZERO,
+    };
+    let flow = Flow {
+        name: "flow".to_owned(),
+        source: 1,
+        sink: 0,
+        route: Vec::new(),
+        return_route: Vec::new(),
+        packet_size: 762,
+        transport,
+        start: (Time::ZERO, Time::ZERO),
+        stop: None,
+        background: false,
+    };
+    let link = LinkSpec {
+        rate: Rate::from_kbps(150),
+        channel_before_queue,
+        ..LinkSpec::default()
+    };
+    Scenario {
+        nodes: vec!["b".to_owned(), "a".to_owned()],
+        links: vec![Connection {
+            name: "a->b".to_owned(),
+            from: 1,
+            to: 0,
+            link,
+        }],
+        flows: vec![flow; 2],
+        end: Time::from_nanos(5_000_000_000),
+        ..Scenario::default()
+    }
+}
+
+/// What a reader finds: time, length on the wire, bytes, comment.
+type Found = (time::Duration, u32, Vec<u8>, Option<String>);
+
+fn read_back(scenario: &Scenario, packets: &[(Time, Packet, usize, Fate)]) -> Vec<Found> {
+    let directory = tempfile::tempdir().unwrap();
+    let mut capture = Capture::create(scenario, directory.path()).unwrap();
+    for (at, packet, waiting, fate) in packets {
+        capture.offered(0, *at, packet, *waiting, *fate);
+    }
+    capture.finish().unwrap();
+    let file = File::open(directory.path().join("a-to-b.pcapng")).unwrap();
+    let mut reader = PcapNgReader::new(file).unwrap();
+    let mut found = Vec::new();
+    while let Some(block) = reader.next_block() {
+        if let (Block::EnhancedPacket(packet), _) = block.unwrap() {
+            let comment = packet.options.iter().find_map(|option| match option {
+                EnhancedPacketOption::Common(CommonOption::Comment(text)) => Some(text.to_string()),
+                _ => None,
+            });
+            found.push((
+                packet.timestamp,
+                packet.original_len,
+                packet.data.to_vec(),
+                comment,
+            ));
+        }
+    }
+    let interface = &reader.interfaces()[0];
+    assert_eq!(
+        (interface.linktype, interface.snaplen),
+        (DataLink::RAW, SNAP_LENGTH)
+    );
+    assert_eq!(interface.ts_resolution(), InterfaceTsResolution::NANO);
+    found
+}
+
+fn packet(flow: u32, size: u32, payload: Payload) -> Packet {
+    Packet {
+        hop: 0,
+        flow,
+        size,
+        sent: Time::from_nanos(2_000_000),
+        payload,
+    }
+}
+
+fn draw(packet: Packet) -> (u32, Vec<u8>) {
+    let at = Time::from_nanos(3);
+    let (_, length, bytes, _) =
+        read_back(&scenario(false), &[(at, packet, 0, Fate::Delivered(at))]).remove(0);
+    (length, bytes)
+}
+
+fn words(bytes: &[u8]) -> Vec<u64> {
+    bytes
+        .chunks(8)
+        .map(|word| u64::from_be_bytes(word.try_into().unwrap()))
+        .collect()
+}
+
+fn ip(bytes: &[u8]) -> (Ipv4Header, &[u8]) {
+    let (header, rest) = Ipv4Header::from_slice(bytes).unwrap();
+    assert_eq!(header.header_checksum, header.calc_header_checksum());
+    (header, rest)
+}
+
+#[test]
+fn times_lengths_and_comments() {
+    let datagram = packet(1, 762, Payload::Datagram(5));
+    let at = |nanos| Time::from_nanos(nanos);
+    let packets = [
+        (at(1), datagram, 0, Fate::Delivered(at(9))),
+        (
+            at(1_000_000_001),
+            datagram,
+            5,
+            Fate::Lost(Cause::Congestion, at(1_000_000_001)),
+        ),
+        (
+            at(1_000_000_002),
+            datagram,
+            3,
+            Fate::Lost(Cause::Wireless, at(1_040_640_002)),
+        ),
+        (
+            at(5_000_000_001),
+            datagram,
+            0,
+            Fate::Delivered(at(6_000_000_000)),
+        ),
+    ];
+    let found = read_back(&scenario(false), &packets);
+    let comments: Vec<_> = found
+        .iter()
+        .map(|(.., comment)| comment.as_deref())
+        .collect();
+    let congestion = Some("lost: congestion (queue full, 5 waiting)");
+    assert_eq!(
+        comments,
+        [
+            None,
+            congestion,
+            Some("lost: wireless (corrupted after transmission)")
+        ]
+    );
+    let nanos: Vec<_> = found.iter().map(|(time, ..)| time.as_nanos()).collect();
+    assert_eq!(nanos, [1, 1_000_000_001, 1_000_000_002]);
+    assert!(
+        found
+            .iter()
+            .all(|(_, length, bytes, _)| (*length, bytes.len()) == (762, 44))
+    );
+    let before = read_back(&scenario(true), &packets[2..3]).remove(0);
+    assert_eq!(
+        before.3.as_deref(),
+        Some("lost: wireless (corrupted before the queue)")
+    );
+}
+
+#[test]
+fn tfrc_fields() {
+    let stamp = Time::from_nanos(2_000_000);
+    let (rtt, t_rto) = (Duration::from_millis(60), Duration::ZERO);
+    let data = tfrc::Data {
+        sequence: 7,
+        stamp,
+        rtt,
+        t_rto,
+        round: 0,
+        urgent: false,
+    };
+    let (length, bytes) = draw(packet(1, 762, Payload::TfrcData(data)));
+    let (header, rest) = ip(&bytes);
+    assert_eq!((length, header.total_len), (762, 762));
+    assert_eq!(
+        (header.source, header.destination),
+        ([10, 0, 0, 2], [10, 0, 0, 1])
+    );
+    let (udp, rest) = UdpHeader::from_slice(rest).unwrap();
+    assert_eq!(
+        (udp.source_port, udp.destination_port, udp.length),
+        (49_153, 49_152, 742)
+    );
+    assert_eq!(words(rest), [7, 2_000_000, 60_000_000]);
+    let whole = [rest, &[0; 734 - 24]].concat();
+    assert_eq!(
+        udp.checksum,
+        udp.calc_checksum_ipv4(&header, &whole).unwrap()
+    );
+
+    let feedback = tfrc::Feedback {
+        echo: stamp,
+        hold: Duration::from_millis(1),
+        receive_rate: 1e5,
+        loss_event_rate: 0.5,
+        new_loss_event: true,
+    };
+    // 40 simulated bytes have no room for the fields.
+    let (length, bytes) = draw(packet(0, 40, Payload::TfrcFeedback(feedback)));
+    let (header, rest) = ip(&bytes);
+    assert_eq!((length, header.total_len, bytes.len()), (60, 60, 60));
+    assert_eq!(
+        (header.source, header.destination),
+        ([10, 0, 0, 1], [10, 0, 0, 2])
+    );
+    let (udp, rest) = UdpHeader::from_slice(rest).unwrap();
+    assert_eq!(udp.checksum, udp.calc_checksum_ipv4(&header, rest).unwrap());
+    assert_eq!(
+        words(rest),
+        [2_000_000, 1_000_000, 1e5_f64.to_bits(), 0.5_f64.to_bits()]
+    );
+}
+
+#[test]
+fn tcp_numbers() {
+    let stamp = Time::from_nanos(2_000_000);
+    let segment = tcp::Segment {
+        sequence: 3,
+        stamp,
+        retransmission: false,
+    };
+    let ack = tcp::Ack {
+        next: 4,
+        echo: stamp,
+        sack: tcp::SackBlocks::new(4, [9..10, 5..7]),
+    };
+    let at = Time::from_nanos(3);
+    let packets = [
+        packet(0, 762, Payload::Segment(segment)),
+        packet(0, 40, Payload::Ack(ack)),
+    ];
+    let found = read_back(
+        &scenario(false),
+        &packets.map(|packet| (at, packet, 0, Fate::Delivered(at))),
+    );
+
+    let (_, length, bytes, _) = &found[0];
+    let (header, rest) = ip(bytes);
+    let (segment, rest) = TcpHeader::from_slice(rest).unwrap();
+    assert_eq!((*length, header.total_len, rest.len()), (762, 762, 0));
+    assert_eq!(
+        (segment.sequence_number, segment.acknowledgment_number),
+        (1 + 3 * 710, 1)
+    );
+    assert_eq!(
+        segment.checksum,
+        segment.calc_checksum_ipv4(&header, &[0; 710]).unwrap()
+    );
+
+    let (_, length, bytes, _) = &found[1];
+    let (header, rest) = ip(bytes);
+    let (ack, rest) = TcpHeader::from_slice(rest).unwrap();
+    assert_eq!((*length, header.total_len, rest.len()), (72, 72, 0));
+    assert_eq!(
+        (ack.sequence_number, ack.acknowledgment_number),
+        (1, 1 + 4 * 710)
+    );
+    assert_eq!(ack.checksum, ack.calc_checksum_ipv4(&header, &[]).unwrap());
+    let options: Vec<_> = ack.options_iterator().map(Result::unwrap).collect();
+    let sack =
+        TcpOptionElement::SelectiveAcknowledgement((6391, 7101), [Some((3551, 4971)), None, None]);
+    assert!(options.contains(&TcpOptionElement::Timestamp(2000, 2000)) && options.contains(&sack));
+}
+
+/// Sizes that IPv4 cannot have are no error: the packet is drawn as the nearest that can be.
+#[test]
+fn odd_sizes() {
+    let segment = tcp::Segment {
+        sequence: u64::MAX,
+        stamp: Time::MAX,
+        retransmission: true,
+    };
+    for (size, on_the_wire) in [(0, 53), (53, 53), (65_535, 65_535), (u32::MAX, u32::MAX)] {
+        let (length, bytes) = draw(packet(0, size, Payload::Segment(segment)));
+        assert_eq!((length, bytes.len()), (on_the_wire, 52));
+    }
+    let (length, bytes) = draw(packet(0, 0, Payload::Datagram(1)));
+    assert_eq!((length, bytes.len()), (44, 44));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_first_error_comes_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let full = directory.path().join("a-to-b.pcapng");
+    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    let mut capture = Capture::create(&scenario(false), directory.path()).unwrap();
+    let at = Time::from_nanos(3);
+    for sequence in 0..1000 {
+        let datagram = packet(0, 762, Payload::Datagram(sequence));
+        capture.offered(0, at, &datagram, 0, Fate::Delivered(at));
+    }
+    let error = capture.finish().unwrap_err();
+    assert_eq!(
+        (error.path, error.source.kind()),
+        (full, io::ErrorKind::StorageFull)
+    );
+}

@@ -1,0 +1,84 @@
+//! A tiny network with every transport and both kinds of loss: three flows over a slow, noisy link, half a second.
+
+use whyloss::receiver::{self, Classifier};
+use whyloss::{Duration, Rate, Time};
+use whyloss_link::queue::Limit;
+use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
+use whyloss_sim::Scenario;
+use whyloss_sim::host::tcp;
+use whyloss_sim::scenario::{Connection, Flow, Transport};
+
+/// The classifier of this id with its own parameters.
+fn classifier(id: &str) -> Classifier {
+    let entry = receiver::find(id).expect("registered");
+    entry.build(&[]).expect("its own parameters are in range")
+}
+
+/// Three flows from `a` over `r` to `b`, and back, until `end_ms`.
+pub(crate) fn scenario(end_ms: i64) -> Scenario {
+    let connection = |name: &str, from, to, link: &LinkSpec| Connection {
+        name: name.to_owned(),
+        from,
+        to,
+        link: link.clone(),
+    };
+    let lan = LinkSpec {
+        rate: Rate::from_mbps(10),
+        delay: Duration::from_millis(1),
+        ..LinkSpec::default()
+    };
+    let radio = LinkSpec {
+        rate: Rate::from_kbps(800),
+        delay: Duration::from_millis(10),
+        queue: QueueSpec {
+            limit: Limit::Packets(5),
+        },
+        channel: ChannelSpec::Bernoulli { loss: 0.08 },
+        ..LinkSpec::default()
+    };
+    let flow = |name: &str, transport| Flow {
+        name: name.to_owned(),
+        source: 0,
+        sink: 2,
+        route: Vec::new(),
+        return_route: Vec::new(),
+        packet_size: 762,
+        transport,
+        start: (Time::ZERO, Time::ZERO + Duration::from_millis(10)),
+        stop: None,
+        background: false,
+    };
+    let on_off = Transport::OnOff {
+        rate: Rate::from_kbps(200),
+        burst: Duration::from_millis(100),
+        idle: Duration::from_millis(50),
+    };
+    Scenario {
+        title: "tiny".to_owned(),
+        nodes: ["a", "r", "b"].map(str::to_owned).to_vec(),
+        links: vec![
+            connection("a->r", 0, 1, &lan),
+            connection("radio", 1, 2, &radio),
+            connection("b->r", 2, 1, &lan),
+            connection("r->a", 1, 0, &lan),
+        ],
+        flows: vec![
+            flow(
+                "tcp",
+                Transport::Tcp {
+                    options: tcp::Options::rfc(710),
+                },
+            ),
+            flow(
+                "video 1",
+                Transport::Tfrc {
+                    options: whyloss::tfrc::Options::rfc5348(),
+                    classifier: classifier("zigzag"),
+                },
+            ),
+            flow("cross", on_off),
+        ],
+        measure_from: Time::ZERO,
+        end: Time::ZERO + Duration::from_millis(end_ms),
+    }
+}
