@@ -8,8 +8,17 @@ use proptest::prelude::*;
 use whyloss::Cause::{Congestion, Wireless};
 use whyloss::receiver::{Classifier, REGISTRY, ReceiverClassifier, Verdict, find};
 
+/// Any events; or only what a network does, with delays of a few ns, or of a few hundredths of the inter-arrival time
+/// (ZBS3's bound), so that decisions are near their bounds and a clock offset that is not cancelled exactly shows.
 fn operations() -> impl Strategy<Value = Vec<Raw>> {
-    vec(any::<Raw>(), 0..200)
+    prop_oneof![
+        vec(any::<Raw>(), 0..200),
+        vec((0_u8..=10, any::<u64>(), 0_u64..3), 0..200),
+        vec(
+            (prop_oneof![Just(0_u8), Just(10)], 400_u64..1000, 0_u64..60),
+            0..200
+        ),
+    ]
 }
 
 /// A stamp or a gap: anything, with the ends of the range more often than chance.
