@@ -45,11 +45,8 @@ impl GilbertElliott {
             0.0..=1.0 / (2.0 - stay),
             "in [0, 1/(2 − stay)]",
         )?;
-        let enter = if loss == 1.0 {
-            1.0
-        } else {
-            loss * (1.0 - stay) / (1.0 - loss)
-        };
+        // Certain loss has to stay; min also turns its 0/0 into 1.
+        let enter = loss * (1.0 - stay) / (1.0 - loss);
         Ok(Self {
             p_good_to_bad: enter.min(1.0),
             p_bad_to_good: 1.0 - stay,

@@ -79,13 +79,12 @@ impl ChannelSpec {
     /// [`ChannelError`], which says what is wrong and what would be right.
     pub fn check(&self) -> Result<(), ChannelError> {
         match self {
-            Self::None => Ok(()),
+            // A pattern checks itself when it is made.
+            Self::None | Self::Pattern { .. } => Ok(()),
             Self::Bernoulli { loss } => error::probability("loss", *loss),
             Self::GilbertElliott(spec) => spec.check(),
             Self::TimedGilbertElliott(spec) => spec.check(),
             Self::BurstRenewal(spec) => spec.check(),
-            // A pattern checks itself when it is made.
-            Self::Pattern { .. } => Ok(()),
             Self::Slots {
                 channel,
                 per_packet,
@@ -170,9 +169,11 @@ impl Channel {
             Machine::Process(process) => process.corrupts(at),
             Machine::Bursts(bursts) => bursts.corrupts(),
             Machine::Replay(replay) => replay.corrupts(),
-            // Every slot is drawn, so that the slots' sequence does not depend on how packets are cut.
+            // Every slot is drawn, each with its share of the packet, so that the slots' sequence does not depend on
+            // how packets are cut.
             Machine::Slots(channel, per_packet) => {
-                (0..*per_packet).fold(false, |lost, _| channel.corrupts(at, size) | lost)
+                let share = size / (*per_packet).max(1);
+                (0..*per_packet).fold(false, |lost, _| channel.corrupts(at, share) | lost)
             }
         }
     }

@@ -29,9 +29,9 @@ type Group = [f32; 8];
 pub(super) struct Fading {
     /// Half of the symmetric filter, from its centre on.
     taps: Vec<f32>,
-    /// White noise under the filter, as a ring; one run per group of four paths.
+    /// White noise, oldest first, per group of four paths: the last `window` are under the filter.
     white: Vec<Vec<Group>>,
-    newest: usize,
+    window: usize,
     /// The last four filtered values per group, oldest first.
     filtered: Vec<[Group; 4]>,
     paths: usize,
@@ -56,8 +56,8 @@ impl Fading {
         let window = 2 * taps.len() - 1;
         let mut fading = Self {
             taps,
-            white: vec![vec![[0.0; 8]; window]; groups],
-            newest: 0,
+            white: vec![Vec::with_capacity(8 * window); groups],
+            window,
             filtered: vec![[[0.0; 8]; 4]; groups],
             paths,
             nodes: [0.0; 4],
@@ -129,26 +129,19 @@ impl Fading {
             .filtered
             .iter()
             .flat_map(|values| (0..8).map(|i| values.map(|group| group[i])));
-        parts
-            .take(2 * self.paths)
-            .map(|at| value(at))
-            .map(|x| x * x)
-            .sum()
+        parts.take(2 * self.paths).map(value).map(|x| x * x).sum()
     }
 
     /// The next value of every path.
     fn filter_next(&mut self, normal: &Normal, random: &mut Random) {
         self.push_noise(normal, random);
-        let reach = self.taps.len() - 1;
         for (white, filtered) in self.white.iter().zip(&mut self.filtered) {
-            // The ring unrolled: the oldest stands after the newest.
-            let (new, old) = white.split_at(self.newest + 1);
-            let in_order = old.iter().chain(new);
-            let mut sum: Group = [0.0; 8];
-            for (i, noise) in in_order.enumerate() {
-                let tap = self.taps[i.abs_diff(reach)];
-                for (sum, noise) in sum.iter_mut().zip(noise) {
-                    *sum += tap * noise;
+            let (past, future) = white[white.len() - self.window..].split_at(self.window / 2);
+            let mut sum: Group = future[0].map(|noise| self.taps[0] * noise);
+            let mirrored = past.iter().rev().zip(&future[1..]);
+            for (tap, (before, after)) in self.taps[1..].iter().zip(mirrored) {
+                for i in 0..8 {
+                    sum[i] += tap * (before[i] + after[i]);
                 }
             }
             filtered.rotate_left(1);
@@ -157,9 +150,13 @@ impl Fading {
     }
 
     fn push_noise(&mut self, normal: &Normal, random: &mut Random) {
-        self.newest = (self.newest + 1) % (2 * self.taps.len() - 1);
         for white in &mut self.white {
-            normal.fill(random, &mut white[self.newest]);
+            if white.len() == white.capacity() {
+                white.drain(..white.len() + 1 - self.window);
+            }
+            let mut noise = [0.0; 8];
+            normal.fill(random, &mut noise);
+            white.push(noise);
         }
     }
 }

@@ -36,6 +36,7 @@ mod convolutional;
 mod fading;
 mod interleaver;
 mod noise;
+mod receiver;
 
 use super::error::in_range;
 use super::{ChannelError, ErrorPattern};
@@ -43,6 +44,7 @@ use crate::random::Random;
 use convolutional::Code;
 use fading::Fading;
 use noise::Normal;
+use receiver::Receiver;
 
 /// A CDMA channel: see the module for its model.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,10 +55,12 @@ pub struct Parameters {
     pub users: u32,
     /// L: paths of equal mean power that the receiver tells apart.
     pub paths: u32,
-    /// E_b/N₀ in decibel, at the mean power of all paths together.
+    /// E_b/N₀ in decibel, in the mean over fading.
     pub eb_n0_db: f64,
-    /// What the energy E_b is spent on.
+    /// What E_b is spent on.
     pub energy: Energy,
+    /// Where E_b is received.
+    pub received: Received,
     /// What interferes.
     pub interference: Interference,
     /// f_D·T: Doppler periods per code bit.
@@ -65,6 +69,8 @@ pub struct Parameters {
     pub code: Convolution,
     /// Packets that are interleaved together.
     pub interleaver_packets: u32,
+    /// Columns of the interleaver's rectangle; `None` for the smallest square.
+    pub interleaver_columns: Option<u32>,
     /// Information bytes in a packet.
     pub packet_bytes: u32,
 }
@@ -87,6 +93,15 @@ pub enum Energy {
     PerInformationBit,
     /// A code bit.
     PerCodeBit,
+}
+
+/// Where E_b is received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// On all paths together.
+    OnAllPaths,
+    /// On each path, so that L paths together receive L times as much.
+    OnEachPath,
 }
 
 /// What disturbs a path besides thermal noise.
@@ -136,10 +151,12 @@ impl Parameters {
             paths: 4,
             eb_n0_db: 4.0,
             energy: Energy::PerInformationBit,
+            received: Received::OnAllPaths,
             interference: Interference::OtherUsersAndOwnPaths,
             doppler: 2.62e-4,
             code: Convolution::Memory6,
             interleaver_packets,
+            interleaver_columns: None,
             packet_bytes: 381,
         }
     }
@@ -169,6 +186,12 @@ impl Parameters {
             64,
             "1 to 64",
         )?;
+        count(
+            "interleaver_columns",
+            self.interleaver_columns.unwrap_or(1),
+            u32::MAX,
+            "at least 1",
+        )?;
         count("packet_bytes", self.packet_bytes, 65_535, "1 to 65535")?;
         in_range("eb_n0_db", self.eb_n0_db, -50.0..=100.0, "in [-50, 100] dB")?;
         in_range(
@@ -185,11 +208,7 @@ impl Parameters {
     /// As [`Parameters::check`].
     pub fn trial(&self, slots: usize, random: Random) -> Result<Trial, ChannelError> {
         self.check()?;
-        Ok(match self.code {
-            Convolution::Memory4 => self.run(&Code::<8>::new([0o23, 0o35]), slots, random),
-            Convolution::Memory6 => self.run(&Code::<32>::new([0o133, 0o171]), slots, random),
-            Convolution::Memory8 => self.run(&Code::<128>::new([0o753, 0o561]), slots, random),
-        })
+        Ok(self.run(slots, random))
     }
 
     /// σ²: the variance of noise and interference on a path, for code bits of unit energy.
@@ -198,7 +217,11 @@ impl Parameters {
             Energy::PerInformationBit => 0.5,
             Energy::PerCodeBit => 1.0,
         };
-        let es_n0 = rate * libm::pow(10.0, self.eb_n0_db / 10.0);
+        let received = match self.received {
+            Received::OnAllPaths => 1.0,
+            Received::OnEachPath => f64::from(self.paths),
+        };
+        let es_n0 = received * rate * libm::pow(10.0, self.eb_n0_db / 10.0);
         let interferers = match self.interference {
             Interference::None => 0.0,
             Interference::OtherUsers => f64::from(self.users) - 1.0,
@@ -209,60 +232,42 @@ impl Parameters {
         0.5 / es_n0 + interferers / (3.0 * f64::from(self.spreading_gain))
     }
 
-    fn run<const HALF: usize>(&self, code: &Code<HALF>, slots: usize, mut random: Random) -> Trial {
+    fn run(&self, slots: usize, mut random: Random) -> Trial {
+        let code = Code::new(match self.code {
+            Convolution::Memory4 => [0o23, 0o35],
+            Convolution::Memory6 => [0o133, 0o171],
+            Convolution::Memory8 => [0o753, 0o561],
+        });
         let bits = 8 * self.packet_bytes as usize;
         let coded = 2 * (bits + code.memory());
-        let places = interleaver::places(coded * self.interleaver_packets as usize);
+        let block = coded * self.interleaver_packets as usize;
+        let columns = match self.interleaver_columns {
+            Some(columns) => columns as usize,
+            None => interleaver::square(block),
+        };
+        let places = interleaver::places(block, columns);
         let normal = Normal::new();
         let mut fading = Fading::new(self.paths as usize, self.doppler, &normal, &mut random);
         let quantiser = Quantiser::new(self.variance(), code.soft_max());
+        let mut receiver = Receiver::new(code, bits);
 
-        // One block: the powers, the noise and the soft values on the air, and the soft values of a packet in order.
+        // One block on the air.
         let mut powers = vec![0.0; places.len()];
         let mut noise = vec![0.0; places.len()];
-        let mut on_air = vec![0; places.len()];
-        let mut soft = vec![0; coded];
-        let mut trial = Trial {
-            lost: Vec::with_capacity(slots),
-            bit_errors: 0,
-            bits: (slots * bits) as u64,
-        };
-        while trial.lost.len() < slots {
+        let mut soft = vec![0; places.len()];
+        let mut sent = 0;
+        while sent < slots {
             fading.powers(&normal, &mut random, &mut powers);
             normal.fill(&mut random, &mut noise);
-            quantiser.soft_values(&powers, &noise, &mut on_air);
-            let left = slots - trial.lost.len();
-            for packet in places.chunks_exact(coded).take(left) {
-                for (soft, &place) in soft.iter_mut().zip(packet) {
-                    *soft = on_air[place as usize];
-                }
-                let wrong = wrong_bits(code, &mut soft, bits, &mut random);
-                trial.lost.push(wrong > 0);
-                trial.bit_errors += wrong;
+            quantiser.soft_values(&powers, &noise, &mut soft);
+            for packet in places.chunks_exact(coded).take(slots - sent) {
+                let in_order = packet.iter().map(|&place| soft[place as usize]);
+                receiver.receive(in_order, &mut random);
+                sent += 1;
             }
         }
-        trial
+        receiver.finish(&mut random)
     }
-}
-
-/// Decodes a packet of random bits and counts the wrong ones; `soft` are positive where they favour what was sent.
-fn wrong_bits<const HALF: usize>(
-    code: &Code<HALF>,
-    soft: &mut [i8],
-    bits: usize,
-    random: &mut Random,
-) -> u64 {
-    if code.survives(soft) {
-        return 0;
-    }
-    let info: Vec<bool> = (0..bits).map(|_| random.chance(0.5)).collect();
-    for (soft, one) in soft.iter_mut().zip(code.encode(&info)) {
-        if one {
-            *soft = -*soft;
-        }
-    }
-    let decoded = code.decode(soft);
-    decoded.iter().zip(&info).filter(|(a, b)| a != b).count() as u64
 }
 
 /// From combined power and noise to the soft values of a decoder.

@@ -17,6 +17,8 @@ const PLACES: f64 = 8_388_608.0;
 pub(super) struct Normal {
     /// Right edge of each layer, from the lowest (whose edge stands for its area) to the top.
     edges: [f64; LAYERS + 1],
+    /// f at the edges.
+    heights: [f64; LAYERS + 1],
     /// Edge over places: what a place is worth.
     width: [f32; LAYERS],
     /// Places below this lie under the layer above.
@@ -35,6 +37,7 @@ impl Normal {
         }
         Self {
             edges,
+            heights: edges.map(density),
             width: core::array::from_fn(|i| (edges[i] / PLACES) as f32),
             inside: core::array::from_fn(|i| (PLACES * edges[i + 1] / edges[i]) as i32),
         }
@@ -71,7 +74,7 @@ impl Normal {
                 }
                 return tail(random).copysign(x) as f32;
             }
-            let (low, high) = (density(self.edges[layer]), density(self.edges[layer + 1]));
+            let (low, high) = (self.heights[layer], self.heights[layer + 1]);
             if low + random.uniform() * (high - low) < density(x) {
                 return x as f32;
             }

@@ -1,0 +1,12 @@
+//! Any bytes as a trace file: reading never panics, and what was read is written and read back the same.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use whyloss_link::channel::trace_file;
+
+fuzz_target!(|text: &[u8]| {
+    if let Ok(pattern) = trace_file::parse(text) {
+        let written = trace_file::to_text(&pattern);
+        assert_eq!(trace_file::parse(written.as_bytes()), Ok(pattern));
+    }
+});
