@@ -3,6 +3,7 @@
 use clap::{Parser, Subcommand};
 
 use crate::reproduce::ReproduceArgs;
+use crate::run::RunArgs;
 
 /// Why was a packet lost, congestion or radio? Algorithms that tell, and the papers about them, reproduced.
 #[derive(Debug, Parser)]
@@ -21,4 +22,6 @@ pub(crate) enum Command {
     List,
     /// Run the tables and figures of a paper, and print its numbers beside ours.
     Reproduce(ReproduceArgs),
+    /// Simulate a scenario file, and print what happened to each flow and on each link.
+    Run(RunArgs),
 }

@@ -2,8 +2,11 @@
 
 use std::error::Error;
 use std::io;
+use std::path::PathBuf;
 
 use whyloss_papers::report::ReportError;
+use whyloss_sim::OutputError;
+use whyloss_sim::scenario::{CheckError, ScenarioError};
 
 /// Why the command did not do all it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +26,24 @@ pub(crate) enum CliError {
     /// The directory for the report is of no use.
     #[error("--out: {0}")]
     Out(#[source] ReportError),
+    /// The directory for traces or captures is of no use.
+    #[error("{option}: {source}")]
+    Directory {
+        option: &'static str,
+        source: ReportError,
+    },
+    /// The scenario file cannot be read.
+    #[error("cannot read the scenario `{}`: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    /// The scenario is wrong.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The engine would not run it.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// A trace or capture could not be written after all.
+    #[error(transparent)]
+    Trace(#[from] OutputError),
     /// The threads could not be started.
     #[error("--jobs: {0}")]
     Jobs(#[from] rayon::ThreadPoolBuildError),
@@ -55,8 +76,18 @@ impl CliError {
     /// See the table in `main.rs`.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Unknown { .. } | Self::Out(_) | Self::Jobs(_) => 2,
-            Self::Signal(_) | Self::Run { .. } | Self::Report(_) | Self::Output(_) => 1,
+            Self::Unknown { .. }
+            | Self::Out(_)
+            | Self::Directory { .. }
+            | Self::Unreadable { .. }
+            | Self::Scenario(_)
+            | Self::Check(_)
+            | Self::Jobs(_) => 2,
+            Self::Signal(_)
+            | Self::Run { .. }
+            | Self::Trace(_)
+            | Self::Report(_)
+            | Self::Output(_) => 1,
             Self::Interrupted { .. } => 130,
         }
     }

@@ -10,10 +10,12 @@
 
 mod args;
 mod error;
+mod interrupt;
 mod list;
 mod nearest;
 mod progress;
 mod reproduce;
+mod run;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let result = match &args.command {
         Command::List => list::run(out),
         Command::Reproduce(args) => reproduce::run(args, out),
+        Command::Run(args) => run::run(args, out),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,7 +6,6 @@
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
@@ -14,11 +13,9 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use whyloss_papers::{Context, Experiment, ExperimentError, Outcome, experiment, report};
 
 use crate::error::CliError;
+use crate::interrupt::stop_on_interrupt;
 use crate::nearest::nearest;
 use crate::progress::Bar;
-
-/// The exit code of a second Ctrl-C, as shells have it: 128 + SIGINT.
-const INTERRUPTED: i32 = 130;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
@@ -116,16 +113,6 @@ fn unknown<'a>(
         name: name.to_owned(),
         nearest: nearest(name, names),
     }
-}
-
-/// A flag that the first Ctrl-C sets; the second ends the process.
-fn stop_on_interrupt() -> io::Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let interrupt = signal_hook::consts::SIGINT;
-    // In this order: the first signal finds the flag unset.
-    signal_hook::flag::register_conditional_shutdown(interrupt, INTERRUPTED, Arc::clone(&stop))?;
-    signal_hook::flag::register(interrupt, Arc::clone(&stop))?;
-    Ok(stop)
 }
 
 fn reproduce(

@@ -1,0 +1,30 @@
+//! Results as CSV: one row per value and seed. A value that could not be measured is empty.
+
+use std::fmt::Write as _;
+
+use super::results::{Item, Results, Value};
+
+pub(super) fn render(results: &Results<'_>) -> String {
+    let mut text = String::from("kind,name,metric,seed,value\n");
+    for (kind, items) in [("flow", &results.flows), ("link", &results.links)] {
+        for item in items {
+            rows(&mut text, kind, item, &results.seeds);
+        }
+    }
+    rows(&mut text, "total", &results.total, &results.seeds);
+    text
+}
+
+/// Names come from a scenario file, whose parser lets through no character that needs quotes.
+fn rows(text: &mut String, kind: &str, item: &Item, seeds: &[u64]) {
+    for metric in &item.metrics {
+        for (seed, value) in seeds.iter().zip(&metric.values) {
+            let _ = write!(text, "{kind},{},{},{seed},", item.name, metric.key);
+            let _ = match value {
+                Value::Count(count) => writeln!(text, "{count}"),
+                Value::Real(Some(real)) => writeln!(text, "{real}"),
+                Value::Real(None) => writeln!(text),
+            };
+        }
+    }
+}

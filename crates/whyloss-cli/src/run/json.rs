@@ -1,0 +1,122 @@
+//! Results as one JSON object on one line.
+//!
+//! ```text
+//! { "scenario", "file", "seeds": [ … ], "window_s",
+//!   "total": { metrics }, "flows": [ { "name", "background", metrics } ], "links": [ { "name", metrics } ] }
+//! ```
+//!
+//! A metric is a number, or null when there was nothing to measure it by; with several seeds it is
+//! `{ "mean", "ci95", "values" }`: over the seeds that have a value, and one value per seed. Metrics whose keys share
+//! what stands before a dot are one object.
+
+use std::path::Path;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::results::{Item, Metric, Results, Value};
+
+pub(super) fn render(results: &Results<'_>, file: &Path) -> String {
+    let item = |item, named| ItemObject { item, named };
+    let object = Object {
+        scenario: results.title,
+        file: &file.to_string_lossy(),
+        seeds: &results.seeds,
+        window_s: results.window.as_secs_f64(),
+        total: item(&results.total, Named::No),
+        flows: results.flows.iter().map(|i| item(i, Named::Flow)).collect(),
+        links: results.links.iter().map(|i| item(i, Named::Link)).collect(),
+    };
+    // Strings, numbers and lists and maps of them always serialise.
+    let mut line = serde_json::to_string(&object).unwrap_or_default();
+    line.push('\n');
+    line
+}
+
+#[derive(Serialize)]
+struct Object<'a> {
+    scenario: &'a str,
+    file: &'a str,
+    seeds: &'a [u64],
+    window_s: f64,
+    total: ItemObject<'a>,
+    flows: Vec<ItemObject<'a>>,
+    links: Vec<ItemObject<'a>>,
+}
+
+struct ItemObject<'a> {
+    item: &'a Item,
+    named: Named,
+}
+
+#[derive(PartialEq)]
+enum Named {
+    No,
+    Flow,
+    Link,
+}
+
+impl Serialize for ItemObject<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if self.named != Named::No {
+            map.serialize_entry("name", &self.item.name)?;
+        }
+        if self.named == Named::Flow {
+            map.serialize_entry("background", &self.item.background)?;
+        }
+        let group_of = |metric: &Metric| metric.key.split_once('.').map(|(group, _)| group);
+        for members in self
+            .item
+            .metrics
+            .chunk_by(|a, b| group_of(a).is_some() && group_of(a) == group_of(b))
+        {
+            match group_of(&members[0]) {
+                Some(group) => map.serialize_entry(group, &Group(members))?,
+                None => map.serialize_entry(members[0].key, &Number(&members[0]))?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// Metrics of one group.
+struct Group<'a>(&'a [Metric]);
+
+impl Serialize for Group<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|metric| {
+            let member = metric
+                .key
+                .split_once('.')
+                .map_or(metric.key, |(_, member)| member);
+            (member, Number(metric))
+        }))
+    }
+}
+
+/// One metric, under one seed or several.
+struct Number<'a>(&'a Metric);
+
+impl Serialize for Number<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let metric = self.0;
+        if let [value] = metric.values[..] {
+            return value.serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry("mean", &metric.mean())?;
+        map.serialize_entry("ci95", &metric.ci95())?;
+        map.serialize_entry("values", &metric.values)?;
+        map.end()
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Count(count) => count.serialize(serializer),
+            Self::Real(real) => real.serialize(serializer),
+        }
+    }
+}

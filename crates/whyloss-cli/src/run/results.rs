@@ -1,0 +1,199 @@
+//! What is printed about a run, in whatever format: one list of metrics for flows, one for links, each with a value per
+//! seed.
+
+use whyloss::{Cause, Confusion, Duration};
+use whyloss_papers::statistics;
+use whyloss_sim::{FlowResult, LinkResult, Measurement, Scenario};
+
+/// The values of every flow and link under every seed.
+pub(super) struct Results<'a> {
+    pub(super) title: &'a str,
+    pub(super) seeds: Vec<u64>,
+    /// Length of the measurement window.
+    pub(super) window: Duration,
+    /// The sum over all flows but background traffic.
+    pub(super) total: Item,
+    pub(super) flows: Vec<Item>,
+    pub(super) links: Vec<Item>,
+}
+
+/// A flow or a link.
+pub(super) struct Item {
+    pub(super) name: String,
+    /// Warm-up or cross traffic.
+    pub(super) background: bool,
+    pub(super) metrics: Vec<Metric>,
+}
+
+/// One metric under every seed. A dot in its key parts a group from its member.
+pub(super) struct Metric {
+    pub(super) key: &'static str,
+    pub(super) values: Vec<Value>,
+}
+
+/// One value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Value {
+    /// Something that is counted.
+    Count(u64),
+    /// Something that is measured; `None` when there was nothing to measure it by.
+    Real(Option<f64>),
+}
+
+impl Value {
+    pub(super) fn as_f64(self) -> Option<f64> {
+        match self {
+            Self::Count(count) => Some(count as f64),
+            Self::Real(real) => real,
+        }
+    }
+}
+
+impl Metric {
+    /// Over the seeds that have a value.
+    pub(super) fn mean(&self) -> Option<f64> {
+        statistics::mean(&self.known())
+    }
+
+    /// Half the width of the 95 % confidence interval of the mean.
+    pub(super) fn ci95(&self) -> Option<f64> {
+        statistics::ci95(&self.known())
+    }
+
+    fn known(&self) -> Vec<f64> {
+        self.values.iter().filter_map(|v| v.as_f64()).collect()
+    }
+}
+
+impl Item {
+    pub(super) fn metric(&self, key: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|metric| metric.key == key)
+    }
+}
+
+impl<'a> Results<'a> {
+    /// `runs` are of this scenario, at least one.
+    pub(super) fn new(scenario: &'a Scenario, runs: &[(u64, Measurement)]) -> Self {
+        let totals: Vec<FlowResult> = runs.iter().map(|(_, run)| total(run)).collect();
+        let flow = |index: usize| runs.iter().map(move |(_, run)| &run.flows[index]);
+        let link = |index: usize| runs.iter().map(move |(_, run)| &run.links[index]);
+        let window = runs.first().map_or(Duration::ZERO, |(_, run)| run.window);
+        Self {
+            title: &scenario.title,
+            seeds: runs.iter().map(|&(seed, _)| seed).collect(),
+            window,
+            total: Item {
+                name: "total".into(),
+                background: false,
+                metrics: metrics(FLOW, totals.iter(), window),
+            },
+            flows: scenario
+                .flows
+                .iter()
+                .enumerate()
+                .map(|(index, spec)| Item {
+                    name: spec.name.clone(),
+                    background: spec.background,
+                    metrics: metrics(FLOW, flow(index), window),
+                })
+                .collect(),
+            links: scenario
+                .links
+                .iter()
+                .enumerate()
+                .map(|(index, spec)| Item {
+                    name: spec.name.clone(),
+                    background: false,
+                    metrics: metrics(LINK, link(index), window),
+                })
+                .collect(),
+        }
+    }
+}
+
+type Metrics<T> = &'static [(&'static str, fn(&T, Duration) -> Value)];
+
+/// What is printed about a flow.
+const FLOW: Metrics<FlowResult> = &[
+    ("sent", |f, _| Value::Count(f.sent)),
+    ("received", |f, _| Value::Count(f.received)),
+    ("delivered", |f, _| Value::Count(f.delivered)),
+    ("throughput_bps", |f, window| {
+        Value::Real(Some(f.throughput_bps(window)))
+    }),
+    ("lost.congestion", |f, _| Value::Count(f.lost.congestion)),
+    ("lost.wireless", |f, _| Value::Count(f.lost.wireless)),
+    ("mc", |f, _| Value::Real(f.packets.mc())),
+    ("mw", |f, _| Value::Real(f.packets.mw())),
+    ("accuracy", |f, _| Value::Real(f.packets.accuracy())),
+    ("packets.congestion_called_congestion", |f, _| {
+        count(&f.packets, Cause::Congestion, Cause::Congestion)
+    }),
+    ("packets.congestion_called_wireless", |f, _| {
+        count(&f.packets, Cause::Congestion, Cause::Wireless)
+    }),
+    ("packets.wireless_called_congestion", |f, _| {
+        count(&f.packets, Cause::Wireless, Cause::Congestion)
+    }),
+    ("packets.wireless_called_wireless", |f, _| {
+        count(&f.packets, Cause::Wireless, Cause::Wireless)
+    }),
+    ("gaps.congestion_called_congestion", |f, _| {
+        count(&f.gaps, Cause::Congestion, Cause::Congestion)
+    }),
+    ("gaps.congestion_called_wireless", |f, _| {
+        count(&f.gaps, Cause::Congestion, Cause::Wireless)
+    }),
+    ("gaps.wireless_called_congestion", |f, _| {
+        count(&f.gaps, Cause::Wireless, Cause::Congestion)
+    }),
+    ("gaps.wireless_called_wireless", |f, _| {
+        count(&f.gaps, Cause::Wireless, Cause::Wireless)
+    }),
+    ("timeouts", |f, _| Value::Count(f.timeouts)),
+];
+
+/// What is printed about a link.
+const LINK: Metrics<LinkResult> = &[
+    ("delivered", |l, _| Value::Count(l.delivered)),
+    ("lost.congestion", |l, _| Value::Count(l.lost.congestion)),
+    ("lost.wireless", |l, _| Value::Count(l.lost.wireless)),
+    ("utilisation", |l, window| {
+        Value::Real(Some(l.utilisation(window)))
+    }),
+];
+
+fn count(confusion: &Confusion, truth: Cause, verdict: Cause) -> Value {
+    Value::Count(confusion.count(truth, verdict))
+}
+
+fn metrics<'r, T: 'r>(
+    list: Metrics<T>,
+    results: impl Iterator<Item = &'r T> + Clone,
+    window: Duration,
+) -> Vec<Metric> {
+    let metric = |&(key, value): &(&'static str, fn(&T, Duration) -> Value)| Metric {
+        key,
+        values: results
+            .clone()
+            .map(|result| value(result, window))
+            .collect(),
+    };
+    list.iter().map(metric).collect()
+}
+
+fn total(run: &Measurement) -> FlowResult {
+    let mut total = FlowResult::default();
+    for flow in run.flows.iter().filter(|flow| !flow.background) {
+        total.sent += flow.sent;
+        total.received += flow.received;
+        total.received_bytes += flow.received_bytes;
+        total.delivered += flow.delivered;
+        total.lost.congestion += flow.lost.congestion;
+        total.lost.wireless += flow.lost.wireless;
+        total.packets.merge(&flow.packets);
+        total.gaps.merge(&flow.gaps);
+        total.timeouts += flow.timeouts;
+    }
+    total
+}
