@@ -15,7 +15,8 @@ const PACKETS: u64 = 80_000;
 const BUDGET: u64 = 3_000;
 
 fn scenario() -> Scenario {
-    let mut scenario = Scenario::from_toml(SCENARIO, "scenarios/dumbbell.toml", &[]).expect("the scenario is valid");
+    let mut scenario = Scenario::from_toml(SCENARIO, "scenarios/dumbbell.toml", &[])
+        .expect("the scenario is valid");
     scenario.end = Time::from_nanos(10_000_000_000);
     scenario
 }

@@ -86,6 +86,8 @@ pub(crate) struct Network<'a> {
     pub(crate) schemes: &'a [Scheme],
     pub(crate) channel: &'a ChannelSpec,
     pub(crate) warm_up: bool,
+    /// Corrupt packets before the queue, so that they use none of the link's time.
+    pub(crate) before_queue: bool,
 }
 
 impl Network<'_> {
@@ -98,6 +100,10 @@ impl Network<'_> {
         let (shared_channel, last_channel) = match topology {
             Topology::Wlh => (&none, self.channel),
             Topology::Wb | Topology::Wlan => (self.channel, &none),
+        };
+        let link = |rate, delay, channel: &ChannelSpec| LinkSpec {
+            channel_before_queue: self.before_queue && *channel != ChannelSpec::None,
+            ..link(rate, delay, channel)
         };
         let mut net = Scenario {
             title: format!("{} with {n} flows", topology.name()),

@@ -82,6 +82,7 @@ fn measure(row: &Row) -> (f64, f64) {
         schemes: &schemes,
         channel: &channel,
         warm_up: false,
+        before_queue: false,
     };
     let scenario = network.scenario();
     let (mut throughput, mut congestion) = (0.0, 0.0);

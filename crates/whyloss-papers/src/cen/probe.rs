@@ -66,6 +66,7 @@ fn scenario(topology: Topology, flows: usize, scheme: &str) -> Scenario {
         schemes: &schemes,
         channel: &channel,
         warm_up: true,
+        before_queue: false,
     }
     .scenario()
 }

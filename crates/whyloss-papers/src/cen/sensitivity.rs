@@ -21,6 +21,7 @@ struct Reading {
     options: tfrc::Options,
     update_first: bool,
     warm_up: bool,
+    before_queue: bool,
 }
 
 fn readings(context: &Context<'_>) -> Result<Vec<Reading>, ExperimentError> {
@@ -32,6 +33,7 @@ fn readings(context: &Context<'_>) -> Result<Vec<Reading>, ExperimentError> {
         options: scheme::tfrc_options(),
         update_first: true,
         warm_up: true,
+        before_queue: false,
     };
     let loss = Level::High.loss();
     let slots = ChannelSpec::Slots {
@@ -62,6 +64,11 @@ fn readings(context: &Context<'_>) -> Result<Vec<Reading>, ExperimentError> {
         Reading {
             name: "decision before update",
             update_first: false,
+            ..base()
+        },
+        Reading {
+            name: "errors before the queue",
+            before_queue: true,
             ..base()
         },
         Reading {
@@ -125,24 +132,38 @@ pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                         schemes,
                         channel,
                         warm_up,
+                        before_queue: reading.before_queue,
                     }
                     .scenario(),
                 );
-                labels.push((topology, reading.name, scheme.name));
+                labels.push((topology, reading, scheme.name));
             }
         }
     }
     let runs = context.replicate(&scenarios)?;
     let mut cells = Vec::new();
-    for metric in Metric::STATED {
+    let metrics = [
+        Metric::Throughput,
+        Metric::Received,
+        Metric::Mc,
+        Metric::Mw,
+        Metric::Congestion,
+    ];
+    for metric in metrics {
         for ((topology, reading, scheme), runs) in labels.iter().zip(&runs) {
             let values: Vec<f64> = runs
                 .iter()
-                .filter_map(|run| metric.of(run, *topology))
+                .filter_map(|run| match metric {
+                    // What is lost before the queue never crosses the link.
+                    Metric::Throughput if reading.before_queue => {
+                        Metric::Received.of(run, *topology)
+                    }
+                    _ => metric.of(run, *topology),
+                })
                 .collect();
             let Summary { mean, ci95, .. } = Summary::of(&values);
             cells.push(Cell {
-                row: format!("{}, {}: {reading}", topology.name(), metric.name()),
+                row: format!("{}, {}: {}", topology.name(), metric.name(), reading.name),
                 column: scheme.clone(),
                 x: None,
                 unit: "%",

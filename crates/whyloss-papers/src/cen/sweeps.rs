@@ -362,6 +362,7 @@ fn competition(context: &Context<'_>, sweep: &Sweep) -> Result<Vec<f64>, Experim
             schemes: &pair,
             channel: &channel,
             warm_up: true,
+            before_queue: false,
         }
         .scenario()
     };
