@@ -1,6 +1,7 @@
 //! What each plausible reading of the CDMA channel's open points gives, beside Table 1 of Cen, Cosman and Voelker.
 //!
-//! usage: `cargo run --release -p whyloss-link --example cdma_readings [TRIALS]` (100 by default, as in the paper)
+//! usage: `cargo run --release -p whyloss-link --example cdma_readings [TRIALS [READING]]` (100 by default, as in the
+//! paper; all readings, or the one of this name)
 
 use whyloss_link::Streams;
 use whyloss_link::channel::cdma::{
@@ -10,7 +11,7 @@ use whyloss_link::channel::cdma::{
 type Reading = (&'static str, fn(&mut Parameters));
 
 /// One point read otherwise at a time, then the combinations that move the loss the same way.
-const READINGS: [Reading; 20] = [
+const READINGS: [Reading; 23] = [
     ("as taken", |_| ()),
     ("E_b per code bit", |p| p.energy = Energy::PerCodeBit),
     ("E_b on each path", |p| p.received = Received::OnEachPath),
@@ -34,6 +35,15 @@ const READINGS: [Reading; 20] = [
     ("E_b per code bit; memory 8", |p| {
         p.energy = Energy::PerCodeBit;
         p.code = Convolution::Memory8;
+    }),
+    ("E_b per code bit; 32 columns", |p| {
+        p.energy = Energy::PerCodeBit;
+        p.interleaver_columns = Some(32);
+    }),
+    ("E_b per code bit; memory 8; 32 columns", |p| {
+        p.energy = Energy::PerCodeBit;
+        p.code = Convolution::Memory8;
+        p.interleaver_columns = Some(32);
     }),
     ("E_b per code bit; fixed bandwidth", |p| {
         p.energy = Energy::PerCodeBit;
@@ -60,6 +70,14 @@ const READINGS: [Reading; 20] = [
         p.received = Received::OnEachPath;
         p.spreading_gain /= 2;
     }),
+    (
+        "E_b on each path; N chips per information bit; 32 columns",
+        |p| {
+            p.received = Received::OnEachPath;
+            p.spreading_gain /= 2;
+            p.interleaver_columns = Some(32);
+        },
+    ),
 ];
 
 /// f_D·T_c is said of a chip: a code bit lasts N of them.
@@ -90,7 +108,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("| paper | high | 7.8 % | | 8.7e-5 | | about 25 % | very few |");
     println!("| paper | medium | 3.1 % | | 2.8e-5 | | | |");
     println!("| paper | low | 1.0 % | | 7.1e-6 | | | |");
+    let only = std::env::args().nth(2);
     for (reading, change) in READINGS {
+        if only.as_ref().is_some_and(|only| only != reading) {
+            continue;
+        }
         for (level, name) in LEVELS {
             let mut parameters = Parameters::cen(level);
             change(&mut parameters);
