@@ -85,7 +85,7 @@ impl<'a> Results<'a> {
             total: Item {
                 name: "total".into(),
                 background: false,
-                metrics: metrics(FLOW, totals.iter(), window),
+                metrics: metrics(FLOW, &totals.iter(), window),
             },
             flows: scenario
                 .flows
@@ -94,7 +94,7 @@ impl<'a> Results<'a> {
                 .map(|(index, spec)| Item {
                     name: spec.name.clone(),
                     background: spec.background,
-                    metrics: metrics(FLOW, flow(index), window),
+                    metrics: metrics(FLOW, &flow(index), window),
                 })
                 .collect(),
             links: scenario
@@ -104,7 +104,7 @@ impl<'a> Results<'a> {
                 .map(|(index, spec)| Item {
                     name: spec.name.clone(),
                     background: false,
-                    metrics: metrics(LINK, link(index), window),
+                    metrics: metrics(LINK, &link(index), window),
                 })
                 .collect(),
         }
@@ -169,7 +169,7 @@ fn count(confusion: &Confusion, truth: Cause, verdict: Cause) -> Value {
 
 fn metrics<'r, T: 'r>(
     list: Metrics<T>,
-    results: impl Iterator<Item = &'r T> + Clone,
+    results: &(impl Iterator<Item = &'r T> + Clone),
     window: Duration,
 ) -> Vec<Metric> {
     let metric = |&(key, value): &(&'static str, fn(&T, Duration) -> Value)| Metric {

@@ -388,3 +388,27 @@ fn read_queue(field: &Field<'_>) -> Result<QueueSpec, Fault> {
 fn count(field: &Field<'_>) -> Result<u64, Fault> {
     field.integer(1..=MOST as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REFERENCE: &str = include_str!("../../../../docs/scenarios.md");
+
+    /// The reference has a row for every key, so that it cannot fall behind.
+    #[test]
+    fn every_key_is_documented() {
+        for key in [&TOP[..], &LINK, &FLOW].concat() {
+            let row = [format!("`{key}`"), format!("`[[{key}]]`")];
+            assert!(row.iter().any(|row| REFERENCE.contains(row)), "{key}");
+        }
+    }
+
+    #[test]
+    fn the_references_example_is_valid() {
+        let example = REFERENCE.split("```toml\n").nth(1).unwrap();
+        let example = example.split("```").next().unwrap();
+        let parsed = ScenarioFile::parse(example, "docs/scenarios.md", &[]);
+        assert_eq!(parsed.unwrap().scenario.flows[0].name, "video");
+    }
+}

@@ -12,7 +12,7 @@ use super::{Choice, positive, probability};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-const CHANNELS: [&str; 6] = [
+pub(super) const CHANNELS: [&str; 6] = [
     "none",
     "bernoulli",
     "gilbert-elliott",

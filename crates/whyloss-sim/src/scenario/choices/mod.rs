@@ -110,3 +110,24 @@ fn positive(field: &Field<'_>) -> Result<Duration, Fault> {
         duration => Ok(duration),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    /// The reference has a row for every key, so that it cannot fall behind.
+    #[test]
+    fn every_key_is_documented() {
+        let reference = include_str!("../../../../../docs/scenarios.md");
+        for key in [
+            &super::tcp::KEYS[..],
+            &super::tfrc::KEYS,
+            &super::channel::CHANNELS,
+        ]
+        .concat()
+        {
+            assert!(reference.contains(&format!("`{key}`")), "{key}");
+        }
+        for kind in super::transport::TRANSPORTS {
+            assert!(reference.contains(&format!("**`{kind}`**")), "{kind}");
+        }
+    }
+}

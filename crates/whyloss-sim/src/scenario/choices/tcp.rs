@@ -6,7 +6,7 @@ use super::{Choice, positive};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-const KEYS: [&str; 14] = [
+pub(super) const KEYS: [&str; 14] = [
     "base",
     "recovery",
     "delayed_ack",

@@ -9,7 +9,7 @@ use super::{Choice, positive};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-const KEYS: [&str; 20] = [
+pub(super) const KEYS: [&str; 20] = [
     "base",
     "retransmit_timeout",
     "no_feedback_rtts",

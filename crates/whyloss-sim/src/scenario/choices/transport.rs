@@ -5,7 +5,7 @@ use crate::scenario::Transport;
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-const TRANSPORTS: [&str; 3] = ["tfrc", "tcp", "on-off"];
+pub(super) const TRANSPORTS: [&str; 3] = ["tfrc", "tcp", "on-off"];
 
 /// A transport of packets of `packet` bytes, with the classifier of its receiver if it can have one.
 pub(in crate::scenario) fn transport(

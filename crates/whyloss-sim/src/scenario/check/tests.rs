@@ -1,0 +1,129 @@
+//! What the checks refuse, and where they say it is.
+
+use super::*;
+use crate::scenario::Connection;
+use whyloss_link::{ChannelSpec, LinkSpec};
+
+/// a → b and back, with one on/off flow.
+fn good() -> Scenario {
+    let link = LinkSpec {
+        rate: Rate::from_mbps(1),
+        ..LinkSpec::default()
+    };
+    let connection = |name: &str, from, to| Connection {
+        name: name.into(),
+        from,
+        to,
+        link: link.clone(),
+    };
+    Scenario {
+        nodes: vec!["a".into(), "b".into()],
+        links: vec![connection("there", 0, 1), connection("back", 1, 0)],
+        flows: vec![Flow {
+            name: "flow".into(),
+            source: 0,
+            sink: 1,
+            route: vec![0],
+            return_route: vec![],
+            packet_size: 762,
+            transport: Transport::OnOff {
+                rate: Rate::from_kbps(75),
+                burst: Duration::from_millis(500),
+                idle: Duration::ZERO,
+            },
+            start: (Time::ZERO, Time::ZERO),
+            stop: None,
+            background: false,
+        }],
+        end: Time::from_nanos(1),
+        ..Scenario::default()
+    }
+}
+
+#[test]
+fn the_good_one_passes() {
+    assert_eq!(good().check(), Ok(()));
+}
+
+/// What a file cannot say but code can.
+#[test]
+fn code_can_be_wrong_too() {
+    type Spoil = fn(&mut Scenario);
+    let spoils: [(Spoil, Place); 11] = [
+        (|s| s.links[1].to = 9, Place::Link(1, "to")),
+        (|s| s.flows[0].source = 9, Place::Flow(0, "from")),
+        (|s| s.flows[0].route = vec![9], Place::Flow(0, "route")),
+        (
+            |s| s.flows[0].route = vec![0, 1, 0],
+            Place::Flow(0, "route"),
+        ),
+        (
+            |s| s.links[0].link.delay = Duration::from_nanos(-1),
+            Place::Link(0, "delay"),
+        ),
+        (
+            |s| s.links[0].link.channel = ChannelSpec::Bernoulli { loss: f64::NAN },
+            Place::Link(0, "channel"),
+        ),
+        (|s| s.links[1].name = "there".into(), Place::Link(1, "name")),
+        (|s| s.nodes[1] = "a".into(), Place::Node(1)),
+        (|s| s.nodes[1] = "b\n".into(), Place::Node(1)),
+        (|s| s.flows.clear(), Place::Scenario("flow")),
+        (|s| s.links.truncate(1), Place::Flow(0, "return_route")),
+    ];
+    for (spoil, place) in spoils {
+        let mut scenario = good();
+        spoil(&mut scenario);
+        assert_eq!(scenario.check().map_err(|e| e.place), Err(place));
+    }
+}
+
+#[test]
+fn tfrc_options_must_make_sense() {
+    let mut scenario = good();
+    let sound = tfrc::Options::rfc5348();
+    for (options, key) in [
+        (
+            tfrc::Options {
+                filter: f64::NAN,
+                ..sound
+            },
+            "transport.filter",
+        ),
+        (
+            tfrc::Options {
+                loss_threshold: 0,
+                ..sound
+            },
+            "transport.loss_threshold",
+        ),
+        (
+            tfrc::Options {
+                initial_rate: Some(0.0),
+                ..sound
+            },
+            "transport.initial_rate",
+        ),
+        (
+            tfrc::Options {
+                header: 65_000,
+                ..sound
+            },
+            "packet",
+        ),
+    ] {
+        scenario.flows[0].transport = Transport::Tfrc {
+            options,
+            classifier: whyloss::receiver::REGISTRY[0].build(&[]).unwrap(),
+        };
+        let place = Err(Place::Flow(0, key));
+        assert_eq!(scenario.check().map_err(|e| e.place), place);
+    }
+}
+
+#[test]
+fn rates_read_well() {
+    assert_eq!(bits_per_second(Rate::from_kbps(1_500)), "1500 kbit/s");
+    assert_eq!(bits_per_second(Rate::from_mbps(10)), "10 Mbit/s");
+    assert_eq!(bits_per_second(Rate::from_bps(0)), "0 bit/s");
+}
