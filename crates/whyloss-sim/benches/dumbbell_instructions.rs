@@ -3,6 +3,8 @@
 //! The limit is the budget of 3,000 instructions per delivered packet; the run delivers at least 80,000 packets, which
 //! `delivers_what_the_budget_assumes` in `tests/engine.rs` checks.
 
+#![allow(missing_docs, reason = "gungraun's macros write undocumented items")]
+
 use std::hint::black_box;
 
 use gungraun::prelude::*;

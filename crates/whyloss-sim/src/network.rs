@@ -50,7 +50,7 @@ pub(crate) struct Network {
 
 impl Network {
     /// The network of a scenario that passed its checks. `fuse` is off only to compare with the plain pair of events.
-    pub(crate) fn new(scenario: &Scenario, streams: &Streams, window: Window, fuse: bool) -> Self {
+    pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window, fuse: bool) -> Self {
         let mut hops = Vec::new();
         let mut routes = Vec::with_capacity(scenario.flows.len());
         let router = Router::new(scenario);

@@ -54,7 +54,7 @@ impl Engine {
             from: scenario.measure_from,
             to: scenario.end,
         };
-        let network = Network::new(scenario, &streams, window, fuse);
+        let network = Network::new(scenario, streams, window, fuse);
         let links = network.links();
         let mut events = EventQueue::new(links + 2 * scenario.flows.len());
         let hosts = scenario.flows.iter().enumerate().map(|(index, flow)| {
@@ -67,10 +67,10 @@ impl Engine {
             let stop = flow.stop.map_or(Time::MAX, between);
             events.set(links + 2 * index as usize, start);
             Hosts {
-                source: Source::new(flow, index, start, &streams),
+                source: Source::new(flow, index, start, streams),
                 stop,
                 wire_size: flow.wire_size(),
-                sink: Sink::new(flow, index, &streams),
+                sink: Sink::new(flow, index, streams),
                 count: FlowResult {
                     name: flow.name.clone(),
                     background: flow.background,

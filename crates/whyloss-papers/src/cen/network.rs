@@ -79,7 +79,7 @@ fn link(rate: Rate, delay: Duration, channel: &ChannelSpec) -> LinkSpec {
 }
 
 /// `n` flows, of these schemes in turn, over a topology whose wireless links have this channel; with the warm-up of Section 5.3, or
-/// without it (then flows start within one second, as in the committed ns-2 runs).
+/// without it (then all flows start at once, as they do in the committed ns-2 runs).
 pub(crate) struct Network<'a> {
     pub(crate) topology: Topology,
     pub(crate) flows: usize,
@@ -132,7 +132,7 @@ impl Network<'_> {
             let latest = if self.warm_up {
                 STARTS_WITHIN
             } else {
-                Duration::from_secs(1)
+                Duration::ZERO
             };
             net.flows.push(Flow {
                 name: format!("{}-{index}", scheme.id),

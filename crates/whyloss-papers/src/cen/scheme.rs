@@ -97,15 +97,15 @@ pub(crate) fn with_options(
     let classifier = entry
         .build(parameters)
         .expect("parameters of this classifier");
-    let suffix: String = parameters
+    let values: Vec<String> = parameters
         .iter()
         .map(|(name, value)| format!("-{name}-{value}"))
         .collect();
     Scheme {
-        id: format!("{id}{suffix}"),
+        id: format!("{id}{}", values.concat()),
         name: name.into(),
         transport: Transport::Tfrc {
-            options: options.clone(),
+            options: *options,
             classifier,
         },
     }

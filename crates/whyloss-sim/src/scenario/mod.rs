@@ -82,6 +82,10 @@ pub struct Flow {
 /// What carries a flow.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per flow, and not copied in a run"
+)]
 pub enum Transport {
     /// An on/off source without congestion control: exponential bursts and pauses (ns-2's Expoo).
     OnOff {
