@@ -50,7 +50,7 @@ pub struct FlowResult {
     pub packets: Confusion,
     /// Verdicts on gaps; a gap counts as congestion when any of its packets was lost to it.
     pub gaps: Confusion,
-    /// Retransmission timeouts (TCP) or expiries of the no-feedback timer (TFRC).
+    /// Retransmission timeouts (TCP).
     pub timeouts: u64,
 }
 

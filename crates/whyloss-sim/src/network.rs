@@ -176,6 +176,12 @@ impl Network {
         }
     }
 
+    /// Packets under way or waiting, in all structures that could grow.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.wires.iter().map(|wire| wire.pipe.capacity()).sum()
+    }
+
     /// The counts of every link.
     pub(crate) fn into_counts(self) -> Vec<LinkResult> {
         self.wires.into_iter().map(|wire| wire.count).collect()

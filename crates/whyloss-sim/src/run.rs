@@ -90,6 +90,17 @@ impl Engine {
     }
 
     fn run<O: Observer>(mut self, observer: &mut O) -> Measurement {
+        self.advance(observer);
+        Measurement {
+            window: self.window.to - self.window.from,
+            flows: self.hosts.into_iter().map(|hosts| hosts.count).collect(),
+            links: self.network.into_counts(),
+            events: self.handled,
+        }
+    }
+
+    /// Handles every event up to the end.
+    fn advance<O: Observer>(&mut self, observer: &mut O) {
         let links = self.network.links();
         loop {
             let (now, entity) = self.events.next();
@@ -107,12 +118,6 @@ impl Engine {
                     self.wake_source(now, flow, observer);
                 }
             }
-        }
-        Measurement {
-            window: self.window.to - self.window.from,
-            flows: self.hosts.into_iter().map(|hosts| hosts.count).collect(),
-            links: self.network.into_counts(),
-            events: self.handled,
         }
     }
 
@@ -178,8 +183,9 @@ impl Engine {
     /// A source's deadline may have come.
     fn wake_source<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
         let hosts = &mut self.hosts[flow];
-        if hosts.source.next_timeout() <= now {
-            hosts.source.wake(now);
+        if hosts.source.next_timeout() <= now && hosts.source.wake(now) && self.window.contains(now)
+        {
+            hosts.count.timeouts += 1;
         }
         let entity = self.source_entity(flow);
         self.events.set(entity, Time::MAX);
@@ -297,4 +303,100 @@ impl Engine {
 fn worse(a: (Cause, Cause), b: (Cause, Cause)) -> (Cause, Cause) {
     let either = |a, b| if a == Cause::Congestion { a } else { b };
     (either(a.0, b.0), either(a.1, b.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::host::TfrcSink;
+
+    const DUMBBELL: &str = include_str!("../../../scenarios/dumbbell.toml");
+    const LAST_HOP: &str = include_str!("../../../scenarios/wlh.toml");
+
+    fn scenario(text: &str, end: f64) -> Scenario {
+        let mut scenario = Scenario::from_toml(text, "a scenario", &[]).expect("a valid scenario");
+        scenario.measure_from = Time::ZERO;
+        scenario.end = Time::from_secs_f64(end);
+        scenario
+    }
+
+    fn measure(scenario: &Scenario, seed: u64, fuse: bool) -> Measurement {
+        Engine::new(scenario, seed, fuse).run(&mut ())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        /// Working a link out ahead of time gives what an event at each arrival gives, but for the number of events.
+        #[test]
+        fn fused_links_change_nothing(seed: u64, (text, end) in prop_oneof![
+            (Just(DUMBBELL), 1.0..5.0),
+            (Just(LAST_HOP), 25.0..80.0),
+        ]) {
+            let scenario = scenario(text, end);
+            let (fused, plain) = (measure(&scenario, seed, true), measure(&scenario, seed, false));
+            prop_assert!(fused.events < plain.events);
+            prop_assert_eq!(Measurement { events: 0, ..fused }, Measurement { events: 0, ..plain });
+        }
+    }
+
+    #[test]
+    fn a_seed_is_a_result() {
+        let scenario = scenario(DUMBBELL, 5.0);
+        assert_eq!(measure(&scenario, 1, true), measure(&scenario, 1, true));
+        assert_ne!(measure(&scenario, 1, true), measure(&scenario, 2, true));
+    }
+
+    /// What was sent was received, lost, or is under way.
+    #[test]
+    fn packets_are_conserved() {
+        let scenario = scenario(LAST_HOP, 100.0);
+        let result = measure(&scenario, 3, true);
+        for flow in &result.flows {
+            let lost = flow.lost.congestion + flow.lost.wireless;
+            let under_way = flow.sent - flow.received - lost;
+            assert!(
+                under_way < 30,
+                "{}: {under_way} packets under way at the end",
+                flow.name
+            );
+        }
+    }
+
+    /// What `benches/dumbbell_instructions.rs` divides by.
+    #[test]
+    fn delivers_what_the_budget_assumes() {
+        let result = measure(&scenario(DUMBBELL, 10.0), 1, true);
+        let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
+        assert!(delivered >= 75_000, "{delivered}");
+    }
+
+    /// Ten times the time holds no more at the end than twice what a tenth of it does.
+    #[test]
+    fn memory_does_not_grow_with_time() {
+        let held = |text, end| {
+            let scenario = scenario(text, end);
+            let mut engine = Engine::new(&scenario, 1, true);
+            engine.advance(&mut ());
+            engine.network.held() + engine.hosts.iter().map(Hosts::held).sum::<usize>()
+        };
+        for (text, end) in [(DUMBBELL, 10.0), (LAST_HOP, 40.0)] {
+            let (short, long) = (held(text, end), held(text, 10.0 * end));
+            assert!(
+                long <= 2 * short,
+                "{short} items held, {long} after ten times as long"
+            );
+        }
+    }
+
+    impl Hosts {
+        fn held(&self) -> usize {
+            match &self.sink {
+                Sink::Tfrc(sink) => TfrcSink::held(sink),
+                Sink::Tcp(_) | Sink::Silent => 0,
+            }
+        }
+    }
 }

@@ -220,7 +220,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let stand_in = stand_in(Level::High, seeds);
     let radio = |kind| runs(trials.iter().map(|trial| trial.lost.as_slice()), kind);
     let model = |kind| runs(stand_in.iter().map(Vec::as_slice), kind);
-    let (bursts, good) = ([1, 2, 3, 4, 5], [1, 4, 8, 16, 32, 64, 128, 256]);
+    let (bursts, good) = ([1, 2, 3, 4, 5], [1, 2, 4, 8, 16, 32, 64, 128, 256]);
     let mut cells = Vec::new();
     let mut panels = Vec::new();
     let mut error_states = Vec::new();
@@ -243,7 +243,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                     tolerance: None,
                 });
             }
-            // Bins of good states double in width: draw them side by side.
+            // Bins of good states double in width: draw them side by side, over the logarithm of where they start.
             let x = |index: usize| {
                 if kind {
                     starts[index] as f64
@@ -271,7 +271,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
             x_label: if kind {
                 "packets (5: five or more)".into()
             } else {
-                "bin: 1–3, 4–7, 8–15, 16–31, 32–63, 64–127, 128–255, 256– packets".into()
+                "k: from 2^k to 2^(k+1) − 1 packets".into()
             },
             y_label: "% of states".into(),
             log_y: false,

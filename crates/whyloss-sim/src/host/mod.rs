@@ -72,12 +72,15 @@ impl Source {
         }
     }
 
-    /// Lets the source act on a deadline that has come.
+    /// Lets the source act on a deadline that has come. Answers whether it was a retransmission timeout.
     #[inline]
-    pub(crate) fn wake(&mut self, now: Time) {
-        if let Self::Tcp(sender) = self {
-            sender.on_timeout(now);
-        }
+    pub(crate) fn wake(&mut self, now: Time) -> bool {
+        let Self::Tcp(sender) = self else {
+            return false;
+        };
+        let before = sender.timeouts();
+        sender.on_timeout(now);
+        sender.timeouts() > before
     }
 
     /// Delivers an answer of the sink.

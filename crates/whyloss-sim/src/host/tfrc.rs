@@ -34,6 +34,12 @@ impl TfrcSink {
         }
     }
 
+    /// Losses that are remembered.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.truth.capacity()
+    }
+
     /// The path lost this packet, for this reason.
     pub(crate) fn lost(&mut self, sequence: u64, cause: Cause) {
         self.truth.push((sequence, cause));
