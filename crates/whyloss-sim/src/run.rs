@@ -370,7 +370,7 @@ mod tests {
     fn delivers_what_the_budget_assumes() {
         let result = measure(&scenario(DUMBBELL, 10.0), 1, true);
         let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
-        assert!(delivered >= 75_000, "{delivered}");
+        assert!(delivered >= 70_000, "{delivered}");
     }
 
     /// Ten times the time holds no more at the end than twice what a tenth of it does.
