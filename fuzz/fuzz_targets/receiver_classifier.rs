@@ -42,7 +42,11 @@ fuzz_target!(|input: Input| {
     let in_range = overrides(entry, &input.overrides, |parameter, given| {
         let share = f64::from(given) / f64::from(u16::MAX);
         let value = parameter.min + share * (parameter.max - parameter.min);
-        if parameter.whole { value.round() } else { value }
+        if parameter.whole {
+            value.round()
+        } else {
+            value
+        }
     });
     // What is in range may still not go together.
     if let Ok(classifier) = entry.build(&in_range) {
