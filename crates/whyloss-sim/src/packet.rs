@@ -47,3 +47,18 @@ impl Payload {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets under way are most of a run's memory, and copied at every hop.
+    #[test]
+    fn packets_are_small() {
+        assert!(
+            size_of::<(Time, Packet)>() <= 80,
+            "{}",
+            size_of::<(Time, Packet)>()
+        );
+    }
+}

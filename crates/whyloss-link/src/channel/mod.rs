@@ -162,6 +162,11 @@ impl Channel {
     /// Whether the packet of `size` bytes whose last bit leaves at `at` is corrupted. Times never decrease.
     #[inline]
     pub fn corrupts(&mut self, at: Time, size: u32) -> bool {
+        // Most links have no channel: say so without a call.
+        !matches!(self.0, Machine::None) && self.draw(at, size)
+    }
+
+    fn draw(&mut self, at: Time, size: u32) -> bool {
         match &mut self.0 {
             Machine::None => false,
             Machine::Bernoulli(bernoulli) => bernoulli.corrupts(),
