@@ -104,24 +104,24 @@ pub(crate) fn backbone(wb: View<'_>) -> Vec<Claim> {
         ),
         claim(
             "CEN-63a",
-            "WB: all hybrids' Mc is close to zero (above one flow)",
+            "WB: all hybrids' Mc is close to zero",
             HYBRIDS
                 .into_iter()
-                .all(|s| SEVERAL.into_iter().all(|n| wb.mc(s, n) <= 5.0)),
+                .all(|s| FLOWS.into_iter().all(|n| wb.mc(s, n) <= 5.0)),
             HYBRIDS
-                .map(|s| format!("{s} {}", at(&SEVERAL, |n| wb.mc(s, n))))
+                .map(|s| format!("{s} {}", at(&FLOWS, |n| wb.mc(s, n))))
                 .join("; "),
         ),
         claim(
             "CEN-63b",
-            "WB: all hybrids' Mw is similar to Spike's (above one flow)",
+            "WB: all hybrids' Mw is similar to Spike's",
             HYBRIDS.into_iter().all(|s| {
-                SEVERAL
+                FLOWS
                     .into_iter()
                     .all(|n| (wb.mw(s, n) - wb.mw("spike", n)).abs() <= 10.0)
             }),
             ["spike", "zbs", "zbs2", "zbs3"]
-                .map(|s| format!("{s} {}", at(&SEVERAL, |n| wb.mw(s, n))))
+                .map(|s| format!("{s} {}", at(&FLOWS, |n| wb.mw(s, n))))
                 .join("; "),
         ),
         claim(
