@@ -4,7 +4,6 @@
 //! has finished is printed and written with the number of seeds behind it; the second ends the command at once.
 
 use std::io::{self, Write};
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,21 +11,24 @@ use clap::{Args, ValueEnum};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use whyloss_papers::{Context, Experiment, ExperimentError, Outcome, experiment, report};
 
+use whyloss_sim::scenario::MOST_SEEDS;
+
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 use crate::nearest::nearest;
 use crate::progress::Bar;
+use crate::run::MOST_JOBS;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
     #[command(flatten)]
     which: Which,
     /// Replications of each scenario [default: as many as the paper has].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
     /// Threads [default: one per core]. The results do not depend on it.
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    jobs: Option<u16>,
     /// Write a page, the figures (SVG) and the values (CSV) here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -121,7 +123,7 @@ fn reproduce(
     stop: &AtomicBool,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
-    let threads = args.jobs.map_or(0, NonZeroUsize::get);
+    let threads = args.jobs.map_or(0, usize::from);
     let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
     let bar = Bar::new();
     let context = Context::new(&bar, stop);
@@ -153,7 +155,7 @@ fn reproduce(
     })();
     bar.clear();
     // Whatever went wrong, what has finished is kept.
-    if let Some(dir) = &args.out {
+    if let Some(dir) = args.out.as_ref().filter(|_| !outcomes.is_empty()) {
         report::write_all(dir, &outcomes)?;
     }
     result.and_then(|()| check_complete(experiments, args.seeds, &outcomes))

@@ -12,20 +12,21 @@ use crate::experiment::{Context, ExperimentError};
 /// What experiments of one invocation share: Table 2 is the first point of Fig. 9, and Fig. 12 repeats half of it.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
-    values: Mutex<HashMap<String, Arc<dyn Any + Send + Sync>>>,
+    values: Mutex<HashMap<(Arc<str>, u64), Shared>>,
 }
 
+/// Something that was worked out once.
+type Shared = Arc<dyn Any + Send + Sync>;
+
 impl Memo {
-    fn get<T: Send + Sync + 'static>(&self, key: &str) -> Option<Arc<T>> {
+    fn get<T: Send + Sync + 'static>(&self, key: &Arc<str>, seed: u64) -> Option<Arc<T>> {
         let values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
-        values.get(key)?.clone().downcast().ok()
+        values.get(&(key.clone(), seed))?.clone().downcast().ok()
     }
 
-    fn put<T: Send + Sync + 'static>(&self, key: String, value: T) -> Arc<T> {
-        let value = Arc::new(value);
+    fn put<T: Send + Sync + 'static>(&self, key: Arc<str>, seed: u64, value: T) {
         let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
-        values.insert(key, value.clone());
-        value
+        values.insert((key, seed), Arc::new(value));
     }
 }
 
@@ -65,27 +66,25 @@ impl Context<'_> {
         key: impl Fn(&I) -> String,
         work: impl Fn(&I, u64) -> Result<T, ExperimentError> + Sync,
     ) -> Result<Vec<Replications<T>>, ExperimentError> {
-        let keys: Vec<String> = items.iter().map(key).collect();
-        let key = |index: usize, seed: u64| format!("{seed} {}", keys[index]);
+        let keys: Vec<Arc<str>> = items.iter().map(|item| key(item).into()).collect();
         let all =
             (1..=self.seeds()).flat_map(|seed| (0..items.len()).map(move |item| (item, seed)));
         let missing: Vec<(usize, u64)> = all
-            .filter(|&(item, seed)| self.memo().get::<T>(&key(item, seed)).is_none())
+            .filter(|&(item, seed)| self.memo().get::<T>(&keys[item], seed).is_none())
             .collect();
         self.progress().expect(missing.len() as u64);
-        missing
-            .par_iter()
-            .with_max_len(1)
-            .try_for_each(|&(item, seed)| {
-                if !self.stopped() {
-                    self.memo().put(key(item, seed), work(&items[item], seed)?);
-                    self.progress().finish();
-                }
-                Ok::<(), ExperimentError>(())
-            })?;
-        let finished = (0..items.len()).map(|item| {
+        // Handed out one by one in order; splitting the list would start in the middle of it.
+        missing.iter().par_bridge().try_for_each(|&(item, seed)| {
+            if !self.stopped() {
+                let done = work(&items[item], seed)?;
+                self.memo().put(keys[item].clone(), seed, done);
+                self.progress().finish();
+            }
+            Ok::<(), ExperimentError>(())
+        })?;
+        let finished = keys.iter().map(|key| {
             let done: Replications<T> = (1..=self.seeds())
-                .filter_map(|seed| self.memo().get(&key(item, seed)))
+                .filter_map(|seed| self.memo().get(key, seed))
                 .collect();
             if done.is_empty() {
                 Err(ExperimentError::Stopped)

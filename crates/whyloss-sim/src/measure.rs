@@ -46,7 +46,7 @@ pub struct FlowResult {
     pub delivered: u64,
     /// Data packets lost, by cause.
     pub lost: ByCause,
-    /// Verdicts on lost packets. Without a classifier every loss counts as called congestion.
+    /// Verdicts on lost packets. TCP has no classifier: every loss counts as called congestion. None of an on/off source.
     pub packets: Confusion,
     /// Verdicts on gaps; a gap counts as congestion when any of its packets was lost to it.
     pub gaps: Confusion,

@@ -10,7 +10,6 @@ mod table;
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,6 +24,9 @@ use self::results::Results;
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
+
+/// More threads than this only cost.
+pub(crate) const MOST_JOBS: i64 = 1024;
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -41,8 +43,8 @@ pub(crate) struct RunArgs {
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     sets: Vec<(String, String)>,
     /// Threads [default: one per core]. The results do not depend on it.
-    #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    jobs: Option<u16>,
     /// Write tables (CSV) of windows and rates, arrivals, losses and queues into this directory; with several seeds,
     /// into `seed-N` below it.
     #[arg(long, value_name = "DIR")]
@@ -81,7 +83,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
         }
     }
     let pool = ThreadPoolBuilder::new()
-        .num_threads(args.jobs.map_or(0, NonZeroUsize::get))
+        .num_threads(args.jobs.map_or(0, usize::from))
         .build()?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let bar = Bar::new();
@@ -145,9 +147,10 @@ fn replicate(
         [_] => dir.to_owned(),
         _ => dir.join(format!("seed-{seed}")),
     };
-    let runs: Vec<Option<(u64, Measurement)>> = seeds
-        .par_iter()
-        .with_max_len(1)
+    // Handed out one by one in order, so that a run stopped half-way has the first seeds.
+    let mut runs: Vec<Option<(u64, Measurement)>> = seeds
+        .iter()
+        .par_bridge()
         .map(|&seed| {
             if stop.load(Ordering::Relaxed) {
                 return Ok(None);
@@ -159,6 +162,7 @@ fn replicate(
             Ok(Some((seed, measurement)))
         })
         .collect::<Result<_, CliError>>()?;
+    runs.sort_by_key(|run| run.as_ref().map(|(seed, _)| *seed));
     Ok(runs.into_iter().flatten().collect())
 }
 

@@ -51,29 +51,22 @@ impl Queue {
     /// Whether a packet of `size` bytes that arrives at `now` finds room. Times never decrease.
     #[inline]
     pub fn has_room(&mut self, now: Time, size: u32) -> bool {
+        self.start_due(now);
         match self.limit {
             Limit::Unlimited => true,
-            Limit::Packets(limit) => {
-                self.start_due(now);
-                self.waiting.len() < limit as usize
-            }
-            Limit::Bytes(limit) => {
-                self.start_due(now);
-                self.bytes + u64::from(size) <= limit
-            }
+            Limit::Packets(limit) => self.waiting.len() < limit as usize,
+            Limit::Bytes(limit) => self.bytes + u64::from(size) <= limit,
         }
     }
 
     /// Admits a packet that will start transmission at `start`.
     #[inline]
     pub fn admit(&mut self, start: Time, size: u32) {
-        if self.limit != Limit::Unlimited {
-            self.waiting.push_back((start, size));
-            self.bytes += u64::from(size);
-        }
+        self.waiting.push_back((start, size));
+        self.bytes += u64::from(size);
     }
 
-    /// Packets waiting at `now`; zero for a queue without bound, which keeps no count.
+    /// Packets waiting at `now`.
     pub fn len(&mut self, now: Time) -> usize {
         self.start_due(now);
         self.waiting.len()

@@ -36,12 +36,6 @@ impl Level {
 
     /// The stand-in of CEN-27: a quarter of the bursts lose two packets, few lose more, good runs are geometric.
     pub(crate) fn channel(self) -> ChannelSpec {
-        ChannelSpec::BurstRenewal(BurstRenewal {
-            loss: self.loss(),
-            lengths: BURSTS.into(),
-        })
+        ChannelSpec::BurstRenewal(BurstRenewal::cen(self.loss()))
     }
 }
-
-/// P(burst of 1, 2, 3, 4 packets) (CEN-27).
-pub(crate) const BURSTS: [f64; 4] = [0.70, 0.25, 0.04, 0.01];

@@ -3,10 +3,9 @@
 //! Every threshold was fixed before the first run: a stated number is met within the tolerance of its table, "equal"
 //! and "similar" mean within 3 points of throughput, "no" means below half a per cent.
 
-use super::findings::{View, list};
+use super::findings::{Metric, View, list};
+use super::series::{BASE, range, rising, spread};
 use crate::Claim;
-
-const BASE: [&str; 4] = ["biaz", "mbiaz", "spike", "zigzag"];
 
 pub(crate) fn claim(id: &str, text: &str, holds: bool, evidence: String) -> Claim {
     Claim {
@@ -15,11 +14,6 @@ pub(crate) fn claim(id: &str, text: &str, holds: bool, evidence: String) -> Clai
         holds,
         evidence,
     }
-}
-
-/// Whether the values rise strictly.
-pub(crate) fn rising(values: &[f64]) -> bool {
-    values.windows(2).all(|pair| pair[0] < pair[1])
 }
 
 /// Section 6.1.
@@ -144,49 +138,94 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
     ]
 }
 
-/// Section 6.1: with less wireless loss the order of the schemes stays and their differences shrink.
+/// A measure, how far apart two schemes must be in it at high loss for their order to count, and how far they must be
+/// the other way round elsewhere for it to have turned, in points.
+type Order = (Metric, f64, f64);
+
+/// Section 6.1: with less wireless loss the relative order of the schemes stays and their differences shrink (CEN-39).
 ///
-/// The order stays if no two schemes that differ by more than 2 points at high loss are the other way round, by more
-/// than 1 point, at the other level.
-pub(crate) fn level(
-    id: &str,
+/// Decided on throughput (order and differences), and on the order in the other measures.
+pub(crate) fn level(high: View<'_>, other: View<'_>, name: &str, flows: &[usize]) -> [Claim; 2] {
+    let throughput: Order = (Metric::Throughput, 2.0, 1.0);
+    let others: [Order; 3] = [
+        (Metric::Congestion, 1.0, 0.5),
+        (Metric::Mc, 5.0, 2.5),
+        (Metric::Mw, 5.0, 2.5),
+    ];
+    let (compared, turned) = turned(high, other, throughput, flows);
+    let widest = |view: View<'_>| {
+        let spreads = flows
+            .iter()
+            .map(|&n| spread(&SCHEMES.map(|scheme| view.throughput(scheme, n))));
+        range(&spreads.collect::<Vec<_>>()).1
+    };
+    let (at_high, there) = (widest(high), widest(other));
+    let rest: Vec<(usize, Vec<String>)> = others
+        .into_iter()
+        .map(|order| self::turned(high, other, order, flows))
+        .collect();
+    let rest_turned: Vec<String> = rest.iter().flat_map(|(_, turned)| turned.clone()).collect();
+    [
+        claim(
+            "CEN-39a",
+            &format!(
+                "{name} loss: the order of throughput is that of high loss, the differences are smaller"
+            ),
+            compared > 0 && turned.is_empty() && there < at_high,
+            format!(
+                "{compared} pairs, turned round: {}; widest spread {there:.1} points, at high loss {at_high:.1}",
+                few(&turned)
+            ),
+        ),
+        claim(
+            "CEN-39b",
+            &format!(
+                "{name} loss: the orders of congestion loss, Mc and Mw are those of high loss"
+            ),
+            rest.iter().all(|(compared, _)| *compared > 0) && rest_turned.is_empty(),
+            format!(
+                "{} pairs, turned round: {}",
+                rest.iter().map(|(compared, _)| compared).sum::<usize>(),
+                few(&rest_turned)
+            ),
+        ),
+    ]
+}
+
+const SCHEMES: [&str; 7] = [
+    "tcp", "unaware", "oracle", "biaz", "mbiaz", "spike", "zigzag",
+];
+
+/// The pairs of schemes whose order counts, and those among them that are the other way round.
+fn turned(
     high: View<'_>,
     other: View<'_>,
-    name: &str,
+    (metric, apart, reversed): Order,
     flows: &[usize],
-) -> Claim {
-    let schemes = || ["tcp", "unaware", "oracle"].into_iter().chain(BASE);
-    let mut turned = Vec::new();
-    let mut spreads = (0.0_f64, 0.0_f64);
+) -> (usize, Vec<String>) {
+    let (mut compared, mut turned) = (0, Vec::new());
     for &n in flows {
-        for a in schemes() {
-            for b in schemes() {
-                let (at_high, there) = (
-                    high.throughput(a, n) - high.throughput(b, n),
-                    other.throughput(a, n) - other.throughput(b, n),
-                );
-                if at_high > 2.0 && there < -1.0 {
-                    turned.push(format!("{a} over {b} at {n}"));
+        for a in SCHEMES {
+            for b in SCHEMES {
+                let at_high = high.mean(metric, a, n) - high.mean(metric, b, n);
+                let there = other.mean(metric, a, n) - other.mean(metric, b, n);
+                if at_high > apart && !there.is_nan() {
+                    compared += 1;
+                    if there < -reversed {
+                        turned.push(format!("{} of {a} and {b} at N={n}", metric.name()));
+                    }
                 }
-                spreads = (spreads.0.max(at_high), spreads.1.max(there));
             }
         }
     }
-    let smaller = spreads.1 < spreads.0;
-    let turned_text = if turned.is_empty() {
-        "none".into()
-    } else {
-        turned.join(", ")
-    };
-    claim(
-        id,
-        &format!(
-            "{name} loss: the order of throughput is that of high loss, the differences are smaller"
-        ),
-        turned.is_empty() && smaller,
-        format!(
-            "pairs turned round: {turned_text}; widest spread {:.1} points, at high loss {:.1}",
-            spreads.1, spreads.0
-        ),
-    )
+    (compared, turned)
+}
+
+/// The first few of a list, and how many more there are.
+fn few(list: &[String]) -> String {
+    match list.len() {
+        0 => "none".into(),
+        1..=6 => list.join(", "),
+        more => format!("{} and {} more", list[..6].join(", "), more - 6),
+    }
 }

@@ -1,10 +1,11 @@
 //! Figs 9, 10, 12 and 13: one to sixteen flows of one scheme.
 
 use super::channel::Level;
-use super::claims_base::{FLOWS, lan_is_backbone};
+use super::claims_base::lan_is_backbone;
 use super::findings::{Findings, Grid, Metric};
 use super::network::Topology;
 use super::scheme::{self, Scheme};
+use super::series::FLOWS;
 use super::{claims_base, claims_hybrid, claims_single, present, probe};
 use crate::experiment::{Context, ExperimentError};
 use crate::{Claim, Outcome};
@@ -48,15 +49,11 @@ fn measure(
 /// CEN-39 for the figures: what changes with less wireless loss.
 fn levels(findings: &Findings, topology: Topology) -> impl Iterator<Item = Claim> + '_ {
     let high = findings.view(topology, Level::High);
-    [Level::Medium, Level::Low].into_iter().map(move |level| {
-        claims_single::level(
-            "CEN-39",
-            high,
-            findings.view(topology, level),
-            level.name(),
-            &FLOWS,
-        )
-    })
+    [Level::Medium, Level::Low]
+        .into_iter()
+        .flat_map(move |level| {
+            claims_single::level(high, findings.view(topology, level), level.name(), &FLOWS)
+        })
 }
 
 fn outcome(
@@ -77,6 +74,10 @@ fn outcome(
         claims,
         figures: Level::ALL.map(figure).into(),
         notes: vec![
+            "Throughput is what crossed the bottleneck, packets that the radio then corrupted included; what was received \
+             stands beside it (see `cen-table-2` for the reason). Mc and Mw are averages over the flows that had such \
+             losses; pooled, they are those of all flows' losses together."
+                .into(),
             "The paper prints no data for this figure, so only the numbers in its text are compared; everything else is \
              in the claims."
                 .into(),

@@ -26,7 +26,7 @@ pub(crate) enum Metric {
     Mc,
     /// Wireless losses called congestion over wireless losses, averaged likewise (CEN-29).
     Mw,
-    /// Packets lost to congestion over packets received (CEN-30).
+    /// Packets lost to congestion over the packets behind the throughput (CEN-30).
     Congestion,
     /// Mc of all flows' losses taken together.
     PooledMc,
@@ -37,6 +37,17 @@ pub(crate) enum Metric {
 impl Metric {
     /// The paper's four.
     pub(crate) const STATED: [Self; 4] = [Self::Throughput, Self::Mc, Self::Mw, Self::Congestion];
+
+    /// Every measure, in the order of tables.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Throughput,
+        Self::Received,
+        Self::Mc,
+        Self::Mw,
+        Self::Congestion,
+        Self::PooledMc,
+        Self::PooledMw,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -73,23 +84,19 @@ impl Metric {
             let rates: Vec<f64> = flows().filter_map(|flow| rate(&flow.packets)).collect();
             crate::statistics::mean(&rates)
         };
+        let received: u64 = flows().map(|flow| flow.received).sum();
+        let corrupted: u64 = flows().map(|flow| flow.lost.wireless).sum();
+        let utilisation = |packets: u64| {
+            let bits = packets as f64 * f64::from(8 * PACKET);
+            bits / run.window.as_secs_f64() / topology.bottleneck(n).as_bps() as f64
+        };
         let share = match self {
-            Self::Throughput | Self::Received => {
-                let received: u64 = flows().map(|flow| flow.received).sum();
-                let corrupted: u64 = flows().map(|flow| flow.lost.wireless).sum();
-                let packets = if self == Self::Throughput {
-                    received + corrupted
-                } else {
-                    received
-                };
-                let bits = packets as f64 * f64::from(8 * PACKET);
-                let bottleneck = topology.bottleneck(n).as_bps() as f64;
-                Some(bits / run.window.as_secs_f64() / bottleneck)
-            }
+            Self::Throughput => Some(utilisation(received + corrupted)),
+            Self::Received => Some(utilisation(received)),
             Self::Congestion => {
                 let lost: u64 = flows().map(|flow| flow.lost.congestion).sum();
-                let received: u64 = flows().map(|flow| flow.received).sum();
-                (received > 0).then(|| lost as f64 / received as f64)
+                let crossed = received + corrupted;
+                (crossed > 0).then(|| lost as f64 / crossed as f64)
             }
             Self::Mc => per_flow(Confusion::mc),
             Self::Mw => per_flow(Confusion::mw),
@@ -113,7 +120,7 @@ pub(crate) struct Point {
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     values: BTreeMap<(Point, Metric), Summary>,
-    /// Replications behind each mean; fewer when a run was stopped.
+    /// Replications behind every mean; some have more when a run was stopped.
     pub(crate) seeds: u64,
 }
 
@@ -167,13 +174,11 @@ impl Findings {
         let replications = context.replicate(&scenarios)?;
         let mut findings = Self::default();
         for (point, runs) in points.into_iter().zip(&replications) {
-            findings.seeds = findings.seeds.max(runs.len() as u64);
-            let stated = Metric::STATED.into_iter().chain([
-                Metric::Received,
-                Metric::PooledMc,
-                Metric::PooledMw,
-            ]);
-            for metric in stated {
+            findings.seeds = match findings.seeds {
+                0 => runs.len() as u64,
+                seeds => seeds.min(runs.len() as u64),
+            };
+            for metric in Metric::ALL {
                 let values: Vec<f64> = runs
                     .iter()
                     .filter_map(|run| metric.of(run, point.topology))
@@ -244,7 +249,8 @@ impl View<'_> {
         self.mean(Metric::Mw, scheme, flows)
     }
 
-    fn mean(&self, metric: Metric, scheme: &str, flows: usize) -> f64 {
+    /// The mean of a measure, %.
+    pub(crate) fn mean(&self, metric: Metric, scheme: &str, flows: usize) -> f64 {
         let summary = self
             .findings
             .summary(metric, self.topology, self.level, flows, scheme);
@@ -252,11 +258,14 @@ impl View<'_> {
     }
 }
 
-/// `name 12.3, name 4.5`: the evidence behind a claim.
+/// `name 12.3, name 4.56`: the evidence behind a claim. Small values show two decimals.
 pub(crate) fn list<N: fmt::Display>(values: impl IntoIterator<Item = (N, f64)>) -> String {
     let parts: Vec<String> = values
         .into_iter()
-        .map(|(name, value)| format!("{name} {value:.1}"))
+        .map(|(name, value)| {
+            let decimals = if value.abs() < 10.0 { 2 } else { 1 };
+            format!("{name} {value:.decimals$}")
+        })
         .collect();
     parts.join(", ")
 }

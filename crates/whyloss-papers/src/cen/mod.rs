@@ -24,6 +24,7 @@ mod probe;
 mod radio;
 mod scheme;
 mod sensitivity;
+mod series;
 mod sweeps;
 mod tables;
 

@@ -23,8 +23,10 @@ pub(crate) fn table(
     paper: impl Fn(Metric, &str) -> Option<f64>,
 ) -> Vec<Cell> {
     let mut cells = Vec::new();
+    // With one flow, pooled rates are the flow's own.
+    let metrics = &Metric::ALL[..5];
     for level in Level::ALL {
-        for metric in Metric::STATED {
+        for &metric in metrics {
             for scheme in schemes {
                 let stated = paper(metric, &scheme.id).filter(|_| level == Level::High);
                 cells.push(cell(findings, metric, topology, level, 1, scheme, stated));
@@ -44,7 +46,7 @@ pub(crate) fn curve(
     paper: impl Fn(Metric, &str, usize) -> Option<f64>,
 ) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for metric in Metric::STATED {
+    for metric in Metric::ALL {
         for scheme in drawn(metric, schemes) {
             for &n in flows {
                 let stated = paper(metric, &scheme.id, n).filter(|_| level == Level::High);
@@ -137,7 +139,10 @@ fn is_classified(scheme: &Scheme) -> bool {
 }
 
 fn drawn(metric: Metric, schemes: &[Scheme]) -> impl Iterator<Item = &Scheme> {
-    let verdicts = matches!(metric, Metric::Mc | Metric::Mw);
+    let verdicts = matches!(
+        metric,
+        Metric::Mc | Metric::Mw | Metric::PooledMc | Metric::PooledMw
+    );
     schemes
         .iter()
         .filter(move |scheme| !verdicts || is_classified(scheme))

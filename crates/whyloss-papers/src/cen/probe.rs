@@ -6,11 +6,11 @@ use whyloss_link::Fate;
 use whyloss_sim::{Observer, Packet, Scenario};
 
 use super::channel::Level;
-use super::claims_base::FLOWS;
 use super::claims_single::claim;
 use super::findings::list;
 use super::network::{Network, Topology};
 use super::scheme::by_id;
+use super::series::FLOWS;
 use crate::experiment::{Context, ExperimentError};
 use crate::{Claim, statistics};
 
@@ -118,11 +118,11 @@ pub(crate) fn spike_buffer(context: &Context<'_>, mw: f64) -> Result<Claim, Expe
     let [third, more] = shares[0];
     Ok(claim(
         "CEN-A11",
-        "Spike, WLH: the wireless link's buffer holds at least two packets about half of the time (40 to 70 %)",
+        "Spike, WLH: about half of the arriving packets (40 to 70 %) find the wireless link's buffer at least a third full",
         (40.0..=70.0).contains(&third),
         format!(
-            "arriving packets found two or more packets in the buffer (the one in transmission among them) {third:.1} % \
-             of the time, three or more {more:.1} %; Mw {mw:.1} %"
+            "{third:.1} % of arriving packets found two or more packets in the buffer (the one in transmission among them), \
+             {more:.1} % three or more; Mw {mw:.1} %"
         ),
     ))
 }

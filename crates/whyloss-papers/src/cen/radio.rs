@@ -119,17 +119,17 @@ pub(crate) fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError>
             .collect();
         rates.push(Summary::of(&radio).mean.unwrap_or(f64::NAN));
         for (column, unit, paper, values) in [
-            ("packet loss rate", "%", 100.0 * level.loss(), &radio),
+            ("packet loss rate", "%", Some(100.0 * level.loss()), &radio),
             (
                 "bit error rate",
                 "1e-5",
-                1e5 * level.bit_error_rate(),
+                Some(1e5 * level.bit_error_rate()),
                 &bits,
             ),
             (
                 "packet loss rate of the stand-in",
                 "%",
-                100.0 * level.loss(),
+                None, // set, not found
                 &stand_in,
             ),
         ] {
@@ -139,11 +139,11 @@ pub(crate) fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError>
                 column: column.into(),
                 x: None,
                 unit,
-                paper: Some(paper),
+                paper,
                 mean,
                 ci95,
                 // CEN-27: within 5 % of the stated value.
-                tolerance: Some(0.05 * paper),
+                tolerance: paper.map(|paper| 0.05 * paper),
             });
         }
     }
@@ -223,7 +223,6 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let (bursts, good) = ([1, 2, 3, 4, 5], [1, 2, 4, 8, 16, 32, 64, 128, 256]);
     let mut cells = Vec::new();
     let mut panels = Vec::new();
-    let mut error_states = Vec::new();
     for (title, kind, starts) in [
         ("error states", true, &bursts[..]),
         ("good states", false, &good[..]),
@@ -262,9 +261,6 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                 dashed: false,
                 points,
             });
-            if kind {
-                error_states.push((name, shares));
-            }
         }
         panels.push(Panel {
             title: title.into(),
@@ -278,35 +274,39 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
             series,
         });
     }
-    let claims = error_states.iter().flat_map(|(name, shares)| {
-        let more = 100.0 - shares[0] - shares[1];
-        [
-            claim(
-                "CEN-27a",
-                &format!("{name}: about a quarter of the wireless loss events lose two packets in a row (20 to 30 %)"),
-                (20.0..=30.0).contains(&shares[1]),
-                format!("one {:.1} %, two {:.1} %, more {more:.1} %", shares[0], shares[1]),
+    let events = shares(&radio(true), &bursts);
+    let more = 100.0 - events[0] - events[1];
+    let claims = vec![
+        claim(
+            "CEN-27a",
+            "about a quarter of the wireless loss events lose two packets in a row (20 to 30 %)",
+            (20.0..=30.0).contains(&events[1]),
+            format!(
+                "one {:.1} %, two {:.1} %, more {more:.1} %",
+                events[0], events[1]
             ),
-            claim(
-                "CEN-27b",
-                &format!("{name}: very few wireless loss events lose more than two packets (up to 6 %)"),
-                more <= 6.0,
-                format!("{more:.1} %"),
-            ),
-        ]
-    });
+        ),
+        claim(
+            "CEN-27b",
+            "very few wireless loss events lose more than two packets (up to 6 %)",
+            more <= 6.0,
+            format!("{more:.1} %"),
+        ),
+    ];
     Ok(Outcome {
         id: "cen-fig-8".into(),
         title: "Fig. 8: lengths of good and error states, high loss".into(),
         seeds,
         cells,
-        claims: claims.collect(),
+        claims,
         figures: vec![Figure {
             name: "cen-fig-8".into(),
             caption: "Lengths of good and error states at high wireless loss".into(),
             panels,
         }],
-        notes: vec!["The paper's histogram carries no data; its text gives the two statements checked here.".into()],
+        notes: vec!["The paper's histogram carries no data; its text gives the two statements checked here, on the radio. They also \
+             had a part in the choice of its reading (see `cen-table-1`), so they say that such a radio exists, not that it \
+             was predicted. The stand-in is built to have these bursts and stands beside it for comparison.".into()],
     })
 }
 

@@ -10,7 +10,7 @@ use super::network::PACKET;
 /// One column of the paper's tables, one line of its figures.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheme {
-    /// Short and unique; keys the memo of runs.
+    /// Short and unique; names the scheme in findings and its flows in scenarios.
     pub(crate) id: String,
     /// As the paper writes it.
     pub(crate) name: String,

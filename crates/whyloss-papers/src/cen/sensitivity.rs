@@ -142,14 +142,7 @@ pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     }
     let runs = context.replicate(&scenarios)?;
     let mut cells = Vec::new();
-    let metrics = [
-        Metric::Throughput,
-        Metric::Received,
-        Metric::Mc,
-        Metric::Mw,
-        Metric::Congestion,
-    ];
-    for metric in metrics {
+    for &metric in &Metric::ALL[..5] {
         for ((topology, reading, scheme), runs) in labels.iter().zip(&runs) {
             let values: Vec<f64> = runs
                 .iter()

@@ -5,6 +5,7 @@ use super::claims_single::claim;
 use super::findings::{Findings, Grid, Metric, View, list};
 use super::network::Topology;
 use super::scheme::{Scheme, by_id, classified};
+use super::series::spread;
 use crate::experiment::{Context, ExperimentError};
 use crate::{Cell, Claim, Figure, Outcome, Panel, Series};
 
@@ -129,7 +130,7 @@ impl Sweep {
         list(
             self.points
                 .iter()
-                .map(|(value, _)| *value)
+                .map(|(value, _)| format!("{value:.2}:"))
                 .zip(curve.iter().copied()),
         )
     }
@@ -142,11 +143,6 @@ fn rises(curve: &[f64]) -> bool {
 
 fn falls(curve: &[f64]) -> bool {
     rises(&curve.iter().map(|value| -value).collect::<Vec<_>>())
-}
-
-fn spread(curve: &[f64]) -> f64 {
-    let low = curve.iter().copied().fold(f64::INFINITY, f64::min);
-    curve.iter().copied().fold(f64::NEG_INFINITY, f64::max) - low
 }
 
 /// CEN-66 for one parameter: in WLH a higher value raises Mc and lowers Mw under competition; in WB nothing depends

@@ -10,10 +10,14 @@ use whyloss_link::Random;
 pub(crate) struct TfrcSink {
     pub(crate) receiver: Receiver,
     pub(crate) classifier: Classifier,
+    /// Bytes of a packet on the wire that TFRC and the classifier do not count.
+    header: u32,
     /// The first sequence number after the highest that arrived.
     expected: u64,
     /// Losses on the path that no arrival has revealed yet.
     truth: Vec<(u64, Cause)>,
+    /// Those that the last arrival revealed, in order, with the cause given to each.
+    revealed: Vec<(u64, Cause)>,
     random: Random,
 }
 
@@ -24,12 +28,13 @@ impl TfrcSink {
         classifier: Classifier,
         random: Random,
     ) -> Self {
-        let receiver = Receiver::new(options, packet_size);
         Self {
-            receiver,
+            receiver: Receiver::new(options, packet_size),
             classifier,
+            header: options.header,
             expected: 0,
             truth: Vec::new(),
+            revealed: Vec::new(),
             random,
         }
     }
@@ -37,7 +42,7 @@ impl TfrcSink {
     /// Losses that are remembered.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
-        self.truth.capacity()
+        self.truth.capacity() + self.revealed.capacity()
     }
 
     /// The path lost this packet, for this reason.
@@ -45,15 +50,17 @@ impl TfrcSink {
         self.truth.push((sequence, cause));
     }
 
-    /// Takes one data packet. `judged` hears the truth and the verdict on each lost packet that it reveals.
+    /// Takes one data packet of `wire_size` bytes. `judged` hears the truth and the verdict on each lost packet that it
+    /// reveals, however long the gap.
     #[inline]
     pub(crate) fn on_data(
         &mut self,
         now: Time,
         data: &Data,
-        size: u32,
-        mut judged: impl FnMut(u64, Cause, Cause),
+        wire_size: u32,
+        judged: impl FnMut(u64, Cause, Cause),
     ) -> Option<Feedback> {
+        let size = wire_size.saturating_sub(self.header);
         let missing = data.sequence.saturating_sub(self.expected);
         self.expected = self.expected.max(data.sequence.saturating_add(1));
         let arrival = Arrival {
@@ -67,31 +74,41 @@ impl TfrcSink {
                 .receiver
                 .on_data(now, data, size, |_| Cause::Congestion);
         };
-        let Self {
-            receiver,
-            truth,
-            random,
-            ..
-        } = self;
-        let feedback = receiver.on_data(now, data, size, |sequence| match take(truth, sequence) {
-            Some(truth) => {
-                let cause = verdict.cause(truth, || random.uniform());
-                judged(sequence, truth, cause);
-                cause
-            }
-            // Overtaken, not lost: nobody knows a cause, and only a verdict on the gap can be asked for.
-            None => match verdict {
-                Verdict::Gap(cause) => cause,
-                Verdict::Truth | Verdict::Erring { .. } => Cause::Congestion,
-            },
-        });
-        truth.retain(|&(sequence, _)| sequence > data.sequence);
-        feedback
+        self.judge(data.sequence, verdict, judged);
+        // A packet that was overtaken, not lost, has no true cause: only a verdict on the whole gap can be asked for.
+        let overtaken = match verdict {
+            Verdict::Gap(cause) => cause,
+            Verdict::Truth | Verdict::Erring { .. } => Cause::Congestion,
+        };
+        let revealed = &self.revealed;
+        self.receiver.on_data(now, data, size, |sequence| {
+            let found = revealed.binary_search_by_key(&sequence, |&(lost, _)| lost);
+            found.map_or(overtaken, |at| revealed[at].1)
+        })
     }
-}
 
-/// Takes the true cause of one loss out of the list, which is short and nearly in order.
-fn take(truth: &mut Vec<(u64, Cause)>, sequence: u64) -> Option<Cause> {
-    let at = truth.iter().position(|&(lost, _)| lost == sequence)?;
-    Some(truth.swap_remove(at).1)
+    /// Gives every loss before `sequence` a cause.
+    fn judge(
+        &mut self,
+        sequence: u64,
+        verdict: Verdict,
+        mut judged: impl FnMut(u64, Cause, Cause),
+    ) {
+        let revealed = &mut self.revealed;
+        revealed.clear();
+        self.truth.retain(|&loss| {
+            let due = loss.0 < sequence;
+            if due {
+                revealed.push(loss);
+            }
+            !due
+        });
+        // The path tells of losses nearly in order: a queue further on may drop earlier.
+        revealed.sort_unstable_by_key(|&(lost, _)| lost);
+        for (lost, cause) in revealed {
+            let truth = *cause;
+            *cause = verdict.cause(truth, || self.random.uniform());
+            judged(*lost, truth, *cause);
+        }
+    }
 }

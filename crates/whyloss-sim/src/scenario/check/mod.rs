@@ -217,6 +217,11 @@ fn check_transport(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checke
     match &flow.transport {
         Transport::OnOff { rate, burst, idle } => {
             check_rate(*rate, place("transport.rate"))?;
+            // A source whose packets take no time would send them all at once, for ever.
+            if rate.transmission_time(flow.packet_size) <= Duration::ZERO {
+                let expected = "a rate at which a packet takes at least 1 ns".to_owned();
+                return out_of_range(place("transport.rate"), bits_per_second(*rate), expected);
+            }
             for (key, mean, least, bound) in [
                 (
                     "transport.burst",
