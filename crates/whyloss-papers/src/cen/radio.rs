@@ -271,7 +271,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
             x_label: if kind {
                 "packets (5: five or more)".into()
             } else {
-                "bin: 1–3, 4–7, 8–15, 16–31, 32–63, 64–127, 128–255, 256– packets".into()
+                "bin k: up to 2ᵏ⁺²−1 packets (7: longer)".into()
             },
             y_label: "% of states".into(),
             log_y: false,
