@@ -78,14 +78,24 @@ fn push_block(text: &mut String, block: &Block<'_>) {
             (name.as_str(), texts, column_width)
         })
         .collect();
-    let mut rest = &columns[..];
-    while !rest.is_empty() {
+    let fit = |columns: &[(&str, Vec<String>, usize)]| {
         let mut line_width = label_width;
-        let fit = rest.iter().take_while(|(_, _, column_width)| {
+        let fit = columns.iter().take_while(|(_, _, column_width)| {
             line_width += GAP.len() + column_width;
             line_width <= LINE
         });
-        let (part, more) = rest.split_at(fit.count().max(1));
+        fit.count().max(1)
+    };
+    let (mut parts, mut rest) = (0, &columns[..]);
+    while !rest.is_empty() {
+        parts += 1;
+        rest = &rest[fit(rest)..];
+    }
+    // About equally many columns in each part.
+    let most = columns.len().div_ceil(parts.max(1));
+    rest = &columns;
+    while !rest.is_empty() {
+        let (part, more) = rest.split_at(fit(rest).min(most));
         push_part(text, block, label_width, part);
         rest = more;
         if !rest.is_empty() {
@@ -176,15 +186,17 @@ fn width(text: &str) -> usize {
 fn push_wrapped(text: &mut String, head: &str, words: &str) {
     let indent = width(head);
     let mut line = head.to_owned();
-    for word in words.split_whitespace() {
+    // A number keeps its unit.
+    for word in words.replace(" %", "\u{a0}%").split(' ') {
+        let word = word.replace('\u{a0}', " ");
         let begun = width(&line) > indent;
-        if begun && width(&line) + 1 + width(word) > LINE {
+        if begun && width(&line) + 1 + width(&word) > LINE {
             push_line(text, &line);
             line = " ".repeat(indent);
         } else if begun {
             line.push(' ');
         }
-        line.push_str(word);
+        line.push_str(&word);
     }
     push_line(text, &line);
 }
