@@ -298,3 +298,57 @@ fn worse(a: (Cause, Cause), b: (Cause, Cause)) -> (Cause, Cause) {
     let either = |a, b| if a == Cause::Congestion { a } else { b };
     (either(a.0, b.0), either(a.1, b.1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What reaches sinks, and what becomes of each loss there, in order.
+    #[derive(Debug, Default, PartialEq)]
+    struct Heard(Vec<(usize, Time, Option<u64>)>);
+
+    impl Observer for Heard {
+        fn arrived(
+            &mut self,
+            flow: usize,
+            at: Time,
+            packet: &Packet,
+            _: Option<&whyloss::receiver::Classifier>,
+        ) {
+            self.0.push((flow, at, packet.payload.sequence()));
+        }
+
+        fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
+            let right = u64::from(truth == verdict);
+            self.0.push((flow, at, Some(sequence << 1 | right)));
+        }
+    }
+
+    #[test]
+    fn fused_links_change_nothing() {
+        for (name, file) in [
+            ("wlh", include_str!("../../../scenarios/wlh.toml")),
+            ("two-hop", include_str!("../../../scenarios/two-hop.toml")),
+            ("dumbbell", include_str!("../../../scenarios/dumbbell.toml")),
+        ] {
+            let short = [
+                ("duration".to_owned(), "25 s".to_owned()),
+                ("measure_from".to_owned(), "1 s".to_owned()),
+            ];
+            let scenario = Scenario::from_toml(file, name, &short).unwrap();
+            for seed in 1..=3 {
+                let run = |fuse| {
+                    let mut heard = Heard::default();
+                    let measured = Engine::new(&scenario, seed, fuse).run(&mut heard);
+                    (measured, heard)
+                };
+                let ((mut fused, fused_heard), (plain, plain_heard)) = (run(true), run(false));
+                assert!(fused.events < plain.events, "{name}: nothing is fused");
+                fused.events = plain.events;
+                assert_eq!(fused, plain, "{name}, seed {seed}");
+                assert!(fused_heard == plain_heard, "{name}, seed {seed}");
+                assert!(!plain_heard.0.is_empty());
+            }
+        }
+    }
+}
