@@ -6,7 +6,7 @@ use whyloss_link::channel::ChannelError;
 
 use super::{MOST, MOST_IN_FLIGHT};
 
-/// Why a [`Scenario`] cannot be run.
+/// Why a [`Scenario`](crate::Scenario) cannot be run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{place}: {problem}")]
 pub struct CheckError {
@@ -16,7 +16,7 @@ pub struct CheckError {
     pub problem: Problem,
 }
 
-/// A place in a [`Scenario`]. Keys are spelt as in a scenario file.
+/// A place in a [`Scenario`](crate::Scenario). Keys are spelt as in a scenario file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A key of the scenario itself.
@@ -40,7 +40,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong with a [`Scenario`].
+/// What is wrong with a [`Scenario`](crate::Scenario).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
