@@ -1,7 +1,7 @@
 //! One link, sans-I/O: a queue, a rate, a delay and a channel, and the truth about each packet.
 //!
-//! The simulator drives it in virtual time, the emulator in real time; [`Link::offer`] takes the time as an argument
-//! and answers with the packet's [`Fate`].
+//! [`Link::offer`] takes the time as an argument and answers with the packet's [`Fate`], so a simulator can drive it in
+//! virtual time and an emulator in real time.
 #![forbid(unsafe_code)]
 
 pub mod channel;

@@ -2,7 +2,8 @@
 //!
 //! Cells without an `x` make one block, a row per [`Cell::row`] and a column per [`Cell::column`]. Cells with an `x`
 //! make one block per row (a figure's panel): `x` down, columns across. Order is that of first appearance, but `x`
-//! ascends. Two cells for one place keep both: the second opens a row of the same label.
+//! ascends. Two cells for one place keep both: the second opens a row of the same label. Units stand with the rows, or,
+//! if rows mix units and columns do not, with the columns.
 
 use crate::{Cell, Outcome};
 
@@ -10,7 +11,7 @@ use crate::{Cell, Outcome};
 pub(super) struct Block<'a> {
     /// The panel of a figure; `None` for a table.
     pub(super) title: Option<String>,
-    pub(super) columns: Vec<&'a str>,
+    pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Row<'a>>,
 }
 
@@ -34,7 +35,23 @@ pub(super) fn blocks(cells: &[Cell]) -> Vec<Block<'_>> {
     }
 
     let table = (!table.is_empty()).then(|| {
-        let mut block = fill(None, &table, |cell| with_unit(&cell.row, cell.unit));
+        let units_differ_within = |name: fn(&Cell) -> &str| {
+            let differ = |a: &Cell, b: &Cell| name(a) == name(b) && a.unit != b.unit;
+            table.iter().any(|a| table.iter().any(|b| differ(a, b)))
+        };
+        let by_column =
+            units_differ_within(|cell| &cell.row) && !units_differ_within(|cell| &cell.column);
+        let mut block = if by_column {
+            fill(None, &table, |cell| cell.row.clone())
+        } else {
+            fill(None, &table, |cell| with_unit(&cell.row, cell.unit))
+        };
+        if by_column {
+            for name in &mut block.columns {
+                let unit = table.iter().find(|cell| cell.column == *name);
+                *name = with_unit(name, unit.map_or("", |cell| cell.unit));
+            }
+        }
         for row in &mut block.rows {
             row.decimals = decimals(&row.cells);
         }
@@ -88,7 +105,7 @@ fn fill<'a>(
     }
     Block {
         title,
-        columns,
+        columns: columns.into_iter().map(str::to_owned).collect(),
         rows,
     }
 }
@@ -101,14 +118,15 @@ fn with_unit(name: &str, unit: &str) -> String {
     }
 }
 
-/// Enough that the largest value shows three digits: 98.1, 2.31, 0.123; never fewer than the half widths need to show
-/// one digit, nor more than six.
+/// Enough that the largest mean, half width or value of the paper shows three digits: 98.1, 2.31, 0.123; from one to
+/// five.
 fn decimals(cells: &[Option<&Cell>]) -> usize {
     let largest = cells
         .iter()
         .flatten()
-        .filter_map(|cell| cell.mean)
-        .fold(0.0, |largest: f64, mean| largest.max(mean.abs()));
+        .flat_map(|cell| [cell.mean, cell.ci95, cell.paper])
+        .flatten()
+        .fold(0.0, |largest: f64, value| largest.max(value.abs()));
     [100.0, 10.0, 1.0, 0.1, 0.01, 0.001]
         .iter()
         .position(|&bound| largest >= bound)
@@ -216,6 +234,31 @@ mod tests {
             let cell = cell("a", "b", None, mean);
             assert_eq!(decimals(&[Some(&cell), None]), digits, "{mean}");
         }
+    }
+
+    #[test]
+    fn the_paper_and_half_widths_count_too() {
+        let precise = Cell {
+            paper: Some(1.2),
+            ..cell("a", "b", None, 0.05)
+        };
+        assert_eq!(decimals(&[Some(&precise)]), 2);
+    }
+
+    #[test]
+    fn units_stand_where_they_do_not_mix() {
+        let with = |row, column, unit| Cell {
+            unit,
+            ..cell(row, column, None, 1.0)
+        };
+        let by_column = [with("a", "loss", "%"), with("a", "delay", "ms")];
+        let block = blocks(&by_column).remove(0);
+        assert_eq!(block.columns, ["loss (%)", "delay (ms)"]);
+        assert_eq!((block.rows.len(), block.rows[0].label.as_str()), (1, "a"));
+        let by_row = [with("loss", "a", "%"), with("delay", "a", "ms")];
+        let block = blocks(&by_row).remove(0);
+        assert_eq!(block.columns, ["a"]);
+        assert_eq!(block.rows[1].label, "delay (ms)");
     }
 
     #[test]

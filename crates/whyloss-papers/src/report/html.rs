@@ -41,11 +41,10 @@ pub fn render(outcomes: &[Outcome]) -> String {
 fn picture_colours() -> String {
     let mut rules = String::new();
     for (colour, name) in [(INK, "ink"), (GRID, "grid"), (PAPER, "paper")] {
-        let hex = format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
         for property in ["fill", "stroke"] {
             let _ = writeln!(
                 rules,
-                "svg [{property}=\"{hex}\"] {{ {property}: var(--{name}); }}"
+                "svg [{property}=\"{colour}\"] {{ {property}: var(--{name}); }}"
             );
         }
     }
@@ -138,7 +137,7 @@ fn push_outcome(page: &mut String, outcome: &Outcome) {
     if !outcome.notes.is_empty() {
         page.push_str("<h3>Notes</h3>\n<ul class=\"notes\">\n");
         for note in &outcome.notes {
-            let _ = writeln!(page, "<li>{}</li>", escape(note));
+            let _ = writeln!(page, "<li>{}</li>", with_code(note));
         }
         page.push_str("</ul>\n");
     }
@@ -230,6 +229,22 @@ fn class(agrees: Option<bool>) -> &'static str {
     }
 }
 
+/// What stands between back quotes is code.
+fn with_code(text: &str) -> String {
+    let mut html = String::new();
+    let parts: Vec<&str> = text.split('`').collect();
+    for (index, part) in parts.iter().enumerate() {
+        // A quote that nothing closes stays what it is.
+        let quoted = index % 2 == 1;
+        let _ = match (quoted, index + 1 < parts.len()) {
+            (true, true) => write!(html, "<code>{}</code>", escape(part)),
+            (true, false) => write!(html, "`{}", escape(part)),
+            (false, _) => write!(html, "{}", escape(part)),
+        };
+    }
+    html
+}
+
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -308,6 +323,12 @@ mod tests {
         }
         assert!(page.contains("✗ fails") && page.contains("✓ holds"));
         assert!(page.contains("2.31 &gt; 0.51 %"));
+    }
+
+    #[test]
+    fn back_quotes_mark_code() {
+        assert_eq!(with_code("a `b<c` d"), "a <code>b&lt;c</code> d");
+        assert_eq!(with_code("a ` b"), "a ` b");
     }
 
     #[test]

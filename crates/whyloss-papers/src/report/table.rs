@@ -3,11 +3,17 @@
 //! ```text
 //! measured ± half the 95 % interval | paper, ✓ within tolerance or ✗ outside
 //! ```
+//!
+//! A table that is wider than a line is continued below, with its row labels again. The width of the terminal is not
+//! asked for: the same outcome gives the same bytes.
 
 use core::fmt::Write;
 
 use super::grid::{self, Block};
 use crate::Outcome;
+
+/// Characters in a line.
+const LINE: usize = 120;
 
 /// Tables, claims, notes, and a line that counts what agrees. Ends with a newline.
 pub fn render(outcome: &Outcome) -> String {
@@ -27,19 +33,21 @@ pub fn render(outcome: &Outcome) -> String {
         let id_width = outcome.claims.iter().map(|claim| width(&claim.id)).max();
         for claim in &outcome.claims {
             let verdict = if claim.holds { "holds" } else { "FAILS" };
-            let line = format!(
-                "  {verdict}  {}  {} — {}",
-                padded(&claim.id, id_width.unwrap_or(0)),
-                claim.text,
-                claim.evidence
+            let head = format!(
+                "  {verdict}  {}  ",
+                padded(&claim.id, id_width.unwrap_or(0))
             );
-            push_line(&mut text, &line);
+            push_wrapped(
+                &mut text,
+                &head,
+                &format!("{} — {}", claim.text, claim.evidence),
+            );
         }
     }
     if !outcome.notes.is_empty() {
         text.push_str("\nnotes\n");
         for note in &outcome.notes {
-            push_line(&mut text, &format!("  - {note}"));
+            push_wrapped(&mut text, "  - ", note);
         }
     }
     let score = grid::score([outcome]);
@@ -61,9 +69,55 @@ fn push_block(text: &mut String, block: &Block<'_>) {
         .map(|column| column_texts(block, column))
         .collect();
 
-    let mut header = padded(corner, label_width);
-    for (name, texts) in block.columns.iter().zip(&columns) {
-        let _ = write!(header, "   {}", padded(name, column_width(name, texts)));
+    let columns: Vec<(&str, Vec<String>, usize)> = block
+        .columns
+        .iter()
+        .zip(columns)
+        .map(|(name, texts)| {
+            let column_width = column_width(name, &texts);
+            (name.as_str(), texts, column_width)
+        })
+        .collect();
+    let fit = |columns: &[(&str, Vec<String>, usize)]| {
+        let mut line_width = label_width;
+        let fit = columns.iter().take_while(|(_, _, column_width)| {
+            line_width += GAP.len() + column_width;
+            line_width <= LINE
+        });
+        fit.count().max(1)
+    };
+    let (mut parts, mut rest) = (0, &columns[..]);
+    while !rest.is_empty() {
+        parts += 1;
+        rest = &rest[fit(rest)..];
+    }
+    // About equally many columns in each part.
+    let most = columns.len().div_ceil(parts.max(1));
+    rest = &columns;
+    while !rest.is_empty() {
+        let (part, more) = rest.split_at(fit(rest).min(most));
+        push_part(text, block, label_width, part);
+        rest = more;
+        if !rest.is_empty() {
+            text.push('\n');
+        }
+    }
+}
+
+/// Between columns.
+const GAP: &str = "   ";
+
+/// Some columns of a block: name, texts and width of each.
+fn push_part(
+    text: &mut String,
+    block: &Block<'_>,
+    label_width: usize,
+    columns: &[(&str, Vec<String>, usize)],
+) {
+    let mut header = padded(block.title.as_deref().unwrap_or(""), label_width);
+    for (name, _, column_width) in columns {
+        header.push_str(GAP);
+        header.push_str(&padded(name, *column_width));
     }
     push_line(text, &header);
     for (index, row) in block.rows.iter().enumerate() {
@@ -72,12 +126,9 @@ fn push_block(text: &mut String, block: &Block<'_>) {
         } else {
             padded(&row.label, label_width)
         };
-        for (name, texts) in block.columns.iter().zip(&columns) {
-            let _ = write!(
-                line,
-                "   {}",
-                padded(&texts[index], column_width(name, texts))
-            );
+        for (_, texts, column_width) in columns {
+            line.push_str(GAP);
+            line.push_str(&padded(&texts[index], *column_width));
         }
         push_line(text, &line);
     }
@@ -131,6 +182,25 @@ fn width(text: &str) -> usize {
     text.chars().count()
 }
 
+/// `words` after `head`, further lines below the first word.
+fn push_wrapped(text: &mut String, head: &str, words: &str) {
+    let indent = width(head);
+    let mut line = head.to_owned();
+    // A number keeps its unit.
+    for word in words.replace(" %", "\u{a0}%").split(' ') {
+        let word = word.replace('\u{a0}', " ");
+        let begun = width(&line) > indent;
+        if begun && width(&line) + 1 + width(&word) > LINE {
+            push_line(text, &line);
+            line = " ".repeat(indent);
+        } else if begun {
+            line.push(' ');
+        }
+        line.push_str(&word);
+    }
+    push_line(text, &line);
+}
+
 fn push_line(text: &mut String, line: &str) {
     text.push_str(line.trim_end());
     text.push('\n');
@@ -144,6 +214,26 @@ mod tests {
     #[test]
     fn table() {
         insta::assert_snapshot!(render(&example::table()));
+    }
+
+    #[test]
+    fn no_line_is_longer_than_a_line() {
+        let mut outcome = example::table();
+        for cell in example::table().cells {
+            for copy in 0..4 {
+                let column = format!("{} {copy}", cell.column);
+                let cell = cell.clone();
+                outcome.cells.push(crate::Cell { column, ..cell });
+            }
+        }
+        outcome.notes.push("a few words more ".repeat(20));
+        outcome.claims[0].evidence = "1 < 2 ".repeat(40);
+        let text = render(&outcome);
+        assert!(text.lines().all(|line| width(line) <= LINE), "{text}");
+        let headed = text.lines().filter(|line| line.contains("TCP 3"));
+        assert_eq!(headed.count(), 1);
+        let label = |line: &&str| line.starts_with("throughput (%)");
+        assert!(text.lines().filter(label).count() > 1);
     }
 
     #[test]

@@ -50,12 +50,29 @@ use self::packet::{Ends, Image, SNAP_LENGTH, address};
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use whyloss_sim::{Capture, Scenario, Trace, TraceOptions, run};
 ///
-/// let (scenario, directory) = (Scenario::default(), tempfile::tempdir()?);
+/// let file = r#"
+///     duration = "1 s"
+///
+///     [[link]]
+///     from = "a"
+///     to = "b"
+///     rate = "1 Mbit/s"
+///     delay = "10 ms"
+///     queue = { packets = 10 }
+///
+///     [[flow]]
+///     from = "a"
+///     to = "b"
+///     transport = "tcp"
+/// "#;
+/// let scenario = Scenario::from_toml(file, "example.toml", &[])?;
+/// let directory = tempfile::tempdir()?;
 /// let trace = Trace::create(&scenario, directory.path(), TraceOptions::default())?;
 /// let mut observers = (trace, Capture::create(&scenario, directory.path())?);
 /// run(&scenario, 1, &mut observers)?;
 /// observers.0.finish()?;
 /// observers.1.finish()?;
+/// # assert!(directory.path().join("a-to-b.pcapng").is_file());
 /// # Ok(())
 /// # }
 /// ```

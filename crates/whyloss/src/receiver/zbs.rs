@@ -22,7 +22,8 @@
 //!
 //! *Lock*: a base scheme is kept for 3 s or 50 packets, whichever comes first, from its choice on. Then the rule is
 //! evaluated at every arrival until it names another one, whose lock begins. The start, with ZigZag, is locked too.
-//! Neither port of the 2003 variant has a lock, so none is its default.
+//! The port of the 2003 variant whose code was read (the Rust crate packet_loss_classification) has no lock, so none is
+//! its default.
 //!
 //! Where the source is silent:
 //! - All three base schemes are updated at every packet, whichever decides.

@@ -130,4 +130,36 @@ mod tests {
             assert!(reference.contains(&format!("**`{kind}`**")), "{kind}");
         }
     }
+
+    #[test]
+    fn every_parameter_is_documented_with_its_default() {
+        let reference = include_str!("../../../../../docs/scenarios.md");
+        let named = |name: &str| {
+            let start = format!("| `{name}` | ");
+            reference.lines().filter(move |row| row.starts_with(&start))
+        };
+        for entry in whyloss::receiver::REGISTRY {
+            for parameter in entry.parameters {
+                let mut rows = named(parameter.name);
+                if parameter.name == "update_first" {
+                    assert!((parameter.default - 1.0).abs() < 1e-9);
+                    assert!(rows.all(|row| row.contains("`true`")));
+                    continue;
+                }
+                let inverse = (1.0 / parameter.default).round();
+                let shown = if [2.0, 3.0, 32.0].contains(&inverse) {
+                    format!("1/{inverse}")
+                } else {
+                    parameter.default.to_string()
+                };
+                let stated = format!("`{}` {shown}", entry.id);
+                let says = |row: &str| {
+                    row.split('|')
+                        .nth(2)
+                        .is_some_and(|of| of.split(',').any(|one| one.trim() == stated))
+                };
+                assert!(rows.any(says), "{}: {stated}", parameter.name);
+            }
+        }
+    }
 }

@@ -1,0 +1,52 @@
+//! Documents that cannot fall behind: the examples in the README and in `docs/` run as they stand (with refusals too long
+//! for them), and the list of dependencies is complete.
+//!
+//! `TRYCMD=overwrite cargo test -p whyloss-cli --test documents` writes what is printed now into the documents.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+#[test]
+fn examples_print_what_they_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    // Examples name files as seen from the root of the repository.
+    std::env::set_current_dir(root).expect("the root of the repository");
+    trycmd::TestCases::new()
+        .register_bin("whyloss", Path::new(env!("CARGO_BIN_EXE_whyloss")))
+        .case("README.md")
+        .case("docs/*.md")
+        .case("crates/whyloss-cli/tests/cases/*.trycmd");
+}
+
+/// Every dependency of every manifest has a row, and every row a dependency.
+#[test]
+fn dependencies_are_named_with_their_reason() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &Path| std::fs::read_to_string(path).expect("a file of the repository");
+    let mut manifests = vec![root.join("Cargo.toml"), root.join("fuzz/Cargo.toml")];
+    for entry in std::fs::read_dir(root.join("crates")).expect("the crates") {
+        manifests.push(entry.expect("a crate").path().join("Cargo.toml"));
+    }
+    let mut depended_on = BTreeSet::new();
+    for manifest in manifests {
+        let mut here = false;
+        for line in read(&manifest).lines() {
+            if line.starts_with('[') {
+                here = line.ends_with("dependencies]");
+            } else if let (true, Some((name, _))) = (here, line.split_once(" = ")) {
+                depended_on.insert(name.to_owned());
+            }
+        }
+    }
+    depended_on.retain(|name| !name.starts_with("whyloss"));
+    let page = read(&root.join("docs/dependencies.md"));
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| "));
+    let named: BTreeSet<String> = rows
+        .filter_map(|row| row.split_once(" | "))
+        .flat_map(|(names, _)| names.split(", "))
+        .filter(|name| *name != "crate")
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(depended_on, named);
+    assert!(named.contains("libm") && named.contains("arbitrary"));
+}

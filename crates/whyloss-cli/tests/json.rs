@@ -1,0 +1,141 @@
+//! What programs may rely on in `--format json`: every key and its type, as `docs/command.md` and `docs/scenarios.md`
+//! have them.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Map, Value};
+
+/// The object on each line of standard output.
+fn objects(arguments: &[&str]) -> Vec<Map<String, Value>> {
+    let output = Command::new(env!("CARGO_BIN_EXE_whyloss"))
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .args(arguments)
+        .args(["--format", "json"])
+        .output()
+        .expect("the command starts");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("an object on a line"))
+        .collect()
+}
+
+fn keys(object: &Map<String, Value>) -> Vec<&str> {
+    object.keys().map(String::as_str).collect()
+}
+
+fn list<'a>(object: &'a Map<String, Value>, key: &str) -> Vec<&'a Map<String, Value>> {
+    let list = object[key].as_array().expect("a list");
+    assert!(!list.is_empty(), "{key}");
+    list.iter()
+        .map(|item| item.as_object().expect("an object"))
+        .collect()
+}
+
+#[test]
+fn reproduce_prints_an_object_per_experiment() {
+    let experiments = objects(&[
+        "reproduce",
+        "cen-table-2",
+        "cen-table-3",
+        "cen-fig-8",
+        "--seeds",
+        "2",
+    ]);
+    let ids: Vec<_> = experiments.iter().map(|object| &object["id"]).collect();
+    assert_eq!(ids, ["cen-table-2", "cen-table-3", "cen-fig-8"]);
+    for object in &experiments {
+        assert_eq!(keys(object), ["cells", "claims", "id", "seeds", "title"]);
+        assert!(object["title"].is_string() && object["seeds"] == 2);
+        for cell in list(object, "cells") {
+            let figure = object["id"] == "cen-fig-8";
+            assert_eq!(cell.contains_key("x"), figure, "{cell:?}");
+            assert_eq!(cell.len(), if figure { 8 } else { 7 }, "{cell:?}");
+            assert!(!figure || cell["x"].is_f64());
+            for key in ["row", "column", "unit"] {
+                assert!(cell[key].is_string(), "{cell:?}");
+            }
+            for key in ["paper", "mean", "ci95"] {
+                assert!(cell[key].is_f64() || cell[key].is_null(), "{cell:?}");
+            }
+            assert!(cell["within"].is_boolean() || cell["within"].is_null());
+            assert!(cell["within"].is_null() || cell["paper"].is_f64());
+        }
+        for claim in list(object, "claims") {
+            assert_eq!(keys(claim), ["evidence", "holds", "id", "text"]);
+            assert!(claim["holds"].is_boolean(), "{claim:?}");
+            for key in ["evidence", "id", "text"] {
+                assert!(claim[key].is_string(), "{claim:?}");
+            }
+        }
+    }
+    let verdicts = list(&experiments[0], "cells");
+    let with = |within: Value| verdicts.iter().any(|cell| cell["within"] == within);
+    assert!(with(true.into()) && with(false.into()) && with(Value::Null));
+}
+
+const FLOW: [&str; 11] = [
+    "sent",
+    "received",
+    "delivered",
+    "throughput_bps",
+    "lost",
+    "mc",
+    "mw",
+    "accuracy",
+    "packets",
+    "gaps",
+    "timeouts",
+];
+
+const CONFUSION: [&str; 4] = [
+    "congestion_called_congestion",
+    "congestion_called_wireless",
+    "wireless_called_congestion",
+    "wireless_called_wireless",
+];
+
+#[test]
+fn run_prints_every_metric_of_flows_and_links() {
+    let runs = objects(&["run", "scenarios/wlh.toml", "--seeds", "1"]);
+    let [run] = &runs[..] else {
+        panic!("one object");
+    };
+    let flows = list(run, "flows");
+    assert_eq!(flows.len(), 3);
+    let total = run["total"].as_object().expect("an object");
+    for flow in flows.iter().copied().chain([total]) {
+        for key in FLOW {
+            assert!(flow.contains_key(key), "{key} in {flow:?}");
+        }
+        for key in ["sent", "received", "delivered", "timeouts"] {
+            assert!(flow[key].is_u64(), "{key} in {flow:?}");
+        }
+        assert!(flow["throughput_bps"].is_f64());
+        for key in ["mc", "mw", "accuracy"] {
+            assert!(flow[key].is_f64() || flow[key].is_null());
+        }
+        by_cause(&flow["lost"]);
+        for key in ["packets", "gaps"] {
+            let confusion = flow[key].as_object().expect("an object");
+            assert!(keys(confusion).iter().all(|key| CONFUSION.contains(key)));
+            assert!(confusion.len() == 4 && confusion.values().all(Value::is_u64));
+        }
+    }
+    assert!(flows[0]["name"] == "video-1" && flows[0]["background"] == false);
+    assert_eq!(flows[1]["background"], true);
+    for link in list(run, "links") {
+        assert_eq!(keys(link), ["delivered", "lost", "name", "utilisation"]);
+        assert!(link["name"].is_string() && link["delivered"].is_u64());
+        assert!(link["utilisation"].is_f64());
+        by_cause(&link["lost"]);
+    }
+}
+
+fn by_cause(lost: &Value) {
+    let lost = lost.as_object().expect("an object");
+    assert_eq!(keys(lost), ["congestion", "wireless"]);
+    assert!(lost.values().all(Value::is_u64));
+}
