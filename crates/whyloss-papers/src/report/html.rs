@@ -41,10 +41,11 @@ pub fn render(outcomes: &[Outcome]) -> String {
 fn picture_colours() -> String {
     let mut rules = String::new();
     for (colour, name) in [(INK, "ink"), (GRID, "grid"), (PAPER, "paper")] {
+        let hex = format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
         for property in ["fill", "stroke"] {
             let _ = writeln!(
                 rules,
-                "svg [{property}=\"{colour}\"] {{ {property}: var(--{name}); }}"
+                "svg [{property}=\"{hex}\"] {{ {property}: var(--{name}); }}"
             );
         }
     }

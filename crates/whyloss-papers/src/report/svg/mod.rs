@@ -1,24 +1,28 @@
 //! A figure as SVG: panels in two columns, one legend for all of them outside the data.
 //!
 //! Sizes are chosen so that a figure set as wide as a text column can still be read. A series of the same name looks
-//! the same in every panel. Whiskers are 95 % confidence intervals.
-//!
-//! What is drawn alike is one element (all grid lines of a panel, all markers of a series), so that a figure is some
-//! ten kilobytes and a page may hold dozens.
+//! the same in every panel. Whiskers are 95 % confidence intervals. The drawing is done in tenths of a pixel, since
+//! the library draws at whole coordinates only.
 
 mod axis;
-mod canvas;
 mod style;
 
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::FontTransform;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
 use axis::Axis;
-use canvas::{Canvas, Path, Place, tenths};
 use style::Style;
 pub(super) use style::{GRID, INK, PAPER};
 
 use crate::{Figure, Panel, Series};
 
-/// Coordinates count tenths of a pixel.
-const PIXEL: i32 = 10;
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+
+/// Drawing units per pixel.
+const UNITS: i32 = 10;
 /// A panel beside another, and one that has the figure for itself.
 const PANEL: (i32, i32) = (340, 280);
 const LONE_PANEL: (i32, i32) = (480, 330);
@@ -28,31 +32,38 @@ const TEXT: i32 = 13;
 const LEGEND_LINE: i32 = 22;
 const LEGEND_SAMPLE: i32 = 42;
 const LEGEND_GAP: i32 = 20;
-const LINE: &str = "1.7";
-// Tenths of a pixel.
-const MARKER: i32 = 36;
-/// The rim of paper that parts a marker from the lines it lies on: half of its stroke lies below the marker.
-const RIM: &str = "1.8";
-const CAP: i32 = 30;
+const LINE: i32 = 17; // tenths of a pixel
+const MARKER: f64 = 3.6;
+const CAP: i32 = 3;
 
 /// The figure as a document of its own, fit to be put inline into HTML as well.
 pub fn render(figure: &Figure) -> String {
     let legend = Legend::new(figure);
     let layout = Layout::new(figure.panels.len(), &legend);
-    let mut canvas = Canvas::new(layout.size);
-    let mut ground = Path::default();
-    ground.rectangle([(0, 0), scaled(layout.size)]);
-    canvas.path(&ground, &format!("fill=\"{PAPER}\""));
-    let attributes = format!(
-        "font-family=\"Helvetica, Arial, sans-serif\" font-size=\"{TEXT}\" fill=\"{INK}\" stroke-linejoin=\"round\""
+    let (width, height) = layout.size;
+    let mut svg = String::new();
+    {
+        let size = ((width * UNITS) as u32, (height * UNITS) as u32);
+        let root = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        // Drawing into memory cannot fail; a panel that cannot be drawn is left empty.
+        let _ = draw(&root, figure, &legend, &layout);
+    }
+    let old = format!(
+        "<svg width=\"{}\" height=\"{}\"",
+        width * UNITS,
+        height * UNITS
     );
-    canvas.group(&attributes, |canvas| {
-        for (panel, origin) in figure.panels.iter().zip(&layout.panels) {
-            draw_panel(canvas, panel, *origin, layout.panel, &legend);
-        }
-        legend.draw(canvas, &layout);
-    });
-    canvas.finish()
+    let new = format!("<svg width=\"{width}\" height=\"{height}\" role=\"img\"");
+    svg.replacen(&old, &new, 1)
+}
+
+fn draw(root: &Area<'_>, figure: &Figure, legend: &Legend<'_>, layout: &Layout) -> Drawn {
+    root.fill(&PAPER)?;
+    for (panel, origin) in figure.panels.iter().zip(&layout.panels) {
+        draw_panel(root, panel, *origin, layout.panel, legend)?;
+    }
+    legend.draw(root, layout)?;
+    root.present()
 }
 
 /// Where panels and legend go, in pixels.
@@ -144,7 +155,7 @@ impl<'a> Legend<'a> {
         (self.entries().len() as i32 + columns - 1) / columns * LEGEND_LINE
     }
 
-    fn draw(&self, canvas: &mut Canvas, layout: &Layout) {
+    fn draw(&self, root: &Area<'_>, layout: &Layout) -> Drawn {
         let columns = self.columns(layout.legend_width);
         // A strip below is centred; a cell beside the panels is read from its left edge.
         let used = columns * self.column_width() - LEGEND_GAP;
@@ -157,26 +168,22 @@ impl<'a> Legend<'a> {
             let (row, column) = (index as i32 / columns, index as i32 % columns);
             let x = left + column * self.column_width();
             let y = layout.legend.1 + row * LEGEND_LINE + LEGEND_LINE / 2;
+            let (start, end) = (scaled((x, y)), scaled((x + LEGEND_SAMPLE, y)));
             if series.bars {
                 let sample = [scaled((x + 29, y - 6)), scaled((x + 41, y + 6))];
-                draw_bars_alike(canvas, &[sample], *style);
+                draw_bar(root, sample, *style)?;
             } else {
-                let mut line = Path::default();
-                line.line([scaled((x, y)), scaled((x + LEGEND_SAMPLE, y))]);
-                draw_line(canvas, &line, *style);
-                draw_markers(canvas, &[scaled((x + LEGEND_SAMPLE / 2, y))], *style);
+                draw_line(root, &[start, end], *style)?;
+                draw_marker(root, scaled((x + LEGEND_SAMPLE / 2, y)), *style)?;
             }
-            let (x, y) = scaled((x + LEGEND_SAMPLE + 8, y));
-            canvas.words(&series.name, (x, y + MIDDLE), "");
+            let text = text_style(TEXT, HPos::Left, VPos::Center);
+            root.draw_text(&series.name, &text, scaled((x + LEGEND_SAMPLE + 8, y)))?;
         }
+        Ok(())
     }
 }
 
-/// From a place to the base line of words whose middle, or whose upper edge, is to be there.
-const MIDDLE: i32 = TEXT * 36 / 10;
-const BELOW: i32 = TEXT * 76 / 10;
-
-/// Data to coordinates, within one panel.
+/// Data to drawing units, within one panel.
 struct Frame<'a> {
     x: &'a Axis,
     y: &'a Axis,
@@ -206,7 +213,7 @@ impl Frame<'_> {
             .map_or(self.bottom, |place| self.up(place))
     }
 
-    /// A point in coordinates, with the ends of its interval; `None` if it cannot be drawn.
+    /// A point in drawing units, with the ends of its interval; `None` if it cannot be drawn.
     fn point(&self, (x, y, ci95): (f64, f64, Option<f64>)) -> Option<Point> {
         let place = self.y.place(y)?;
         Some(Point {
@@ -224,12 +231,12 @@ struct Point {
 }
 
 fn draw_panel(
-    canvas: &mut Canvas,
+    root: &Area<'_>,
     panel: &Panel,
     origin: (i32, i32),
     size: (i32, i32),
     legend: &Legend<'_>,
-) {
+) -> Drawn {
     let (x, y) = (axis::x(panel), axis::y(panel));
     let (left, top) = scaled((origin.0 + MARGINS[0], origin.1 + MARGINS[1]));
     let (right, bottom) = scaled((
@@ -244,64 +251,64 @@ fn draw_panel(
         top,
         bottom,
     };
-    draw_axes(canvas, &frame);
-    draw_titles(canvas, panel, &frame);
+    draw_axes(root, panel, &frame)?;
     // Bars first, so that no line hides behind them.
-    draw_bars(canvas, panel, &frame, legend);
+    draw_bars(root, panel, &frame, legend)?;
     for series in panel.series.iter().filter(|series| !series.bars) {
         if let Some(style) = legend.style(&series.name) {
-            draw_series(canvas, series, &frame, style);
+            draw_series(root, series, &frame, style)?;
         }
     }
+    Ok(())
 }
 
-fn draw_axes(canvas: &mut Canvas, frame: &Frame<'_>) {
+fn draw_axes(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>) -> Drawn {
     let (left, right, top, bottom) = (frame.left, frame.right, frame.top, frame.bottom);
-    let tick = 4 * PIXEL;
-    let (mut grid, mut axes) = (Path::default(), Path::default());
-    axes.line([(left, top), (left, bottom), (right, bottom)]);
-    for y in frame.y.ticks.iter().map(|&place| frame.up(place)) {
-        grid.line([(left, y), (right, y)]);
-        axes.line([(left - tick, y), (left, y)]);
+    let ink = INK.stroke_width(UNITS as u32);
+    let grid = GRID.stroke_width(UNITS as u32);
+    let tick = 4 * UNITS;
+    for &place in &frame.y.ticks {
+        let y = frame.up(place);
+        root.draw(&PathElement::new([(left, y), (right, y)], grid))?;
+        root.draw(&PathElement::new([(left - tick, y), (left, y)], ink))?;
+        let text = text_style(TEXT, HPos::Right, VPos::Center);
+        root.draw_text(&frame.y.label(place), &text, (left - 2 * tick + 10, y))?;
     }
-    for x in frame.x.ticks.iter().map(|&place| frame.across(place)) {
-        axes.line([(x, bottom), (x, bottom + tick)]);
+    for &place in &frame.x.ticks {
+        let x = frame.across(place);
+        root.draw(&PathElement::new([(x, bottom), (x, bottom + tick)], ink))?;
+        let text = text_style(TEXT, HPos::Center, VPos::Top);
+        root.draw_text(&frame.x.label(place), &text, (x, bottom + 2 * tick - 10))?;
     }
-    canvas.path(&grid, &format!("stroke=\"{GRID}\""));
-    canvas.path(&axes, &format!("fill=\"none\" stroke=\"{INK}\""));
-    canvas.group("text-anchor=\"end\"", |canvas| {
-        for &place in &frame.y.ticks {
-            let at = (left - 2 * tick + PIXEL, frame.up(place) + MIDDLE);
-            canvas.words(&frame.y.label(place), at, "");
-        }
-    });
-    canvas.group("text-anchor=\"middle\"", |canvas| {
-        for &place in &frame.x.ticks {
-            let at = (frame.across(place), bottom + 2 * tick - PIXEL + BELOW);
-            canvas.words(&frame.x.label(place), at, "");
-        }
-    });
-}
+    let corner = [(left, top), (left, bottom), (right, bottom)];
+    root.draw(&PathElement::new(corner, ink))?;
 
-fn draw_titles(canvas: &mut Canvas, panel: &Panel, frame: &Frame<'_>) {
-    let (left, right, top, bottom) = (frame.left, frame.right, frame.top, frame.bottom);
-    let title = format!("font-size=\"{}\" font-weight=\"bold\"", TEXT + 1);
-    canvas.words(&panel.title, (left, top - 10 * PIXEL), &title);
-    canvas.group("text-anchor=\"middle\"", |canvas| {
-        let under_labels = bottom + (TEXT + 12) * PIXEL + BELOW;
-        let at = (i32::midpoint(left, right), under_labels);
-        canvas.words(&panel.x_label, at, "");
-        let labels = frame.y.ticks.iter().map(|&place| frame.y.label(place));
-        let widest = labels.map(|label| text_width(&label)).max().unwrap_or(0);
-        let room = (widest + 26).min(MARGINS[0] - 2);
-        let (x, y) = (left - room * PIXEL + BELOW, i32::midpoint(top, bottom));
-        let turned = format!("transform=\"rotate(-90 {} {})\"", tenths(x), tenths(y));
-        canvas.words(&panel.y_label, (x, y), &turned);
-    });
+    let title = text_style(TEXT + 1, HPos::Left, VPos::Bottom);
+    let title = TextStyle {
+        font: title.font.style(FontStyle::Bold),
+        ..title
+    };
+    root.draw_text(&panel.title, &title, (left, top - 6 * UNITS))?;
+    let below = text_style(TEXT, HPos::Center, VPos::Top);
+    let under_labels = bottom + (TEXT + 12) * UNITS;
+    root.draw_text(
+        &panel.x_label,
+        &below,
+        (i32::midpoint(left, right), under_labels),
+    )?;
+    let beside = text_style(TEXT, HPos::Center, VPos::Top).transform(FontTransform::Rotate270);
+    let labels = frame
+        .y
+        .ticks
+        .iter()
+        .map(|&place| text_width(&frame.y.label(place)));
+    let room = (labels.max().unwrap_or(0) + 26).min(MARGINS[0] - 2);
+    let edge = left - room * UNITS;
+    root.draw_text(&panel.y_label, &beside, (edge, i32::midpoint(top, bottom)))
 }
 
 /// The bars of all series that have any, side by side around each x.
-fn draw_bars(canvas: &mut Canvas, panel: &Panel, frame: &Frame<'_>, legend: &Legend<'_>) {
+fn draw_bars(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>, legend: &Legend<'_>) -> Drawn {
     let bars: Vec<_> = panel.series.iter().filter(|series| series.bars).collect();
     let mut places: Vec<i32> = bars
         .iter()
@@ -312,7 +319,7 @@ fn draw_bars(canvas: &mut Canvas, panel: &Panel, frame: &Frame<'_>, legend: &Leg
     places.sort_unstable();
     places.dedup();
     let gap = places.windows(2).map(|pair| pair[1] - pair[0]).min();
-    let group = gap.unwrap_or(frame.right - frame.left).min(80 * PIXEL) * 4 / 5;
+    let group = gap.unwrap_or(frame.right - frame.left).min(80 * UNITS) * 4 / 5;
     let zero = if frame.y.start <= 0.0 && frame.y.end >= 0.0 {
         frame.end(0.0)
     } else {
@@ -324,82 +331,107 @@ fn draw_bars(canvas: &mut Canvas, panel: &Panel, frame: &Frame<'_>, legend: &Leg
         };
         let count = bars.len() as i32;
         let offset = |edge: usize| group * edge as i32 / count - group / 2;
-        let (mut rectangles, mut whiskers) = (Vec::new(), Path::default());
         for point in series.points.iter().filter_map(|point| frame.point(*point)) {
             let (x, y) = point.at;
-            let (left, right) = (x + offset(index), x + offset(index + 1) - PIXEL / 2);
-            rectangles.push([(left, y.min(zero)), (right, y.max(zero))]);
+            let (left, right) = (x + offset(index), x + offset(index + 1) - UNITS / 2);
+            let corners = [(left, y.min(zero)), (right, y.max(zero))];
+            draw_bar(root, corners, style)?;
             if let Some(interval) = point.interval {
-                add_whisker(&mut whiskers, i32::midpoint(left, right), interval);
+                draw_interval(root, i32::midpoint(left, right), interval, INK)?;
             }
         }
-        draw_bars_alike(canvas, &rectangles, style);
-        canvas.path(&whiskers, &format!("stroke=\"{INK}\""));
     }
+    Ok(())
 }
 
-fn draw_series(canvas: &mut Canvas, series: &Series, frame: &Frame<'_>, style: Style) {
+fn draw_series(root: &Area<'_>, series: &Series, frame: &Frame<'_>, style: Style) -> Drawn {
     let points: Vec<Option<Point>> = series.points.iter().map(|p| frame.point(*p)).collect();
-    let (mut line, mut whiskers) = (Path::default(), Path::default());
     // A value that could not be measured breaks the line rather than being bridged.
     for run in points.split(Option::is_none) {
-        if run.len() > 1 {
-            line.line(run.iter().flatten().map(|point| point.at));
-        }
+        let line: Vec<_> = run.iter().flatten().map(|point| point.at).collect();
+        draw_line(root, &line, style)?;
     }
     for point in points.iter().flatten() {
         if let Some(interval) = point.interval {
-            add_whisker(&mut whiskers, point.at.0, interval);
+            draw_interval(root, point.at.0, interval, style.colour)?;
         }
     }
-    let places: Vec<Place> = points.iter().flatten().map(|point| point.at).collect();
-    draw_line(canvas, &line, style);
-    canvas.path(&whiskers, &format!("stroke=\"{}\"", style.colour));
-    draw_markers(canvas, &places, style);
-}
-
-fn draw_line(canvas: &mut Canvas, line: &Path, style: Style) {
-    let dash = match style.dash {
-        "" => String::new(),
-        lengths => format!(" stroke-dasharray=\"{lengths}\""),
-    };
-    let attributes = format!(
-        "fill=\"none\" stroke=\"{}\" stroke-width=\"{LINE}\"{dash}",
-        style.colour
-    );
-    canvas.path(line, &attributes);
-}
-
-fn draw_markers(canvas: &mut Canvas, places: &[Place], style: Style) {
-    let mut markers = Path::default();
-    for &place in places {
-        style.mark(&mut markers, place, MARKER);
+    for point in points.iter().flatten() {
+        draw_marker(root, point.at, style)?;
     }
-    let attributes = format!(
-        "fill=\"{}\" stroke=\"{PAPER}\" stroke-width=\"{RIM}\" paint-order=\"stroke\"",
-        style.colour
-    );
-    canvas.path(&markers, &attributes);
+    Ok(())
+}
+
+fn draw_line(root: &Area<'_>, line: &[(i32, i32)], style: Style) -> Drawn {
+    let pattern: Vec<f64> = style
+        .dash
+        .iter()
+        .map(|length| length * f64::from(UNITS))
+        .collect();
+    for piece in style::dashes(line, &pattern) {
+        if piece.len() > 1 {
+            root.draw(&PathElement::new(
+                piece,
+                style.colour.stroke_width(LINE as u32),
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+/// A marker with a thin rim of paper, which parts it from the lines it lies on.
+fn draw_marker(root: &Area<'_>, at: (i32, i32), style: Style) -> Drawn {
+    let radius = MARKER * f64::from(UNITS);
+    root.draw(&Polygon::new(
+        style.marker(at, radius * 1.25),
+        PAPER.filled(),
+    ))?;
+    root.draw(&Polygon::new(
+        style.marker(at, radius),
+        style.colour.filled(),
+    ))
 }
 
 /// A tint with a full outline, so that neighbours differ in grey too.
-fn draw_bars_alike(canvas: &mut Canvas, bars: &[[Place; 2]], style: Style) {
-    let mut path = Path::default();
-    for &corners in bars {
-        path.rectangle(corners);
-    }
+fn draw_bar(root: &Area<'_>, corners: [(i32, i32); 2], style: Style) -> Drawn {
+    let [(left, top), (right, bottom)] = corners;
     // The grid is not to show through.
-    canvas.path(&path, &format!("fill=\"{PAPER}\""));
-    let Style { colour, tint, .. } = style;
-    let attributes = format!("fill=\"{colour}\" fill-opacity=\"{tint}\" stroke=\"{colour}\"");
-    canvas.path(&path, &attributes);
+    root.draw(&Rectangle::new(corners, PAPER.filled()))?;
+    root.draw(&Rectangle::new(
+        corners,
+        style.colour.mix(style.tint).filled(),
+    ))?;
+    let outline = [
+        (left, bottom),
+        (left, top),
+        (right, top),
+        (right, bottom),
+        (left, bottom),
+    ];
+    root.draw(&PathElement::new(
+        outline,
+        style.colour.stroke_width(UNITS as u32),
+    ))
 }
 
-fn add_whisker(path: &mut Path, x: i32, (low, high): (i32, i32)) {
-    path.line([(x, low), (x, high)]);
-    for end in [low, high] {
-        path.line([(x - CAP, end), (x + CAP, end)]);
-    }
+fn draw_interval(root: &Area<'_>, x: i32, (low, high): (i32, i32), colour: RGBColor) -> Drawn {
+    let stroke = colour.stroke_width(UNITS as u32);
+    let cap = CAP * UNITS;
+    root.draw(&PathElement::new([(x, low), (x, high)], stroke))?;
+    root.draw(&PathElement::new([(x - cap, low), (x + cap, low)], stroke))?;
+    root.draw(&PathElement::new(
+        [(x - cap, high), (x + cap, high)],
+        stroke,
+    ))
+}
+
+fn text_style(size: i32, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
+    // The library divides sizes by 1.24 on the way to SVG.
+    let size = f64::from(size * UNITS) * 1.24;
+    ("Helvetica, Arial, sans-serif", size)
+        .into_font()
+        .color(&INK)
+        .pos(Pos::new(horizontal, vertical))
 }
 
 /// Pixels, about: no font is at hand to measure with.
@@ -408,7 +440,7 @@ fn text_width(text: &str) -> i32 {
 }
 
 fn scaled((x, y): (i32, i32)) -> (i32, i32) {
-    (x * PIXEL, y * PIXEL)
+    (x * UNITS, y * UNITS)
 }
 
 #[cfg(test)]

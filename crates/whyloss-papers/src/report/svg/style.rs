@@ -6,98 +6,121 @@
 
 use core::f64::consts::TAU;
 
-use super::canvas::{Colour, Path, Place};
+use plotters::style::RGBColor;
 
 /// Text and axes.
-pub(crate) const INK: Colour = "#1f2328";
+pub(crate) const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
 /// Grid lines.
-pub(crate) const GRID: Colour = "#e4e6e9";
+pub(crate) const GRID: RGBColor = RGBColor(0xe4, 0xe6, 0xe9);
 /// Behind everything.
-pub(crate) const PAPER: Colour = "#ffffff";
+pub(crate) const PAPER: RGBColor = RGBColor(0xff, 0xff, 0xff);
 
-const COLOURS: [Colour; 8] = [
-    "#0072b2", // blue
-    "#d55e00", // vermillion
-    INK, "#009e73", // bluish green
-    "#e69f00", // orange
-    "#cc79a7", // reddish purple
-    "#56b4e9", // sky blue
-    "#8a5a2b", // brown
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(0x00, 0x72, 0xb2), // blue
+    RGBColor(0xd5, 0x5e, 0x00), // vermillion
+    INK,
+    RGBColor(0x00, 0x9e, 0x73), // bluish green
+    RGBColor(0xe6, 0x9f, 0x00), // orange
+    RGBColor(0xcc, 0x79, 0xa7), // reddish purple
+    RGBColor(0x56, 0xb4, 0xe9), // sky blue
+    RGBColor(0x8a, 0x5a, 0x2b), // brown
 ];
 
 /// Lengths of line and gap in pixels, in turn.
-const DASHES: [&str; 4] = ["7 3.5", "2 3", "9 3 2 3", "14 4"];
+const DASHES: [&[f64]; 4] = [
+    &[7.0, 3.5],
+    &[2.0, 3.0],
+    &[9.0, 3.0, 2.0, 3.0],
+    &[14.0, 4.0],
+];
 
 /// Opacities of bars, each far from the next.
-const TINTS: [&str; 4] = [".9", ".35", ".65", ".15"];
+const TINTS: [f64; 4] = [0.9, 0.35, 0.65, 0.15];
 
-/// The shape of a marker; radii are those of its corners, a disc of radius 1 having about its area.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Marker {
-    Disc,
-    /// Corners, turn of the first in parts of a circle from the right, radius.
-    Polygon(u32, f64, f64),
-    /// The same, and the radius between the corners.
-    Star(u32, f64, f64, f64),
-}
-
-const MARKERS: [Marker; 9] = [
-    Marker::Disc,
-    Marker::Polygon(4, 0.125, 1.25), // square
-    Marker::Polygon(3, 0.75, 1.35),  // triangle
-    Marker::Polygon(4, 0.0, 1.4),    // diamond
-    Marker::Polygon(3, 0.25, 1.35),  // triangle downwards
-    Marker::Star(4, 0.0, 1.6, 0.66),
-    Marker::Star(5, 0.75, 1.5, 0.68),
-    Marker::Star(4, 0.125, 1.6, 0.66), // cross
-    Marker::Polygon(6, 0.0, 1.2),
+/// Corners of a star, turn of the first in parts of a circle from the right, radius, radius between corners (equal to
+/// the radius times cos(π/corners) for a plain polygon).
+const MARKERS: [(u32, f64, f64, f64); 9] = [
+    (24, 0.0, 1.0, 1.0),     // disc
+    (4, 0.125, 1.25, 0.884), // square
+    (3, 0.75, 1.35, 0.675),  // triangle
+    (4, 0.0, 1.4, 0.99),     // diamond
+    (3, 0.25, 1.35, 0.675),  // triangle downwards
+    (4, 0.0, 1.6, 0.66),     // four-pointed star
+    (5, 0.75, 1.5, 0.68),    // star
+    (4, 0.125, 1.6, 0.66),   // cross
+    (6, 0.0, 1.2, 1.04),     // hexagon
 ];
 
 /// How one series is drawn, in every panel of a figure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
-    pub(super) colour: Colour,
-    /// Its `stroke-dasharray`; empty if it is solid.
-    pub(super) dash: &'static str,
+    pub(super) colour: RGBColor,
+    pub(super) dash: &'static [f64],
     /// Opacity of its bars.
-    pub(super) tint: &'static str,
-    marker: Marker,
+    pub(super) tint: f64,
+    marker: (u32, f64, f64, f64),
 }
 
 impl Style {
-    /// The `index`-th series of a figure; `dashed` before it have been dashed.
+    /// The `index`-th series of a figure; `dashes` before it have been dashed.
     pub(super) fn new(index: usize, dashed: Option<usize>) -> Self {
         Self {
             colour: COLOURS[index % COLOURS.len()],
-            dash: dashed.map_or("", |nth| DASHES[nth % DASHES.len()]),
+            dash: dashed.map_or(&[], |nth| DASHES[nth % DASHES.len()]),
             tint: TINTS[index % TINTS.len()],
             marker: MARKERS[index % MARKERS.len()],
         }
     }
 
-    /// Adds the marker around `centre` to `path`, of about the area of a disc of `radius` tenths of a pixel.
-    pub(super) fn mark(&self, path: &mut Path, centre: Place, radius: i32) {
-        let corner = |turn: f64, distance: f64| {
-            let distance = distance * f64::from(radius);
-            let offset = |part: f64| libm::round(distance * part) as i32;
-            let (sin, cos) = libm::sincos(TAU * turn);
-            (centre.0 + offset(cos), centre.1 + offset(sin))
-        };
-        match self.marker {
-            Marker::Disc => path.disc(centre, radius),
-            Marker::Polygon(corners, turn, outer) => {
-                let part = |step: u32| turn + f64::from(step) / f64::from(corners);
-                path.outline((0..corners).map(|step| corner(part(step), outer)));
-            }
-            Marker::Star(corners, turn, outer, inner) => {
-                let part = |step: u32| turn + f64::from(step) / f64::from(2 * corners);
-                path.outline((0..2 * corners).map(|step| {
-                    let distance = if step % 2 == 0 { outer } else { inner };
-                    corner(part(step), distance)
-                }));
-            }
-        }
+    /// The marker's outline around `(x, y)`, a disc of `radius` having about its area.
+    pub(super) fn marker(&self, (x, y): (i32, i32), radius: f64) -> Vec<(i32, i32)> {
+        let (corners, turn, outer, inner) = self.marker;
+        (0..2 * corners)
+            .map(|step| {
+                let angle = TAU * (turn + f64::from(step) / f64::from(2 * corners));
+                let distance = radius * if step % 2 == 0 { outer } else { inner };
+                let place =
+                    |centre: i32, offset: f64| centre + libm::round(offset * distance) as i32;
+                (place(x, libm::cos(angle)), place(y, libm::sin(angle)))
+            })
+            .collect()
     }
+}
+
+/// Cuts a line into its dashes. `pattern` holds the lengths of line and gap, in turn; empty: one piece.
+pub(super) fn dashes(line: &[(i32, i32)], pattern: &[f64]) -> Vec<Vec<(i32, i32)>> {
+    let Some(&(mut left)) = pattern.first() else {
+        return vec![line.to_vec()];
+    };
+    let (mut pieces, mut piece) = (Vec::new(), Vec::from_iter(line.first().copied()));
+    let (mut index, mut drawing) = (0, true);
+    for pair in line.windows(2) {
+        let [(x0, y0), (x1, y1)] = [pair[0], pair[1]].map(|(x, y)| (f64::from(x), f64::from(y)));
+        let length = libm::sqrt((x1 - x0) * (x1 - x0) + (y1 - y0) * (y1 - y0));
+        let mut done = 0.0;
+        while length - done > left {
+            done += left;
+            let part = done / length;
+            let turn = (
+                libm::round(x0 + (x1 - x0) * part) as i32,
+                libm::round(y0 + (y1 - y0) * part) as i32,
+            );
+            piece.push(turn);
+            let finished = core::mem::replace(&mut piece, vec![turn]);
+            if drawing {
+                pieces.push(finished);
+            }
+            drawing = !drawing;
+            index = (index + 1) % pattern.len();
+            left = pattern[index].max(1.0);
+        }
+        left -= length - done;
+        piece.push(pair[1]);
+    }
+    if drawing {
+        pieces.push(piece);
+    }
+    pieces
 }
 
 #[cfg(test)]
@@ -113,5 +136,20 @@ mod tests {
             assert!(!seen.contains(&look), "{index}");
             seen.push(look);
         }
+    }
+
+    #[test]
+    fn dashes_turn_corners() {
+        let line = [(0, 0), (10, 0), (10, 10)];
+        assert_eq!(
+            dashes(&line, &[6.0, 2.0]),
+            [
+                vec![(0, 0), (6, 0)],
+                vec![(8, 0), (10, 0), (10, 4)],
+                vec![(10, 6), (10, 10)]
+            ]
+        );
+        assert_eq!(dashes(&line, &[]), [line.to_vec()]);
+        assert!(dashes(&[], &[6.0, 2.0]).iter().all(Vec::is_empty));
     }
 }
