@@ -52,8 +52,11 @@ pub(super) fn render(results: &Results<'_>) -> String {
     if !quiet.is_empty() {
         let _ = writeln!(
             text,
-            "not shown: {} links that lost nothing and were used for less than {} % of the time",
-            quiet.len(),
+            "not shown: {} that lost nothing, used for less than {} % of the time",
+            match quiet.len() {
+                1 => "1 link".to_owned(),
+                count => format!("{count} links"),
+            },
             QUIET * 100.0
         );
     }
