@@ -75,11 +75,12 @@ pub(super) fn y(panel: &Panel) -> Axis {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for (_, y, ci95) in points(panel) {
         let half = ci95.filter(|half| half.is_finite()).unwrap_or(0.0);
-        // A whisker that reaches towards zero would take many decades of a logarithmic axis: it is cut instead.
-        let whisker = if panel.log_y {
-            (y - half).max(y / 10.0)
-        } else {
-            y - half
+        // A whisker that reaches towards zero would take many decades of a logarithmic axis, and one that reaches below
+        // it would show an axis with impossible shares and counts: it is cut instead.
+        let whisker = match (panel.log_y, y >= 0.0) {
+            (true, _) => (y - half).max(y / 10.0),
+            (false, true) => (y - half).max(0.0),
+            (false, false) => y - half,
         };
         for value in [whisker, y, y + half] {
             if !panel.log_y || value > 0.0 {

@@ -2,10 +2,11 @@
 //!
 //! Sizes are chosen so that a figure set as wide as a text column can still be read. A series of the same name looks
 //! the same in every panel. Whiskers are 95 % confidence intervals. The drawing is done in tenths of a pixel, since
-//! the library draws at whole coordinates only.
+//! the library draws at whole coordinates only, and what is drawn alike is drawn together, so that it becomes one path.
 
 mod axis;
 mod style;
+mod tighten;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -28,6 +29,7 @@ const PANEL: (i32, i32) = (340, 280);
 const LONE_PANEL: (i32, i32) = (480, 330);
 /// From the panel's edges to the axes: left, top, right, bottom.
 const MARGINS: [i32; 4] = [66, 30, 14, 52];
+const FAMILY: &str = "Helvetica, Arial, sans-serif";
 const TEXT: i32 = 13;
 const LEGEND_LINE: i32 = 22;
 const LEGEND_SAMPLE: i32 = 42;
@@ -53,8 +55,16 @@ pub fn render(figure: &Figure) -> String {
         width * UNITS,
         height * UNITS
     );
-    let new = format!("<svg width=\"{width}\" height=\"{height}\" role=\"img\"");
-    svg.replacen(&old, &new, 1)
+    let inherited = [
+        format!("font-family=\"{FAMILY}\""),
+        format!("font-size=\"{}\"", TEXT * UNITS),
+    ];
+    let inherited = inherited.each_ref().map(String::as_str);
+    let new = format!(
+        "<svg width=\"{width}\" height=\"{height}\" role=\"img\" {}",
+        inherited.join(" ")
+    );
+    tighten::tighten(&svg, &inherited).replacen(&old, &new, 1)
 }
 
 fn draw(root: &Area<'_>, figure: &Figure, legend: &Legend<'_>, layout: &Layout) -> Drawn {
@@ -174,7 +184,7 @@ impl<'a> Legend<'a> {
                 draw_bar(root, sample, *style)?;
             } else {
                 draw_line(root, &[start, end], *style)?;
-                draw_marker(root, scaled((x + LEGEND_SAMPLE / 2, y)), *style)?;
+                draw_markers(root, &[scaled((x + LEGEND_SAMPLE / 2, y))], *style)?;
             }
             let text = text_style(TEXT, HPos::Left, VPos::Center);
             root.draw_text(&series.name, &text, scaled((x + LEGEND_SAMPLE + 8, y)))?;
@@ -267,21 +277,27 @@ fn draw_axes(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>) -> Drawn {
     let ink = INK.stroke_width(UNITS as u32);
     let grid = GRID.stroke_width(UNITS as u32);
     let tick = 4 * UNITS;
-    for &place in &frame.y.ticks {
-        let y = frame.up(place);
+    for y in frame.y.ticks.iter().map(|&place| frame.up(place)) {
         root.draw(&PathElement::new([(left, y), (right, y)], grid))?;
-        root.draw(&PathElement::new([(left - tick, y), (left, y)], ink))?;
-        let text = text_style(TEXT, HPos::Right, VPos::Center);
-        root.draw_text(&frame.y.label(place), &text, (left - 2 * tick + 10, y))?;
     }
-    for &place in &frame.x.ticks {
-        let x = frame.across(place);
+    for y in frame.y.ticks.iter().map(|&place| frame.up(place)) {
+        root.draw(&PathElement::new([(left - tick, y), (left, y)], ink))?;
+    }
+    for x in frame.x.ticks.iter().map(|&place| frame.across(place)) {
         root.draw(&PathElement::new([(x, bottom), (x, bottom + tick)], ink))?;
-        let text = text_style(TEXT, HPos::Center, VPos::Top);
-        root.draw_text(&frame.x.label(place), &text, (x, bottom + 2 * tick - 10))?;
     }
     let corner = [(left, top), (left, bottom), (right, bottom)];
     root.draw(&PathElement::new(corner, ink))?;
+    for &place in &frame.y.ticks {
+        let at = (left - 2 * tick + 10, frame.up(place));
+        let text = text_style(TEXT, HPos::Right, VPos::Center);
+        root.draw_text(&frame.y.label(place), &text, at)?;
+    }
+    for &place in &frame.x.ticks {
+        let at = (frame.across(place), bottom + 2 * tick - 10);
+        let text = text_style(TEXT, HPos::Center, VPos::Top);
+        root.draw_text(&frame.x.label(place), &text, at)?;
+    }
 
     let title = text_style(TEXT + 1, HPos::Left, VPos::Bottom);
     let title = TextStyle {
@@ -356,10 +372,8 @@ fn draw_series(root: &Area<'_>, series: &Series, frame: &Frame<'_>, style: Style
             draw_interval(root, point.at.0, interval, style.colour)?;
         }
     }
-    for point in points.iter().flatten() {
-        draw_marker(root, point.at, style)?;
-    }
-    Ok(())
+    let places: Vec<_> = points.iter().flatten().map(|point| point.at).collect();
+    draw_markers(root, &places, style)
 }
 
 fn draw_line(root: &Area<'_>, line: &[(i32, i32)], style: Style) -> Drawn {
@@ -379,17 +393,16 @@ fn draw_line(root: &Area<'_>, line: &[(i32, i32)], style: Style) -> Drawn {
     Ok(())
 }
 
-/// A marker with a thin rim of paper, which parts it from the lines it lies on.
-fn draw_marker(root: &Area<'_>, at: (i32, i32), style: Style) -> Drawn {
+/// Markers with a thin rim of paper, which parts them from the lines they lie on.
+fn draw_markers(root: &Area<'_>, places: &[(i32, i32)], style: Style) -> Drawn {
     let radius = MARKER * f64::from(UNITS);
-    root.draw(&Polygon::new(
-        style.marker(at, radius * 1.25),
-        PAPER.filled(),
-    ))?;
-    root.draw(&Polygon::new(
-        style.marker(at, radius),
-        style.colour.filled(),
-    ))
+    for (radius, colour) in [(radius * 1.25, PAPER), (radius, style.colour)] {
+        for &place in places {
+            let outline = style.marker(place, radius);
+            root.draw(&Polygon::new(outline, colour.filled()))?;
+        }
+    }
+    Ok(())
 }
 
 /// A tint with a full outline, so that neighbours differ in grey too.
@@ -428,7 +441,7 @@ fn draw_interval(root: &Area<'_>, x: i32, (low, high): (i32, i32), colour: RGBCo
 fn text_style(size: i32, horizontal: HPos, vertical: VPos) -> TextStyle<'static> {
     // The library divides sizes by 1.24 on the way to SVG.
     let size = f64::from(size * UNITS) * 1.24;
-    ("Helvetica, Arial, sans-serif", size)
+    (FAMILY, size)
         .into_font()
         .color(&INK)
         .pos(Pos::new(horizontal, vertical))
