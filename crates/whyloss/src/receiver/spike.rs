@@ -108,11 +108,10 @@ impl Spike {
         // Everything relative to rott_min: a clock offset cancels in integers, before any rounding.
         let above_min = (rott - self.min).as_nanos() as f64;
         let span = (self.max - self.min).as_nanos() as f64;
-        self.spiking = if self.spiking {
-            above_min >= self.end.above_min(span)
-        } else {
-            above_min > self.start.above_min(span)
-        };
+        // Both comparisons, then a choice: nothing waits for the last packet's state, and nothing is predicted.
+        let stays = above_min >= self.end.above_min(span);
+        let starts = above_min > self.start.above_min(span);
+        self.spiking = if self.spiking { stays } else { starts };
     }
 
     #[inline]
