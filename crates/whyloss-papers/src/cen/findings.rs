@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use whyloss::Confusion;
-use whyloss_link::ChannelSpec;
 use whyloss_sim::{Measurement, Scenario};
 
 use super::channel::Level;
@@ -135,20 +134,11 @@ pub(crate) struct Grid<'a> {
 impl Findings {
     /// Runs the grid with the stand-in channel of each level.
     pub(crate) fn measure(context: &Context<'_>, grid: &Grid<'_>) -> Result<Self, ExperimentError> {
-        Self::measure_with(context, grid, Level::channel)
-    }
-
-    /// Runs the grid with some other channel for each level.
-    pub(crate) fn measure_with(
-        context: &Context<'_>,
-        grid: &Grid<'_>,
-        channel: impl Fn(Level) -> ChannelSpec,
-    ) -> Result<Self, ExperimentError> {
         let mut points = Vec::new();
         let mut scenarios: Vec<Scenario> = Vec::new();
         for &topology in grid.topologies {
             for &level in grid.levels {
-                let channel = channel(level);
+                let channel = level.channel();
                 for &flows in grid.flows {
                     for scheme in grid.schemes {
                         let schemes = std::slice::from_ref(scheme);
