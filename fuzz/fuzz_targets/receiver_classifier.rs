@@ -23,7 +23,7 @@ struct Input {
 fn overrides<T: Copy>(
     entry: &'static Entry,
     chosen: &[(usize, T)],
-    value: impl Fn(&whyloss::receiver::Parameter, T) -> f64,
+    value: impl Fn(&whyloss::registry::Parameter, T) -> f64,
 ) -> Vec<(&'static str, f64)> {
     let parameters = entry.parameters;
     chosen

@@ -4,7 +4,10 @@
 //! algorithm here is a small sans-I/O state machine. Time and events come in as arguments, decisions go out as return
 //! values; there is no clock, no socket, no random number and no allocation per packet.
 //!
-//! - [`receiver`]: classifiers fed by packet arrivals, and the registry that names them.
+//! - [`receiver`]: classifiers fed by packet arrivals; [`sender`]: classifiers fed by acknowledgements; both are found by
+//!   name in a registry ([`registry`]).
+//! - [`event`]: what a transport tells sender classifiers, estimators and controllers.
+//! - [`bandwidth`]: bandwidth estimators.
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348), sender and receiver.
 //! - [`congestion`]: window controllers, and the trait they share.
 //! - [`cause`]: [`Cause`], and the confusion counts behind Mc, Mw and accuracy.
@@ -14,10 +17,14 @@
 #[cfg(test)]
 extern crate std;
 
+pub mod bandwidth;
 pub mod cause;
 pub mod congestion;
+pub mod event;
 pub mod rate;
 pub mod receiver;
+pub mod registry;
+pub mod sender;
 pub mod tfrc;
 pub mod time;
 

@@ -29,7 +29,7 @@
 //! assert_eq!(classifier.on_arrival(&arrival(1, 40), 0), None);
 //! // Packet 2 is missing, and packet 3 comes just when it should.
 //! assert_eq!(classifier.on_arrival(&arrival(3, 120), 1), Some(Verdict::Gap(Cause::Wireless)));
-//! # Ok::<(), whyloss::receiver::ParameterError>(())
+//! # Ok::<(), whyloss::registry::ParameterError>(())
 //! ```
 //!
 //! # Adding a classifier
@@ -38,15 +38,13 @@
 //! scenarios, experiments, the command, the property tests, the fuzz target and the benchmarks read the list.
 
 pub mod biaz;
-mod entry;
 pub mod reference;
 mod registry;
 pub mod spike;
 pub mod zbs;
 pub mod zigzag;
 
-pub use entry::{Entry, Name, Parameter, ParameterError, Problem};
-pub use registry::{Classifier, REGISTRY, find};
+pub use registry::{Classifier, Entry, REGISTRY, find};
 
 use crate::{Cause, Time};
 

@@ -4,12 +4,16 @@
 //! entry in the list below.
 
 use super::biaz::Biaz;
-use super::entry::{Entry, Parameter, classifiers, real, switch, whole};
 use super::reference::Reference;
 use super::spike::Spike;
 use super::zbs::{Lock, Rule, Zbs};
 use super::zigzag::ZigZag;
+use super::{Arrival, ReceiverClassifier, Verdict};
 use crate::Duration;
+use crate::registry::{self, Parameter, classifiers, real, switch, whole};
+
+/// One line of the registry.
+pub type Entry = registry::Entry<Classifier>;
 
 /// Common to all that keep a state (CEN-A2).
 const UPDATE_FIRST: Parameter = switch(
@@ -20,9 +24,23 @@ const UPPER: &str = "c of the upper bound (n+c)·T_min";
 const LOCK_SECONDS: &str = "a base scheme is kept for so many seconds …";
 const LOCK_PACKETS: &str = "… or so many packets, whichever comes first";
 
+macro_rules! dispatch {
+    ($($type:ident),+) => {
+        impl ReceiverClassifier for Classifier {
+            #[inline]
+            fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict> {
+                match self {
+                    $(Self::$type(classifier) => classifier.on_arrival(arrival, missing)),+
+                }
+            }
+        }
+    };
+}
+
 // Type of the classifier, and for each of its entries: id, name, summary, source, parameters, and the constructor,
 // which sees each parameter's value under its name (and, after `where`, what must hold between them).
 classifiers! {
+    dispatch,
     Biaz {
         "biaz", "Biaz", "wireless if the packet after the gap comes on time",
         "Biaz & Vaidya, ASSET 1999",

@@ -1,12 +1,12 @@
-//! What the registry says about a classifier, and how one is built by name with checked parameters.
+//! What a registry says about a classifier, and how one is built by name with checked parameters.
+//!
+//! [`crate::receiver`] and [`crate::sender`] have one registry each; what they share is here.
 
 use core::fmt;
 
-use super::Classifier;
-
-/// One line of the registry.
+/// One line of a registry of classifiers of type `C`.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct Entry<C> {
     /// What scenarios and the command call it.
     pub id: &'static str,
     /// What the paper calls it.
@@ -18,7 +18,7 @@ pub struct Entry {
     /// What can be set.
     pub parameters: &'static [Parameter],
     /// Given values in range; answers with the relation between them that does not hold.
-    pub(super) construct: fn(&Values<'_>) -> Result<Classifier, &'static str>,
+    pub(crate) construct: fn(&Values<'_>) -> Result<C, &'static str>,
 }
 
 /// A parameter of a classifier.
@@ -38,12 +38,12 @@ pub struct Parameter {
     pub doc: &'static str,
 }
 
-impl Entry {
+impl<C> Entry<C> {
     /// Builds the classifier, with `overrides` instead of the defaults; the last one of a name counts.
     ///
     /// # Errors
     /// When a name is unknown, a value is out of its range, or the values do not go together.
-    pub fn build(&self, overrides: &[(&str, f64)]) -> Result<Classifier, ParameterError> {
+    pub fn build(&self, overrides: &[(&str, f64)]) -> Result<C, ParameterError> {
         let error = |problem| ParameterError {
             classifier: self.id,
             known: self.parameters,
@@ -175,14 +175,14 @@ impl fmt::Debug for Name {
 }
 
 /// The values a constructor sees.
-pub(super) struct Values<'a> {
+pub(crate) struct Values<'a> {
     parameters: &'static [Parameter],
     overrides: &'a [(&'a str, f64)],
 }
 
 impl Values<'_> {
     /// The value of a parameter that the entry lists; the macro asks for no other.
-    pub(super) fn value(&self, name: &str) -> f64 {
+    pub(crate) fn value(&self, name: &str) -> f64 {
         let given = self.overrides.iter().rev().find(|given| given.0 == name);
         let default = || self.parameters.iter().find(|p| p.name == name);
         given.map_or_else(
@@ -193,7 +193,7 @@ impl Values<'_> {
 }
 
 /// A real parameter, yet without its name.
-pub(super) const fn real(default: f64, min: f64, max: f64, doc: &'static str) -> Parameter {
+pub(crate) const fn real(default: f64, min: f64, max: f64, doc: &'static str) -> Parameter {
     Parameter {
         name: "",
         default,
@@ -205,7 +205,7 @@ pub(super) const fn real(default: f64, min: f64, max: f64, doc: &'static str) ->
 }
 
 /// A whole-number parameter, yet without its name.
-pub(super) const fn whole(default: u32, min: u32, max: u32, doc: &'static str) -> Parameter {
+pub(crate) const fn whole(default: u32, min: u32, max: u32, doc: &'static str) -> Parameter {
     Parameter {
         whole: true,
         ..real(default as f64, min as f64, max as f64, doc)
@@ -213,20 +213,21 @@ pub(super) const fn whole(default: u32, min: u32, max: u32, doc: &'static str) -
 }
 
 /// A switch, yet without its name.
-pub(super) const fn switch(default: bool, doc: &'static str) -> Parameter {
+pub(crate) const fn switch(default: bool, doc: &'static str) -> Parameter {
     whole(default as u32, 0, 1, doc)
 }
 
-/// Turns the list of classifiers into the enum that dispatches to them and the registry that names them.
+/// Turns a list of classifiers into the enum over them and the registry that names them. `$dispatch!` is given the list
+/// of types and implements the trait they share by calling each of them.
 macro_rules! classifiers {
-    ($(
+    ($dispatch:ident, $(
         $type:ident {$(
             $id:literal, $name:literal, $summary:literal, $source:literal,
             ($($parameter:ident = $spec:expr),* $(,)?)
             => $new:expr $(, where $relation:expr)?;
         )+}
     )+) => {
-        /// Any receiver classifier of the registry.
+        /// Any classifier of the registry.
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
         #[allow(missing_docs, reason = "each variant is the type of its name")]
@@ -235,20 +236,9 @@ macro_rules! classifiers {
             $($type($type)),+
         }
 
-        impl $crate::receiver::ReceiverClassifier for Classifier {
-            #[inline]
-            fn on_arrival(
-                &mut self,
-                arrival: &$crate::receiver::Arrival,
-                missing: u64,
-            ) -> Option<$crate::receiver::Verdict> {
-                match self {
-                    $(Self::$type(classifier) => classifier.on_arrival(arrival, missing)),+
-                }
-            }
-        }
+        $dispatch!($($type),+);
 
-        /// Every receiver classifier.
+        /// Every classifier.
         pub static REGISTRY: &[Entry] = &[$($(
             Entry {
                 id: $id,
@@ -276,14 +266,14 @@ macro_rules! classifiers {
         }
     };
 }
-pub(super) use classifiers;
+pub(crate) use classifiers;
 
 #[cfg(test)]
 mod tests {
     extern crate std;
     use std::string::ToString;
 
-    use super::super::find;
+    use crate::receiver::find;
 
     /// What building `id` with `overrides` complains about.
     fn complaint(id: &str, overrides: &[(&str, f64)]) -> std::string::String {

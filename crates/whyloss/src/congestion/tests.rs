@@ -1,0 +1,208 @@
+//! What every controller must keep to, and what the policies do around them. The events here serve the controllers' own
+//! tests too.
+
+use super::*;
+use crate::Cause;
+use crate::event::Detection;
+use proptest::prelude::*;
+
+pub(super) const START: Start = Start {
+    segment_size: 1000,
+    initial_window: 2000,
+    initial_ssthresh: u64::MAX,
+};
+
+pub(super) fn ack(acked: u64) -> AckEvent {
+    AckEvent {
+        now: Time::ZERO,
+        acked,
+        sacked: 0,
+        acknowledged: 0,
+        in_flight: 0,
+        window: 0,
+        rtt: None,
+        receiver_stamp: None,
+        app_limited: false,
+        in_recovery: false,
+    }
+}
+
+pub(super) fn loss(in_flight: u64, window: u64) -> LossEvent {
+    LossEvent {
+        now: Time::ZERO,
+        detection: Detection::Duplicates,
+        first: 0,
+        sent: None,
+        transmissions: 1,
+        in_flight,
+        window,
+        rtt: None,
+        min_rtt: None,
+        repeated: false,
+    }
+}
+
+/// One of each kind. A new kind belongs here.
+fn kinds() -> impl Strategy<Value = ControllerKind> {
+    prop_oneof![
+        Just(ControllerKind::Reno(Decrease::FlightSize)),
+        Just(ControllerKind::Reno(Decrease::Window)),
+    ]
+}
+
+fn policies() -> impl Strategy<Value = WirelessPolicy> {
+    prop_oneof![
+        Just(WirelessPolicy::Keep),
+        Just(WirelessPolicy::KeepWindow),
+        Just(WirelessPolicy::AsCongestion),
+        Just(WirelessPolicy::FlightSize),
+        any::<u8>().prop_map(WirelessPolicy::Percent),
+        any::<u16>().prop_map(WirelessPolicy::KeepUnlessQueued),
+    ]
+}
+
+fn under(policy: WirelessPolicy) -> Governed {
+    let kind = ControllerKind::default();
+    ControllerSpec {
+        kind,
+        wireless: policy,
+    }
+    .build(&START)
+}
+
+/// (window, ssthresh) after a wireless loss with 20 of 30 segments under way.
+fn after_loss(policy: WirelessPolicy, queued_ms: i64) -> (u64, u64) {
+    let mut governed = under(policy);
+    governed.controller.set_window(30_000, 15_000);
+    let loss = LossEvent {
+        rtt: Some(Duration::from_millis(100 + queued_ms)),
+        min_rtt: Some(Duration::from_millis(100)),
+        ..loss(20_000, 30_000)
+    };
+    governed.on_loss(&loss, Cause::Wireless);
+    (governed.controller.window(), governed.controller.ssthresh())
+}
+
+#[test]
+fn the_policy_decides_about_wireless_losses() {
+    use WirelessPolicy as P;
+    for (policy, queued_ms, expected) in [
+        (P::Keep, 0, (30_000, 15_000)),
+        (P::KeepWindow, 0, (30_000, 15_000)),
+        (P::AsCongestion, 0, (10_000, 10_000)),
+        (P::FlightSize, 0, (20_000, 20_000)),
+        (P::Percent(80), 0, (24_000, 24_000)),
+        (P::KeepUnlessQueued(50), 50, (30_000, 15_000)),
+        (P::KeepUnlessQueued(50), 51, (10_000, 10_000)),
+    ] {
+        assert_eq!(after_loss(policy, queued_ms), expected, "{policy:?}");
+    }
+}
+
+#[test]
+fn a_wireless_timeout_keeps_ssthresh_or_makes_it_the_flight() {
+    use WirelessPolicy as P;
+    for (policy, ssthresh) in [
+        (P::Keep, 30_000),
+        (P::AsCongestion, 10_000),
+        (P::FlightSize, 20_000),
+        (P::Percent(80), 24_000),
+    ] {
+        let mut governed = under(policy);
+        governed.controller.set_window(30_000, 15_000);
+        governed.on_timeout(&loss(20_000, 30_000), Cause::Wireless);
+        let controller = &governed.controller;
+        assert_eq!(
+            (controller.window(), controller.ssthresh()),
+            (1000, ssthresh),
+            "{policy:?}"
+        );
+        // Congestion is congestion under every policy.
+        let mut governed = under(policy);
+        governed.on_loss(&loss(20_000, 30_000), Cause::Congestion);
+        assert_eq!(governed.controller.window(), 10_000);
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Ack {
+        acked: u64,
+        rtt_us: i64,
+        in_flight: u64,
+        in_recovery: bool,
+    },
+    Loss {
+        in_flight: u64,
+        window: u64,
+        wireless: bool,
+    },
+    End {
+        at_most: u64,
+    },
+    Timeout {
+        in_flight: u64,
+        window: u64,
+        wireless: bool,
+        repeated: bool,
+    },
+}
+
+fn events() -> impl Strategy<Value = Event> {
+    let bytes = || prop_oneof![0..100_000u64, 0..1u64 << 40];
+    prop_oneof![
+        4 => (bytes(), 0..10_000_000i64, bytes(), any::<bool>()).prop_map(
+            |(acked, rtt_us, in_flight, in_recovery)| Event::Ack { acked, rtt_us, in_flight, in_recovery }
+        ),
+        1 => (bytes(), bytes(), any::<bool>())
+            .prop_map(|(in_flight, window, wireless)| Event::Loss { in_flight, window, wireless }),
+        1 => bytes().prop_map(|at_most| Event::End { at_most }),
+        1 => (bytes(), bytes(), any::<bool>(), any::<bool>()).prop_map(
+            |(in_flight, window, wireless, repeated)| Event::Timeout { in_flight, window, wireless, repeated }
+        ),
+    ]
+}
+
+proptest! {
+    /// Whatever a transport tells it, a controller lets at least a segment be under way and does not panic.
+    #[test]
+    fn any_order_of_events_keeps_a_segment_open(
+        kind in kinds(),
+        wireless in policies(),
+        events in prop::collection::vec((events(), 0..100_000_000u64), 0..200),
+        size in 0..65_536u32,
+    ) {
+        let start = Start { segment_size: size, initial_window: 0, initial_ssthresh: u64::MAX };
+        let mut governed = ControllerSpec { kind, wireless }.build(&start);
+        let cause = |wireless| if wireless { Cause::Wireless } else { Cause::Congestion };
+        let (mut now, mut acknowledged) = (0, 0);
+        for (event, later) in events {
+            now += later;
+            let at = Time::from_nanos(now);
+            match event {
+                Event::Ack { acked, rtt_us, in_flight, in_recovery } => {
+                    acknowledged += acked;
+                    governed.controller.on_ack(&AckEvent {
+                        now: at,
+                        acknowledged,
+                        in_flight,
+                        window: governed.controller.window(),
+                        rtt: (rtt_us % 3 > 0).then(|| Duration::from_micros(rtt_us)),
+                        receiver_stamp: (rtt_us % 2 > 0).then_some(at),
+                        in_recovery,
+                        ..ack(acked)
+                    });
+                }
+                Event::Loss { in_flight, window, wireless } => {
+                    governed.on_loss(&LossEvent { now: at, ..loss(in_flight, window) }, cause(wireless));
+                }
+                Event::End { at_most } => governed.controller.on_recovery_end(at, at_most),
+                Event::Timeout { in_flight, window, wireless, repeated } => {
+                    let loss = LossEvent { now: at, repeated, ..loss(in_flight, window) };
+                    governed.on_timeout(&loss, cause(wireless));
+                }
+            }
+            prop_assert!(governed.controller.window() >= u64::from(size.max(1)));
+        }
+    }
+}

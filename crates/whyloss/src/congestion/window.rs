@@ -1,0 +1,153 @@
+//! The congestion window of all that grow as Reno does: slow start and congestion avoidance (RFC 5681 §3.1).
+//!
+//! ```text
+//! cwnd < ssthresh:  cwnd += min(acked, SMSS)
+//! otherwise:        cwnd += SMSS²/cwnd                                                        [bytes]
+//! ```
+//!
+//! The fraction of a byte that SMSS²/cwnd leaves is carried over, so that growth is exact for any window. The window
+//! does not grow during a recovery, nor while the application limits it (RFC 7661 §4.3 says why).
+
+use super::Start;
+use crate::event::AckEvent;
+
+/// cwnd and ssthresh in bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    cwnd: u64,
+    ssthresh: u64,
+    /// What congestion avoidance has not yet turned into a byte of cwnd, in bytes²; below cwnd.
+    credit: u64,
+    segment_size: u32,
+}
+
+impl Window {
+    /// The window at its start.
+    pub fn new(start: &Start) -> Self {
+        let segment_size = start.segment_size.max(1);
+        Self {
+            cwnd: start.initial_window.max(u64::from(segment_size)),
+            ssthresh: start.initial_ssthresh,
+            credit: 0,
+            segment_size,
+        }
+    }
+
+    /// Grows by an acknowledgement, if it lets the window grow at all.
+    #[inline]
+    pub fn grow(&mut self, ack: &AckEvent) {
+        if !may_grow(ack) {
+            return;
+        }
+        if self.in_slow_start() {
+            self.slow_start(ack.acked);
+        } else {
+            self.avoid_congestion(1);
+        }
+    }
+
+    /// One acknowledgement of slow start.
+    #[inline]
+    pub fn slow_start(&mut self, acked: u64) {
+        self.cwnd = self.cwnd.saturating_add(acked.min(self.segment()));
+    }
+
+    /// One acknowledgement of congestion avoidance at `1/slower` of Reno's pace.
+    #[inline]
+    pub fn avoid_congestion(&mut self, slower: u64) {
+        let segment = self.segment();
+        let credit = self.credit + segment * segment / slower;
+        self.credit = credit % self.cwnd;
+        self.cwnd = self.cwnd.saturating_add(credit / self.cwnd);
+    }
+
+    /// Whether slow start goes on.
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Sets both; at least a segment of cwnd remains.
+    pub fn set(&mut self, cwnd: u64, ssthresh: u64) {
+        self.cwnd = cwnd.max(self.segment());
+        self.ssthresh = ssthresh;
+        self.credit = 0;
+    }
+
+    /// Bounds cwnd from above; at least a segment remains.
+    pub fn limit(&mut self, at_most: u64) {
+        self.set(self.cwnd.min(at_most), self.ssthresh);
+    }
+
+    /// cwnd in bytes.
+    #[inline]
+    pub fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// ssthresh in bytes; [`u64::MAX`] if there is none yet.
+    #[inline]
+    pub fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+
+    /// SMSS in bytes; at least 1.
+    #[inline]
+    pub fn segment(&self) -> u64 {
+        u64::from(self.segment_size)
+    }
+}
+
+/// Whether an acknowledgement may make a window grow.
+#[inline]
+pub fn may_grow(ack: &AckEvent) -> bool {
+    ack.acked > 0 && !ack.in_recovery && !ack.app_limited
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{START, ack};
+    use super::*;
+
+    #[test]
+    fn slow_start_adds_a_segment_per_acknowledgement() {
+        let mut window = Window::new(&START);
+        for acked in [1000, 2000, 500] {
+            window.grow(&ack(acked));
+        }
+        assert_eq!(window.cwnd(), 2000 + 1000 + 1000 + 500);
+    }
+
+    #[test]
+    fn congestion_avoidance_carries_fractions() {
+        let mut window = Window::new(&START);
+        window.set(7000, 7000);
+        // 10⁶/7000 = 142.857…: 142 and 6000/7000 of a byte; (10⁶ + 6000)/7142 = 140 and 6120/7142.
+        window.grow(&ack(1000));
+        assert_eq!((window.cwnd(), window.credit), (7142, 6000));
+        window.grow(&ack(1000));
+        assert_eq!((window.cwnd(), window.credit), (7282, 6120));
+        // A window of a million segments grows too: a byte per 1000 acknowledgements, where 10⁶/10⁹ alone is nothing.
+        // Of the 10¹⁰ credited, 9 bytes took 9·10⁹ + (0 + 1 + … + 8).
+        window.set(1_000_000_000, 0);
+        for _ in 0..10_000 {
+            window.grow(&ack(1000));
+        }
+        assert_eq!((window.cwnd(), window.credit), (1_000_000_009, 999_999_964));
+    }
+
+    #[test]
+    fn no_growth_in_recovery_for_duplicates_or_without_data() {
+        let mut window = Window::new(&START);
+        window.grow(&ack(0));
+        window.grow(&AckEvent {
+            app_limited: true,
+            ..ack(1000)
+        });
+        window.grow(&AckEvent {
+            in_recovery: true,
+            ..ack(1000)
+        });
+        assert_eq!(window.cwnd(), 2000);
+    }
+}
