@@ -46,10 +46,13 @@ pub struct FlowResult {
     pub delivered: u64,
     /// Data packets lost, by cause.
     pub lost: ByCause,
-    /// Verdicts on lost packets. TCP has no classifier: every loss counts as called congestion. None of an on/off source.
+    /// Verdicts on lost packets. The verdict on a loss event is that on every packet lost in it. None of an on/off source.
     pub packets: Confusion,
-    /// Verdicts on gaps; a gap counts as congestion when any of its packets was lost to it.
+    /// Verdicts on loss events: gaps at the receiver (TFRC), recoveries and timeouts at the sender (TCP). An event counts
+    /// as congestion when any of its packets was lost to it.
     pub gaps: Confusion,
+    /// Recoveries that began without a timeout, by the verdict (TCP).
+    pub recoveries: ByCause,
     /// Retransmission timeouts (TCP).
     pub timeouts: u64,
 }

@@ -8,6 +8,7 @@ use whyloss::receiver::Classifier;
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
 
+use crate::host::tcp;
 use crate::packet::Packet;
 
 /// Watches a run.
@@ -38,6 +39,12 @@ pub trait Observer {
     #[inline]
     fn allowed(&mut self, flow: usize, at: Time, allowance: f64) {
         let _ = (flow, at, allowance);
+    }
+
+    /// A TCP source took an acknowledgement or was woken by its timer.
+    #[inline]
+    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
+        let _ = (flow, at, sender);
     }
 }
 
@@ -71,6 +78,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
         self.0.allowed(flow, at, allowance);
         self.1.allowed(flow, at, allowance);
     }
+
+    #[inline]
+    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
+        self.0.reacted(flow, at, sender);
+        self.1.reacted(flow, at, sender);
+    }
 }
 
 /// Watches if it is there. Whether it wants the length of the queue cannot depend on that.
@@ -102,6 +115,13 @@ impl<A: Observer> Observer for Option<A> {
     fn allowed(&mut self, flow: usize, at: Time, allowance: f64) {
         if let Some(observer) = self {
             observer.allowed(flow, at, allowance);
+        }
+    }
+
+    #[inline]
+    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
+        if let Some(observer) = self {
+            observer.reacted(flow, at, sender);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The engine: takes the earliest event, lets whom it concerns act, and sends what comes of it.
 
+use whyloss::event::Detection;
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Streams};
 
@@ -131,7 +132,8 @@ impl Engine {
             None => self.send(now, packet, observer),
             Some(Arrived::AtSource) => {
                 let flow = packet.flow as usize;
-                self.hosts[flow].source.receive(now, &packet.payload);
+                self.hosts[flow].source.receive(now, &packet);
+                self.judged(now, flow, observer);
                 self.transmit(now, flow, observer);
             }
             Some(Arrived::AtSink) => self.deliver(now, &packet, observer),
@@ -187,9 +189,38 @@ impl Engine {
         {
             hosts.count.timeouts += 1;
         }
+        self.judged(now, flow, observer);
         let entity = self.source_entity(flow);
         self.events.set(entity, Time::MAX);
         self.transmit(now, flow, observer);
+    }
+
+    /// Counts what a sender's classifier said about the loss that the last event found, if it found one.
+    #[inline]
+    fn judged<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
+        let hosts = &mut self.hosts[flow];
+        let Source::Tcp(sender) = &hosts.source else {
+            return;
+        };
+        observer.reacted(flow, now, sender);
+        let Some((said, packets)) = sender.judgement() else {
+            return;
+        };
+        for &(sequence, truth) in packets {
+            observer.judged(flow, now, sequence, truth, said.verdict);
+        }
+        if self.window.contains(now) {
+            let count = &mut hosts.count;
+            for &(_, truth) in packets {
+                count.packets.record(truth, said.verdict);
+            }
+            if let Some(truth) = said.truth {
+                count.gaps.record(truth, said.verdict);
+            }
+            if said.detection != Detection::Timeout {
+                count.recoveries.add(said.verdict);
+            }
+        }
     }
 
     /// A sink's deadline may have come.
@@ -277,11 +308,10 @@ impl Engine {
         if counted {
             hosts.count.lost.add(cause);
         }
-        match &mut hosts.sink {
-            Sink::Tfrc(sink) => sink.lost(sequence, cause),
-            // Without a classifier every loss is taken for congestion.
-            Sink::Tcp(_) if counted => hosts.count.packets.record(cause, Cause::Congestion),
-            Sink::Tcp(_) | Sink::Silent => {}
+        match (&mut hosts.source, &mut hosts.sink) {
+            (_, Sink::Tfrc(sink)) => sink.lost(sequence, cause),
+            (Source::Tcp(sender), _) => sender.on_lost(sequence, cause),
+            _ => {}
         }
     }
 
@@ -393,10 +423,15 @@ mod tests {
 
     impl Hosts {
         fn held(&self) -> usize {
-            match &self.sink {
+            let source = match &self.source {
+                Source::Tcp(sender) => sender.held(),
+                _ => 0,
+            };
+            let sink = match &self.sink {
                 Sink::Tfrc(sink) => TfrcSink::held(sink),
                 Sink::Tcp(_) | Sink::Silent => 0,
-            }
+            };
+            source + sink
         }
     }
 }

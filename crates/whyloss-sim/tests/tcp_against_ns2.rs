@@ -161,7 +161,7 @@ impl Run {
                     }
                 }
                 Event::Ack(3, id) => {
-                    self.sender.on_ack(now, &self.acks[id]);
+                    self.sender.on_ack(now, &self.acks[id], now);
                     self.transmit(now);
                 }
                 Event::Ack(hop, id) => {

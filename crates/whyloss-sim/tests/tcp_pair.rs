@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use proptest::prelude::*;
-use whyloss::congestion::{ControllerSpec, Decrease, WirelessPolicy};
+use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
 use whyloss::{Duration, Time};
 use whyloss_sim::host::tcp::{
     Ack, Dialect, Options, Receiver, Recovery, RtoOptions, RttSampling, SackBlocks, Segment, Sender,
@@ -67,7 +67,7 @@ impl Pair {
                     prop_assert_eq!(self.receiver.duplicates() - duplicates, u64::from(!new));
                     self.acknowledge(now, ack)?;
                 }
-                Event::Ack(id) => self.sender.on_ack(now, &self.acks[id]),
+                Event::Ack(id) => self.sender.on_ack(now, &self.acks[id], now),
                 Event::Timers => {
                     let ack = self.receiver.on_timeout(now);
                     self.acknowledge(now, ack)?;
@@ -163,11 +163,12 @@ fn any_options() -> impl Strategy<Value = Options> {
         let (recovery, dialect, decrease, rtt_sampling, rto) = kinds;
         let (initial_window, receive_window, segments, initial_ssthresh) = numbers;
         Options {
+            timestamp_tick: None,
             segment_size: 1000,
             recovery,
             dialect,
-            controller: ControllerSpec::Reno {
-                decrease,
+            controller: ControllerSpec {
+                kind: ControllerKind::Reno(decrease),
                 wireless: WirelessPolicy::Keep,
             },
             initial_window,
@@ -237,7 +238,7 @@ proptest! {
             if timer {
                 sender.on_timeout(now);
             } else {
-                sender.on_ack(now, &ack);
+                sender.on_ack(now, &ack, now);
             }
             let polled = std::iter::from_fn(|| sender.poll_transmit(now)).take(1000).count();
             prop_assert!(polled <= 3 * options.receive_window as usize + 3);

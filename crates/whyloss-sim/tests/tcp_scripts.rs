@@ -66,7 +66,7 @@ impl Script {
             echo: ms(at.saturating_sub(100)),
             sack: SackBlocks::new(next, blocks.iter().cloned()),
         };
-        self.sender.on_ack(ms(at), &ack);
+        self.sender.on_ack(ms(at), &ack, ms(at));
         self.leave(at)
     }
 

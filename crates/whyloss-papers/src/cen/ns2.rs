@@ -2,7 +2,7 @@
 //!
 //! Limits: within 4 points for TFRC, 6 for TCP, in every row.
 
-use whyloss::tfrc;
+use whyloss::{sender, tfrc};
 use whyloss_link::ChannelSpec;
 use whyloss_link::channel::GilbertElliott;
 use whyloss_sim::host::tcp::{self, Recovery};
@@ -63,7 +63,10 @@ fn scheme(row: &Row) -> Scheme {
     Scheme {
         id: row.agent.clone(),
         name: row.agent.clone(),
-        transport: Transport::Tcp { options },
+        transport: Transport::Tcp {
+            options,
+            classifier: sender::Classifier::unaware(),
+        },
     }
 }
 

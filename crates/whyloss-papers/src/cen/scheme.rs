@@ -1,7 +1,7 @@
 //! The schemes that Cen et al. compare: TCP, TFRC, and TFRC with each classifier.
 
-use whyloss::receiver;
 use whyloss::tfrc;
+use whyloss::{receiver, sender};
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::Transport;
 
@@ -36,7 +36,10 @@ fn tcp_with(id: &str, name: &str, recovery: tcp::Recovery) -> Scheme {
     Scheme {
         id: id.into(),
         name: name.into(),
-        transport: Transport::Tcp { options },
+        transport: Transport::Tcp {
+            options,
+            classifier: sender::Classifier::unaware(),
+        },
     }
 }
 

@@ -11,7 +11,7 @@ use whyloss::receiver::Classifier;
 use whyloss::{Time, tfrc as tfrc_core};
 use whyloss_link::Streams;
 
-use crate::packet::Payload;
+use crate::packet::{Packet, Payload};
 use crate::scenario::{Flow, Transport};
 
 use self::on_off::OnOff;
@@ -53,7 +53,16 @@ impl Source {
                     random,
                 )))
             }
-            Transport::Tcp { options } => Self::Tcp(tcp::Sender::new(options, start)),
+            Transport::Tcp {
+                options,
+                classifier,
+            } => {
+                let random = streams.stream("verdict", index);
+                let classifier = classifier.clone();
+                Self::Tcp(tcp::Sender::with_classifier(
+                    options, classifier, random, start,
+                ))
+            }
             Transport::Tfrc { options, .. } => Self::Tfrc(Box::new(tfrc_core::Sender::new(
                 options,
                 flow.packet_size,
@@ -85,9 +94,9 @@ impl Source {
 
     /// Delivers an answer of the sink.
     #[inline]
-    pub(crate) fn receive(&mut self, now: Time, payload: &Payload) {
-        match (self, payload) {
-            (Self::Tcp(sender), Payload::Ack(ack)) => sender.on_ack(now, ack),
+    pub(crate) fn receive(&mut self, now: Time, packet: &Packet) {
+        match (self, &packet.payload) {
+            (Self::Tcp(sender), Payload::Ack(ack)) => sender.on_ack(now, ack, packet.sent),
             (Self::Tfrc(sender), Payload::TfrcFeedback(feedback)) => {
                 sender.on_feedback(now, feedback);
             }
@@ -128,7 +137,7 @@ impl Sink {
     pub(crate) fn new(flow: &Flow, index: u64, streams: Streams) -> Self {
         match &flow.transport {
             Transport::OnOff { .. } => Self::Silent,
-            Transport::Tcp { options } => Self::Tcp(tcp::Receiver::new(options)),
+            Transport::Tcp { options, .. } => Self::Tcp(tcp::Receiver::new(options)),
             Transport::Tfrc {
                 options,
                 classifier,

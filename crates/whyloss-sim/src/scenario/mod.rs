@@ -18,8 +18,7 @@ pub use error::{Location, ScenarioError};
 pub use parse::{MOST_SEEDS, ScenarioFile};
 pub use route::Router;
 
-use whyloss::receiver::Classifier;
-use whyloss::{Duration, Rate, Time, tfrc};
+use whyloss::{Duration, Rate, Time, receiver, sender, tfrc};
 use whyloss_link::LinkSpec;
 
 use crate::host::tcp;
@@ -82,10 +81,6 @@ pub struct Flow {
 /// What carries a flow.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one per flow, and not copied in a run"
-)]
 pub enum Transport {
     /// An on/off source without congestion control: exponential bursts and pauses (ns-2's Expoo).
     OnOff {
@@ -96,17 +91,19 @@ pub enum Transport {
         /// Mean length of a pause.
         idle: Duration,
     },
-    /// TCP.
+    /// TCP, with a classifier at the sender.
     Tcp {
         /// Its choices; [`tcp::Options::segment_size`] is what the window counts for a packet.
         options: tcp::Options,
+        /// What decides the cause of a loss.
+        classifier: sender::Classifier,
     },
     /// TFRC, with a classifier at the receiver.
     Tfrc {
         /// Its choices.
         options: tfrc::Options,
         /// What decides the cause of a loss.
-        classifier: Classifier,
+        classifier: receiver::Classifier,
     },
 }
 

@@ -37,6 +37,7 @@ fn scenario() -> Scenario {
     };
     let tcp = Transport::Tcp {
         options: crate::host::tcp::Options::default(),
+        classifier: whyloss::sender::Classifier::unaware(),
     };
     Scenario {
         nodes: vec!["a".to_owned(), "b".to_owned()],

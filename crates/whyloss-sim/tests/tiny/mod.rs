@@ -66,6 +66,7 @@ pub(crate) fn scenario(end_ms: i64) -> Scenario {
             flow(
                 "tcp",
                 Transport::Tcp {
+                    classifier: whyloss::sender::Classifier::unaware(),
                     options: tcp::Options::rfc(710),
                 },
             ),

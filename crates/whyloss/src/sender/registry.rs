@@ -58,6 +58,13 @@ classifiers! {
     }
 }
 
+impl Classifier {
+    /// Every loss is congestion.
+    pub fn unaware() -> Self {
+        Self::Reference(Reference::unaware())
+    }
+}
+
 fn lookup(of: f64, remembers: f64) -> Lookup {
     let of = [LookupOf::Window, LookupOf::First, LookupOf::Acknowledged][of as usize % 3];
     Lookup {

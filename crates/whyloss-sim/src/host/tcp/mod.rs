@@ -31,6 +31,7 @@
 //!
 //! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
 
+mod judge;
 mod ranges;
 mod receiver;
 mod recovery;
@@ -38,13 +39,14 @@ mod rto;
 mod scoreboard;
 mod sender;
 
+pub use judge::Judgement;
 pub use receiver::Receiver;
 pub use rto::RtoOptions;
 pub use sender::Sender;
 
 use std::ops::Range;
 
-use whyloss::congestion::{ControllerSpec, Decrease, WirelessPolicy};
+use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
 use whyloss::{Duration, Time};
 
 /// A data segment.
@@ -147,7 +149,7 @@ pub enum RttSampling {
 }
 
 /// What a scenario says about a TCP connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// SMSS: bytes a segment counts for in the window. ns-2 counts segments; with it this is only a unit.
     pub segment_size: u32,
@@ -172,6 +174,9 @@ pub struct Options {
     pub limited_transmit: bool,
     /// Which round trips are measured.
     pub rtt_sampling: RttSampling,
+    /// The tick of the receiver's time stamp clock, by which controllers know when acknowledgements left (RFC 7323 §5.4:
+    /// 1 ms to 1 s); `None`: acknowledgements carry no stamp of the receiver's.
+    pub timestamp_tick: Option<Duration>,
     /// The retransmission timer.
     pub rto: RtoOptions,
     /// How long the acknowledgement of a lone segment waits for a second one; `None`: every segment is acknowledged.
@@ -205,6 +210,7 @@ impl Options {
             handshake: false,
             limited_transmit: true,
             rtt_sampling: RttSampling::EveryAck,
+            timestamp_tick: Some(Duration::from_millis(1)),
             rto: RtoOptions::default(),
             delayed_ack: Some(Duration::from_millis(100)),
         }
@@ -216,8 +222,8 @@ impl Options {
         Self {
             recovery,
             dialect: Dialect::Ns2,
-            controller: ControllerSpec::Reno {
-                decrease: Decrease::Window,
+            controller: ControllerSpec {
+                kind: ControllerKind::Reno(Decrease::Window),
                 wireless: WirelessPolicy::default(),
             },
             initial_window: 2,
@@ -225,6 +231,8 @@ impl Options {
             receive_window: window,
             handshake: true,
             rtt_sampling: RttSampling::OncePerWindow,
+            // Exact, as all of ns-2's time stamps are.
+            timestamp_tick: Some(Duration::from_nanos(1)),
             rto: RtoOptions::ns2(),
             ..Self::rfc(segment_size)
         }

@@ -15,29 +15,30 @@
 use super::scoreboard::{DUP_THRESH, Scoreboard};
 use super::sender::Sender;
 use super::{Ack, Dialect, Recovery};
-use whyloss::congestion::{AckEvent, Controller, LossEvent};
-use whyloss::{Cause, Time};
+use whyloss::Time;
+use whyloss::congestion::Controller;
+use whyloss::event::{AckEvent, Detection};
 
 impl Sender {
     /// An acknowledgement in disorder, or one that brings it.
     #[cold]
     #[inline(never)]
-    pub(super) fn on_ack_alert(&mut self, now: Time, ack: &Ack) {
+    pub(super) fn on_ack_alert(&mut self, now: Time, ack: &Ack, stamped: Time) {
         if ack.next == self.una && self.una == self.max {
             // Nothing is outstanding: not a duplicate.
             return;
         }
         self.retransmit &= ack.next == self.una;
         if self.recovery == Recovery::Sack {
-            self.on_ack_selective(now, ack);
+            self.on_ack_selective(now, ack, stamped);
         } else if ack.next == self.una {
-            self.on_duplicate(now);
+            self.on_duplicate(now, stamped);
         } else if !self.in_recovery {
-            self.on_new_ack(now, ack, 0);
+            self.on_new_ack(now, ack, stamped, 0);
         } else if self.recovery == Recovery::NewReno && ack.next < self.recover {
-            self.on_partial_ack(now, ack);
+            self.on_partial_ack(now, ack, stamped);
         } else {
-            self.end_recovery(now, ack);
+            self.end_recovery(now, ack, stamped);
         }
         self.settle();
     }
@@ -75,15 +76,15 @@ impl Sender {
     }
 
     /// New data acknowledged outside a recovery.
-    fn on_new_ack(&mut self, now: Time, ack: &Ack, sacked: u64) {
+    fn on_new_ack(&mut self, now: Time, ack: &Ack, stamped: Time, sacked: u64) {
         self.duplicates = 0;
-        self.advance(now, ack, sacked, false);
+        self.advance(now, ack, stamped, sacked, false);
         self.restart_timer(now);
         self.open_window();
     }
 
-    fn on_duplicate(&mut self, now: Time) {
-        self.count_duplicate(now, 0);
+    fn on_duplicate(&mut self, now: Time, stamped: Time) {
+        self.count_duplicate(now, stamped, 0);
         if self.in_recovery {
             self.inflation = self.inflation.saturating_add(1);
             self.open_inflated();
@@ -98,24 +99,26 @@ impl Sender {
         }
     }
 
-    fn count_duplicate(&mut self, now: Time, sacked: u64) {
+    fn count_duplicate(&mut self, now: Time, stamped: Time, sacked: u64) {
         if self.duplicates == 0 {
             self.nxt_before = self.nxt;
         }
         self.duplicates = self.duplicates.saturating_add(1);
-        self.tell_duplicate(now, sacked);
+        self.tell_duplicate(now, stamped, sacked);
     }
 
-    fn tell_duplicate(&mut self, now: Time, sacked: u64) {
-        self.controller.on_ack(&AckEvent {
+    fn tell_duplicate(&mut self, now: Time, stamped: Time, sacked: u64) {
+        self.tell(&AckEvent {
             now,
             acked: 0,
             sacked,
-            rtt: None,
+            acknowledged: self.bytes(self.una),
             in_flight: self.bytes(self.nxt - self.una),
+            window: self.usable_window(),
+            rtt: None,
+            receiver_stamp: self.stamp(stamped),
             app_limited: self.nxt >= self.segments,
             in_recovery: self.in_recovery,
-            receiver_stamp: None,
         });
     }
 
@@ -143,13 +146,11 @@ impl Sender {
         self.first_partial = true;
         self.deflation = 0;
         self.recover = self.max;
-        self.controller.on_loss(&LossEvent {
-            now,
-            cause: Cause::Congestion,
-            // Without what limited transmit sent (RFC 5681 §3.2 step 2).
-            in_flight: self.bytes(self.nxt_before.saturating_sub(self.una)),
-            window: self.usable_window(),
-        });
+        // Without what limited transmit sent (RFC 5681 §3.2 step 2).
+        let in_flight = self.nxt_before.saturating_sub(self.una);
+        let loss = self.loss_event(now, Detection::Duplicates, in_flight);
+        let cause = self.classify(&loss);
+        self.control.on_loss(&loss, cause);
         self.forget_timing();
         self.restart_timer(now);
     }
@@ -163,9 +164,9 @@ impl Sender {
         }
     }
 
-    fn on_partial_ack(&mut self, now: Time, ack: &Ack) {
+    fn on_partial_ack(&mut self, now: Time, ack: &Ack, stamped: Time) {
         let acked = u32::try_from(ack.next - self.una).unwrap_or(u32::MAX);
-        self.advance(now, ack, 0, true);
+        self.advance(now, ack, stamped, 0, true);
         // The window loses what was acknowledged, but for one segment: first what duplicates had added, …
         let from_inflation = (acked - 1).min(self.inflation.saturating_sub(1));
         self.inflation -= from_inflation;
@@ -180,23 +181,23 @@ impl Sender {
         self.open_inflated();
     }
 
-    fn end_recovery(&mut self, now: Time, ack: &Ack) {
+    fn end_recovery(&mut self, now: Time, ack: &Ack, stamped: Time) {
         self.in_recovery = false;
         self.duplicates = 0;
         self.inflation = 0;
         match self.dialect {
             Dialect::Rfc => {
-                self.advance(now, ack, 0, true);
+                self.advance(now, ack, stamped, 0, true);
                 let at_most = if self.recovery == Recovery::NewReno {
                     self.bytes((self.nxt - self.una).max(1) + 1)
                 } else {
                     u64::MAX
                 };
-                self.controller.on_recovery_end(now, at_most);
+                self.control.controller.on_recovery_end(now, at_most);
             }
             Dialect::Ns2 => {
                 self.apply_deflation(now);
-                self.advance(now, ack, 0, false);
+                self.advance(now, ack, stamped, 0, false);
             }
         }
         self.deflation = 0;
@@ -208,7 +209,7 @@ impl Sender {
     pub(super) fn apply_deflation(&mut self, now: Time) {
         if self.dialect == Dialect::Ns2 {
             let window = self.deflated_window();
-            self.controller.on_recovery_end(now, window);
+            self.control.controller.on_recovery_end(now, window);
         }
         self.deflation = 0;
     }
@@ -216,11 +217,11 @@ impl Sender {
     /// The controller's window less what partial acknowledgements took off it; at least a segment.
     fn deflated_window(&self) -> u64 {
         let deflated = self.bytes(u64::from(self.deflation));
-        let window = self.controller.window().saturating_sub(deflated);
+        let window = self.control.controller.window().saturating_sub(deflated);
         window.max(u64::from(self.segment_size))
     }
 
-    fn on_ack_selective(&mut self, now: Time, ack: &Ack) {
+    fn on_ack_selective(&mut self, now: Time, ack: &Ack, stamped: Time) {
         let duplicate = ack.next == self.una;
         let ns2 = self.dialect == Dialect::Ns2;
         if ns2 && !self.in_recovery {
@@ -229,7 +230,7 @@ impl Sender {
             }
             if !duplicate {
                 self.clear_scoreboard();
-                self.on_new_ack(now, ack, 0);
+                self.on_new_ack(now, ack, stamped, 0);
                 return;
             }
         }
@@ -237,11 +238,11 @@ impl Sender {
         let sacked = self.scoreboard.get_or_insert_default().update(ack, max);
         let sacked_bytes = self.bytes(sacked);
         if self.in_recovery {
-            self.on_recovery_ack_selective(now, ack, sacked_bytes);
+            self.on_recovery_ack_selective(now, ack, stamped, sacked_bytes);
         } else if !duplicate {
-            self.on_new_ack(now, ack, sacked_bytes);
+            self.on_new_ack(now, ack, stamped, sacked_bytes);
         } else if sacked > 0 {
-            self.count_duplicate(now, sacked_bytes);
+            self.count_duplicate(now, stamped, sacked_bytes);
             let lost = |board: &Scoreboard| board.lost_below() > self.una;
             let found = if ns2 {
                 self.duplicates == DUP_THRESH
@@ -271,19 +272,19 @@ impl Sender {
         }
     }
 
-    fn on_recovery_ack_selective(&mut self, now: Time, ack: &Ack, sacked: u64) {
+    fn on_recovery_ack_selective(&mut self, now: Time, ack: &Ack, stamped: Time, sacked: u64) {
         let duplicate = ack.next == self.una;
         let ns2 = self.dialect == Dialect::Ns2;
         if duplicate {
-            self.tell_duplicate(now, sacked);
+            self.tell_duplicate(now, stamped, sacked);
         } else {
-            self.advance(now, ack, sacked, true);
+            self.advance(now, ack, stamped, sacked, true);
             self.restart_timer(now);
         }
         if self.una >= self.recover {
             self.in_recovery = false;
             self.duplicates = 0;
-            self.controller.on_recovery_end(now, u64::MAX);
+            self.control.controller.on_recovery_end(now, u64::MAX);
             if ns2 {
                 self.recover = 0;
                 self.clear_scoreboard();

@@ -8,13 +8,17 @@
 //!
 //! As long as acknowledgements only move the left edge, an acknowledgement is one round-trip sample, one call of the
 //! controller, one new edge and one new deadline. Whatever else happens makes the sender alert, and `recovery.rs`
-//! deals with it until all is well again. Every loss counts as congestion: the sender has no classifier yet.
+//! deals with it until all is well again. When a loss is found, `judge.rs` gives it a cause.
 
+use super::judge::{Judge, Judgement};
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
-use whyloss::congestion::{AckEvent, AnyController, Controller, Start, TimeoutEvent};
-use whyloss::{Duration, Time};
+use whyloss::congestion::{Controller, Governed, Start};
+use whyloss::event::{AckEvent, Detection, LossEvent};
+use whyloss::sender::Classifier;
+use whyloss::{Cause, Duration, Rate, Time};
+use whyloss_link::{Random, Streams};
 
 /// No segment is being timed.
 const UNTIMED: u64 = u64::MAX;
@@ -36,7 +40,18 @@ pub struct Sender {
     pub(super) deadline: Time,
     timed_sequence: u64,
     timed_at: Time,
-    pub(super) controller: AnyController,
+    pub(super) control: Governed,
+    /// Whether the classifier wants to hear of acknowledgements.
+    attentive: bool,
+    /// Whether the last event found a loss: see [`Sender::judgement`].
+    pub(super) judged: bool,
+    pub(super) judge: Box<Judge>,
+    /// What the judge said last.
+    judgement: Option<Judgement>,
+    latest_rtt: Duration,
+    min_rtt: Duration,
+    /// The receiver's time stamp clock, in ticks of this length; zero: there is none.
+    timestamp_tick: Duration,
     pub(super) rto: Rto,
     pub(super) segment_size: u32,
     pub(super) receive_window: u32,
@@ -70,8 +85,20 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender that has sent nothing.
-    pub fn new(options: &Options, _now: Time) -> Self {
+    /// A sender that has sent nothing and takes every loss for congestion.
+    pub fn new(options: &Options, now: Time) -> Self {
+        // Whose verdict draws nothing.
+        let random = Streams::new(0).stream("verdict", 0);
+        Self::with_classifier(options, Classifier::unaware(), random, now)
+    }
+
+    /// A sender that has sent nothing and whose losses `classifier` decides; `random` draws the errors of an erring one.
+    pub fn with_classifier(
+        options: &Options,
+        classifier: Classifier,
+        random: Random,
+        _now: Time,
+    ) -> Self {
         let segment_size = options.segment_size.max(1);
         let bytes = |segments: u32| u64::from(segments) * u64::from(segment_size);
         let mut sender = Self {
@@ -83,11 +110,18 @@ impl Sender {
             deadline: Time::MAX,
             timed_sequence: UNTIMED,
             timed_at: Time::ZERO,
-            controller: options.controller.build(&Start {
+            control: options.controller.build(&Start {
                 segment_size,
                 initial_window: bytes(options.initial_window.max(1)),
                 initial_ssthresh: options.initial_ssthresh.map_or(u64::MAX, bytes),
             }),
+            attentive: !matches!(classifier, Classifier::Reference(_)),
+            judged: false,
+            judge: Box::new(Judge::new(classifier, random)),
+            judgement: None,
+            latest_rtt: Duration::MAX,
+            min_rtt: Duration::MAX,
+            timestamp_tick: options.timestamp_tick.unwrap_or(Duration::ZERO),
             rto: Rto::new(&options.rto),
             segment_size,
             receive_window: options.receive_window.max(1),
@@ -115,17 +149,19 @@ impl Sender {
         sender
     }
 
-    /// Takes an acknowledgement. Then call [`Sender::poll_transmit`] until it answers `None`.
+    /// Takes an acknowledgement that the receiver sent at `stamped`, on its clock. Then call [`Sender::poll_transmit`]
+    /// until it answers `None`.
     #[inline]
-    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+    pub fn on_ack(&mut self, now: Time, ack: &Ack, stamped: Time) {
+        self.judged = false;
         if ack.next > self.max || ack.next < self.una {
             return;
         }
         if self.alert || ack.next == self.una || !ack.sack.is_empty() {
-            self.on_ack_alert(now, ack);
+            self.on_ack_alert(now, ack, stamped);
             return;
         }
-        self.advance(now, ack, 0, false);
+        self.advance(now, ack, stamped, 0, false);
         self.restart_timer(now);
         self.open_window();
     }
@@ -169,6 +205,7 @@ impl Sender {
 
     /// Tells that [`Sender::next_timeout`] has come. Then call [`Sender::poll_transmit`] until it answers `None`.
     pub fn on_timeout(&mut self, now: Time) {
+        self.judged = false;
         if now < self.deadline || self.una == self.max {
             return;
         }
@@ -176,12 +213,12 @@ impl Sender {
         if self.in_recovery {
             self.apply_deflation(now);
         }
-        self.controller.on_timeout(&TimeoutEvent {
-            now,
-            in_flight: self.bytes(self.nxt - self.una),
-            window: self.usable_window(),
+        let loss = LossEvent {
             repeated: self.una_at_timeout == self.una,
-        });
+            ..self.loss_event(now, Detection::Timeout, self.nxt - self.una)
+        };
+        let cause = self.classify(&loss);
+        self.control.on_timeout(&loss, cause);
         self.una_at_timeout = self.una;
         self.recover = self.max;
         self.nxt = self.una;
@@ -201,14 +238,45 @@ impl Sender {
         self.settle();
     }
 
+    /// Losses that are remembered.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.judge.held()
+    }
+
+    /// The path lost this segment. Only the oracle, and whoever scores verdicts, makes use of it.
+    pub fn on_lost(&mut self, sequence: u64, cause: Cause) {
+        self.judge.on_lost(sequence, cause, self.una);
+    }
+
+    /// What the classifier said about the loss that the last event found, if it found one, and the segments that it
+    /// spoke about: those of the window that were lost and had no verdict yet, with their true causes.
+    #[inline]
+    pub fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
+        if !self.judged {
+            return None;
+        }
+        self.judgement.map(|said| (said, &self.judge.packets[..]))
+    }
+
     /// The congestion window in bytes, without the inflation of a fast recovery.
     pub fn cwnd(&self) -> u64 {
-        self.controller.window()
+        self.control.controller.window()
     }
 
     /// The slow start threshold in bytes; [`u64::MAX`] if there is none yet.
     pub fn ssthresh(&self) -> u64 {
-        self.controller.ssthresh()
+        self.control.controller.ssthresh()
+    }
+
+    /// The bandwidth that the controller estimates, if it does.
+    pub fn bandwidth(&self) -> Option<Rate> {
+        self.control.controller.bandwidth()
+    }
+
+    /// The next new segment.
+    pub fn next(&self) -> u64 {
+        self.nxt
     }
 
     /// The smoothed round-trip time; `None` without a sample.
@@ -256,23 +324,78 @@ impl Sender {
         u64::from(self.fast_recoveries)
     }
 
-    /// Moves the left edge to what `ack` says and lets the timer and the controller learn from it.
+    /// Moves the left edge to what `ack` says and lets the timer, the classifier and the controller learn from it.
     #[inline]
-    pub(super) fn advance(&mut self, now: Time, ack: &Ack, sacked: u64, in_recovery: bool) {
+    pub(super) fn advance(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        stamped: Time,
+        sacked: u64,
+        in_recovery: bool,
+    ) {
         let acked = self.bytes(ack.next - self.una);
+        let window = self.usable_window();
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
         let rtt = self.measure(now, ack);
-        self.controller.on_ack(&AckEvent {
+        self.tell(&AckEvent {
             now,
             acked,
             sacked,
-            rtt,
+            acknowledged: self.bytes(self.una),
             in_flight: self.bytes(self.nxt - self.una),
+            window,
+            rtt,
+            receiver_stamp: self.stamp(stamped),
             app_limited: self.nxt >= self.segments || self.handshaking,
             in_recovery,
-            receiver_stamp: None,
         });
+    }
+
+    /// Lets the classifier and the controller learn from an acknowledgement.
+    #[inline]
+    pub(super) fn tell(&mut self, ack: &AckEvent) {
+        if self.attentive {
+            self.judge.on_ack(ack);
+        }
+        self.control.controller.on_ack(ack);
+    }
+
+    /// What the receiver's time stamp clock said at `at`.
+    #[inline]
+    pub(super) fn stamp(&self, at: Time) -> Option<Time> {
+        let tick = self.timestamp_tick.as_nanos() as u64;
+        match tick {
+            0 => None,
+            1 => Some(at),
+            _ => Some(Time::from_nanos(at.as_nanos() / tick * tick)),
+        }
+    }
+
+    /// The loss of segment `una`, with so many segments under way.
+    pub(super) fn loss_event(&self, now: Time, detection: Detection, in_flight: u64) -> LossEvent {
+        let known = |rtt: Duration| (rtt != Duration::MAX).then_some(rtt);
+        LossEvent {
+            now,
+            detection,
+            first: self.bytes(self.una),
+            sent: None,
+            transmissions: 1,
+            in_flight: self.bytes(in_flight),
+            window: self.usable_window(),
+            rtt: known(self.latest_rtt),
+            min_rtt: known(self.min_rtt),
+            repeated: false,
+        }
+    }
+
+    /// Asks why segment `una` was lost.
+    pub(super) fn classify(&mut self, loss: &LossEvent) -> Cause {
+        let said = self.judge.judge(loss, self.una);
+        self.judgement = Some(said);
+        self.judged = true;
+        said.verdict
     }
 
     /// Restarts the timer if anything is outstanding, and stops it otherwise (RFC 6298 §5.2, §5.3).
@@ -294,7 +417,7 @@ impl Sender {
     /// The whole segments of the controller's window.
     #[inline]
     pub(super) fn window_segments(&self) -> u64 {
-        self.controller.window() / u64::from(self.segment_size)
+        self.control.controller.window() / u64::from(self.segment_size)
     }
 
     /// Lets leave what a window of `window` segments allows.
@@ -313,7 +436,7 @@ impl Sender {
     /// The controller's window, but no more than the receiver's.
     pub(super) fn usable_window(&self) -> u64 {
         let receive_window = self.bytes(u64::from(self.receive_window));
-        self.controller.window().min(receive_window)
+        self.control.controller.window().min(receive_window)
     }
 
     /// No segment is timed any longer: it might have been retransmitted (Karn's rule).
@@ -346,6 +469,9 @@ impl Sender {
             }
         };
         self.rto.sample(sent, now);
-        Some(now - sent)
+        let rtt = now - sent;
+        self.latest_rtt = rtt;
+        self.min_rtt = self.min_rtt.min(rtt);
+        Some(rtt)
     }
 }

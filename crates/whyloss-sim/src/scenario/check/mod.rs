@@ -238,7 +238,7 @@ fn check_transport(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checke
             }
             Ok(())
         }
-        Transport::Tcp { options } => {
+        Transport::Tcp { options, .. } => {
             if options.segment_size == 0 || options.segment_size > flow.packet_size {
                 let expected = "more than the 40 B of a TCP packet's headers".to_owned();
                 return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);

@@ -1,17 +1,18 @@
 //! Classifiers by name: whatever the registry lists, with the parameters it lists.
 
-use whyloss::receiver::{Classifier, Entry, Parameter, REGISTRY, find};
+use whyloss::registry::{Entry, Parameter};
 
 use super::Choice;
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-/// A receiver classifier.
-pub(super) fn classifier(field: &Field<'_>) -> Result<Classifier, Fault> {
+/// A classifier of this registry.
+pub(super) fn classifier<C>(field: &Field<'_>, registry: &'static [Entry<C>]) -> Result<C, Fault> {
     let expected = r#"a classifier, such as "zigzag" or { name = "mbiaz", upper = 1.25 }"#;
     let choice = Choice::of(field, "classifier", expected)?;
-    let Some(entry) = find(choice.name) else {
-        return Err(choice.unknown("classifier", ids()));
+    let ids = registry.iter().map(|entry| entry.id);
+    let Some(entry) = registry.iter().find(|entry| entry.id == choice.name) else {
+        return Err(choice.unknown("classifier", ids));
     };
     let known: Vec<&str> = entry.parameters.iter().map(|p| p.name).collect();
     choice.only(&known)?;
@@ -24,19 +25,18 @@ pub(super) fn classifier(field: &Field<'_>) -> Result<Classifier, Fault> {
     build(entry, &values, field)
 }
 
-/// What plain TFRC does: every loss is congestion.
-pub(super) fn unaware(field: &Field<'_>) -> Result<Classifier, Fault> {
-    find("unaware").map_or_else(
-        || Err(field.fault("this program has no classifier called `unaware`")),
-        |entry| build(entry, &[], field),
-    )
+/// What a transport without a classifier does: every loss is congestion.
+pub(super) fn unaware<C>(field: &Field<'_>, registry: &'static [Entry<C>]) -> Result<C, Fault> {
+    registry
+        .iter()
+        .find(|entry| entry.id == "unaware")
+        .map_or_else(
+            || Err(field.fault("this program has no classifier called `unaware`")),
+            |entry| build(entry, &[], field),
+        )
 }
 
-fn ids() -> impl Iterator<Item = &'static str> + Clone {
-    REGISTRY.iter().map(|entry| entry.id)
-}
-
-fn build(entry: &Entry, values: &[(&str, f64)], field: &Field<'_>) -> Result<Classifier, Fault> {
+fn build<C>(entry: &Entry<C>, values: &[(&str, f64)], field: &Field<'_>) -> Result<C, Fault> {
     entry
         .build(values)
         .map_err(|error| field.fault(error.to_string()))

@@ -1,12 +1,14 @@
 //! TCP's choices: a base, and each field that departs from it.
 
+use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
+
 use crate::host::tcp::{Options, Recovery, RtoOptions, RttSampling};
 
 use super::{Choice, positive};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-pub(super) const KEYS: [&str; 14] = [
+pub(super) const KEYS: [&str; 17] = [
     "base",
     "recovery",
     "delayed_ack",
@@ -17,10 +19,22 @@ pub(super) const KEYS: [&str; 14] = [
     "handshake",
     "limited_transmit",
     "rtt_sampling",
+    "timestamp_tick",
+    "controller",
+    "wireless",
     "rto_initial",
     "rto_min",
     "rto_max",
     "rto_tick",
+];
+
+pub(super) const POLICIES: [&str; 6] = [
+    "keep",
+    "keep-window",
+    "as-congestion",
+    "flight-size",
+    "percent",
+    "keep-unless-queued",
 ];
 
 /// Bytes of IPv4 and TCP headers without options.
@@ -69,6 +83,18 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
                 ("every-ack", RttSampling::EveryAck),
             ])
         })?,
+        timestamp_tick: choice.or("timestamp_tick", base.timestamp_tick, |field| {
+            if field.item.text() == Some("none") {
+                return Ok(None);
+            }
+            positive(field).map(Some)
+        })?,
+        controller: ControllerSpec {
+            kind: choice.or("controller", base.controller.kind, |field| {
+                controller(field, ns2)
+            })?,
+            wireless: choice.or("wireless", base.controller.wireless, wireless)?,
+        },
         rto: rto(choice, base.rto)?,
         delayed_ack: choice.or("delayed_ack", base.delayed_ack, |field| {
             if field.item.text() == Some("none") {
@@ -78,6 +104,40 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
         })?,
         ..base
     })
+}
+
+/// A controller by its name; ns-2's halve the window where the RFCs halve what is under way.
+fn controller(field: &Field<'_>, ns2: bool) -> Result<ControllerKind, Fault> {
+    let reno = if ns2 {
+        Decrease::Window
+    } else {
+        Decrease::FlightSize
+    };
+    field.one_of(&[("reno", ControllerKind::Reno(reno))])
+}
+
+/// What a loss called wireless does: a name, or a table with a policy and its parameter.
+fn wireless(field: &Field<'_>) -> Result<WirelessPolicy, Fault> {
+    let expected = r#"a policy, such as "keep" or { kind = "percent", percent = 80 }"#;
+    let choice = Choice::of(field, "wireless", expected)?;
+    let percent = |most| {
+        choice.only(&["percent"])?;
+        let field = choice.need("percent", "a whole number of percent")?;
+        field.integer(1..=most)
+    };
+    let policy = match choice.name {
+        "keep" => WirelessPolicy::Keep,
+        "keep-window" => WirelessPolicy::KeepWindow,
+        "as-congestion" => WirelessPolicy::AsCongestion,
+        "flight-size" => WirelessPolicy::FlightSize,
+        "percent" => return Ok(WirelessPolicy::Percent(percent(100)? as u8)),
+        "keep-unless-queued" => {
+            return Ok(WirelessPolicy::KeepUnlessQueued(percent(10_000)? as u16));
+        }
+        _ => return Err(choice.unknown("policy", POLICIES)),
+    };
+    choice.only(&[])?;
+    Ok(policy)
 }
 
 fn rto(choice: &Choice<'_>, base: RtoOptions) -> Result<RtoOptions, Fault> {

@@ -1,5 +1,7 @@
 //! Transports by name.
 
+use whyloss::{receiver, sender};
+
 use super::{Choice, classifier, tcp, tfrc};
 use crate::scenario::Transport;
 use crate::scenario::error::Fault;
@@ -7,7 +9,8 @@ use crate::scenario::fields::Field;
 
 pub(super) const TRANSPORTS: [&str; 3] = ["tfrc", "tcp", "on-off"];
 
-/// A transport of packets of `packet` bytes, with the classifier of its receiver if it can have one.
+/// A transport of packets of `packet` bytes, with its classifier if it can have one: TFRC's is at the receiver, TCP's
+/// at the sender.
 pub(in crate::scenario) fn transport(
     field: &Field<'_>,
     classifier: Option<Field<'_>>,
@@ -15,9 +18,9 @@ pub(in crate::scenario) fn transport(
 ) -> Result<Transport, Fault> {
     let expected = r#"a transport: "tfrc", "tcp" or "on-off""#;
     let choice = Choice::of(field, "transport", expected)?;
-    if let ("tcp" | "on-off", Some(field)) = (choice.name, &classifier) {
+    if let ("on-off", Some(field)) = (choice.name, &classifier) {
         let message = format!(
-            "only a `tfrc` flow has a classifier; this one is `{}`",
+            "only a `tfrc` or `tcp` flow has a classifier; this one is `{}`",
             choice.name
         );
         return Err(field.fault(message));
@@ -26,12 +29,16 @@ pub(in crate::scenario) fn transport(
         "tfrc" => Ok(Transport::Tfrc {
             options: tfrc::options(&choice)?,
             classifier: match classifier {
-                Some(classifier) => classifier::classifier(&classifier)?,
-                None => classifier::unaware(field)?,
+                Some(classifier) => classifier::classifier(&classifier, receiver::REGISTRY)?,
+                None => classifier::unaware(field, receiver::REGISTRY)?,
             },
         }),
         "tcp" => Ok(Transport::Tcp {
             options: tcp::options(&choice, packet)?,
+            classifier: match classifier {
+                Some(classifier) => classifier::classifier(&classifier, sender::REGISTRY)?,
+                None => classifier::unaware(field, sender::REGISTRY)?,
+            },
         }),
         "on-off" => on_off(&choice),
         _ => Err(choice.unknown("transport", TRANSPORTS)),

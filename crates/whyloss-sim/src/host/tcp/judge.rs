@@ -1,0 +1,233 @@
+//! What decides the causes of a sender's losses, and the truth that only the path knows.
+//!
+//! The path tells of every segment it loses. A verdict is scored against that, and the oracle's is looked up in it; no
+//! other classifier sees it. A loss event without a segment that was lost in the window (a timeout that came too early,
+//! say) has no true cause: the oracle then answers congestion, and nothing is scored.
+
+use std::collections::BTreeMap;
+
+use whyloss::Cause;
+use whyloss::event::{AckEvent, Detection, LossEvent};
+use whyloss::sender::{Classifier, Lookup, LookupOf, SenderClassifier, Verdict};
+use whyloss_link::Random;
+
+/// What a classifier said about a loss event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// The first segment lost.
+    pub sequence: u64,
+    /// How the loss was found.
+    pub detection: Detection,
+    /// Congestion if any segment of the window was lost to it, wireless if all were lost to the channel; `None` if none
+    /// was lost.
+    pub truth: Option<Cause>,
+    /// The verdict.
+    pub verdict: Cause,
+}
+
+/// A segment that the path lost.
+#[derive(Clone, Copy, Debug)]
+struct Lost {
+    /// Why, the last time.
+    cause: Cause,
+    /// Whether the channel ever corrupted it.
+    corrupted: bool,
+    /// Whether its last loss has had a verdict.
+    judged: bool,
+}
+
+/// A classifier, and what the path lost of the window.
+#[derive(Clone, Debug)]
+pub(super) struct Judge {
+    classifier: Classifier,
+    random: Random,
+    lost: BTreeMap<u64, Lost>,
+    /// Losses that the last event gave a verdict on: segment, truth.
+    pub(super) packets: Vec<(u64, Cause)>,
+}
+
+impl Judge {
+    pub(super) fn new(classifier: Classifier, random: Random) -> Self {
+        Self {
+            classifier,
+            random,
+            lost: BTreeMap::new(),
+            packets: Vec::new(),
+        }
+    }
+
+    /// Losses that are remembered.
+    #[cfg(test)]
+    pub(super) fn held(&self) -> usize {
+        self.lost.len() + self.packets.capacity()
+    }
+
+    #[inline]
+    pub(super) fn on_ack(&mut self, ack: &AckEvent) {
+        self.classifier.on_ack(ack);
+    }
+
+    /// The path lost this segment; `una` is the first one not acknowledged.
+    pub(super) fn on_lost(&mut self, sequence: u64, cause: Cause, una: u64) {
+        self.forget(una);
+        let corrupted = self.lost.get(&sequence).is_some_and(|lost| lost.corrupted);
+        let lost = Lost {
+            cause,
+            corrupted: corrupted || cause == Cause::Wireless,
+            judged: false,
+        };
+        self.lost.insert(sequence, lost);
+    }
+
+    /// Gives a cause to a loss event whose first segment is `una`.
+    pub(super) fn judge(&mut self, loss: &LossEvent, una: u64) -> Judgement {
+        self.forget(una);
+        let truth = self.truth(LookupOf::Window, false, una);
+        let or_congestion = |truth: Option<Cause>| truth.unwrap_or(Cause::Congestion);
+        let verdict = match self.classifier.on_loss(loss) {
+            Verdict::Cause(cause) => cause,
+            Verdict::Truth(Lookup { of, remembers }) => {
+                or_congestion(self.truth(of, remembers, una))
+            }
+            Verdict::Erring { mc, mw } => {
+                let truth = or_congestion(truth);
+                let (rate, wrong) = match truth {
+                    Cause::Congestion => (mc, Cause::Wireless),
+                    Cause::Wireless => (mw, Cause::Congestion),
+                };
+                if self.random.chance(rate) {
+                    wrong
+                } else {
+                    truth
+                }
+            }
+        };
+        self.packets.clear();
+        for (&sequence, lost) in self.lost.range_mut(una..) {
+            if !lost.judged {
+                lost.judged = true;
+                self.packets.push((sequence, lost.cause));
+            }
+        }
+        Judgement {
+            sequence: una,
+            detection: loss.detection,
+            truth,
+            verdict,
+        }
+    }
+
+    fn truth(&self, of: LookupOf, remembers: bool, una: u64) -> Option<Cause> {
+        let cause = |lost: &Lost| {
+            if remembers && lost.corrupted {
+                Cause::Wireless
+            } else {
+                lost.cause
+            }
+        };
+        match of {
+            LookupOf::First => self.lost.get(&una).map(cause),
+            LookupOf::Acknowledged => self.lost.get(&una.checked_sub(1)?).map(cause),
+            LookupOf::Window => {
+                let mut causes = self.lost.range(una..).map(|(_, lost)| cause(lost));
+                let first = causes.next()?;
+                let congestion =
+                    first == Cause::Congestion || causes.any(|c| c == Cause::Congestion);
+                Some(if congestion {
+                    Cause::Congestion
+                } else {
+                    Cause::Wireless
+                })
+            }
+        }
+    }
+
+    /// Forgets what was acknowledged, but for the last segment.
+    fn forget(&mut self, una: u64) {
+        while let Some(first) = self.lost.first_entry()
+            && *first.key() + 1 < una
+        {
+            first.remove();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whyloss::sender::find;
+    use whyloss::{Duration, Time};
+    use whyloss_link::Streams;
+
+    fn judge(id: &str, parameters: &[(&str, f64)]) -> Judge {
+        let classifier = find(id).map(|entry| entry.build(parameters));
+        let classifier = classifier.expect("registered").expect("in range");
+        Judge::new(classifier, Streams::new(1).stream("verdict", 0))
+    }
+
+    fn loss(detection: Detection) -> LossEvent {
+        LossEvent {
+            now: Time::ZERO,
+            detection,
+            first: 0,
+            sent: None,
+            transmissions: 1,
+            in_flight: 0,
+            window: 0,
+            rtt: Some(Duration::from_millis(100)),
+            min_rtt: None,
+            repeated: false,
+        }
+    }
+
+    #[test]
+    fn an_oracle_looks_up_what_it_is_told_to() {
+        let verdict = |parameters: &[(&str, f64)], detection| {
+            let mut judge = judge("oracle", parameters);
+            judge.on_lost(4, Cause::Congestion, 3);
+            judge.on_lost(5, Cause::Wireless, 3);
+            judge.on_lost(8, Cause::Congestion, 3);
+            let judgement = judge.judge(&loss(detection), 5);
+            assert_eq!(judgement.truth, Some(Cause::Congestion));
+            assert_eq!(
+                judge.packets,
+                [(5, Cause::Wireless), (8, Cause::Congestion)]
+            );
+            judgement.verdict
+        };
+        let dup = Detection::Duplicates;
+        assert_eq!(verdict(&[], dup), Cause::Congestion);
+        assert_eq!(verdict(&[("of", 1.0)], dup), Cause::Wireless);
+        assert_eq!(verdict(&[("of", 2.0)], dup), Cause::Congestion);
+        assert_eq!(verdict(&[("of", 1.0)], Detection::Timeout), Cause::Wireless);
+        let sparing = [("of", 1.0), ("timeouts", 0.0)];
+        assert_eq!(verdict(&sparing, Detection::Timeout), Cause::Congestion);
+    }
+
+    #[test]
+    fn a_retransmission_lost_to_a_queue() {
+        let verdict = |remembers| {
+            let mut judge = judge("oracle", &[("of", 1.0), ("remembers", remembers)]);
+            judge.on_lost(5, Cause::Wireless, 5);
+            judge.judge(&loss(Detection::Duplicates), 5);
+            judge.on_lost(5, Cause::Congestion, 5);
+            let judgement = judge.judge(&loss(Detection::Timeout), 5);
+            assert_eq!(judge.packets, [(5, Cause::Congestion)]);
+            judgement.verdict
+        };
+        assert_eq!(verdict(0.0), Cause::Congestion);
+        assert_eq!(verdict(1.0), Cause::Wireless);
+    }
+
+    #[test]
+    fn nothing_lost_is_not_scored() {
+        let mut judge = judge("oracle", &[]);
+        judge.on_lost(3, Cause::Wireless, 3);
+        let judgement = judge.judge(&loss(Detection::Timeout), 7);
+        assert_eq!(
+            (judgement.truth, judgement.verdict),
+            (None, Cause::Congestion)
+        );
+        assert!(judge.packets.is_empty());
+    }
+}
