@@ -13,6 +13,7 @@ fn outcome(id: &str, seeds: u64) -> Outcome {
         id: id.into(),
         title: "synthetic".into(),
         seeds,
+        confidence: 0.95,
         cells: vec![Cell {
             row: "threads".into(),
             column: "here".into(),
@@ -20,7 +21,7 @@ fn outcome(id: &str, seeds: u64) -> Outcome {
             unit: "",
             paper: None,
             mean: Some(rayon::current_num_threads() as f64),
-            ci95: None,
+            half_width: None,
             tolerance: None,
         }],
         claims: vec![],
@@ -107,8 +108,8 @@ fn the_command_line_is_consistent() {
 
 #[test]
 fn seeds_are_the_papers_unless_given() {
-    assert!(reproduced("syn-whole").1.contains("(7 seeds)"));
-    assert!(reproduced("syn-whole --seeds 2").1.contains("(2 seeds)"));
+    assert!(reproduced("syn-whole").1.contains("(7 seeds,"));
+    assert!(reproduced("syn-whole --seeds 2").1.contains("(2 seeds,"));
 }
 
 #[test]
@@ -156,7 +157,7 @@ fn an_interrupt_keeps_what_finished_and_names_what_did_not() {
         error.to_string(),
         "interrupted with part of the seeds: syn-cut (6 of 7); not run: syn-stopped"
     );
-    assert!(text.contains("(7 seeds)") && text.contains("(6 seeds)"));
+    assert!(text.contains("(7 seeds,") && text.contains("(6 seeds,"));
 }
 
 #[test]

@@ -47,7 +47,10 @@ fn reproduce_prints_an_object_per_experiment() {
     let ids: Vec<_> = experiments.iter().map(|object| &object["id"]).collect();
     assert_eq!(ids, ["cen-table-2", "cen-table-3", "cen-fig-8"]);
     for object in &experiments {
-        assert_eq!(keys(object), ["cells", "claims", "id", "seeds", "title"]);
+        assert_eq!(
+            keys(object),
+            ["cells", "claims", "confidence", "id", "seeds", "title"]
+        );
         assert!(object["title"].is_string() && object["seeds"] == 2);
         for cell in list(object, "cells") {
             let figure = object["id"] == "cen-fig-8";
@@ -57,7 +60,7 @@ fn reproduce_prints_an_object_per_experiment() {
             for key in ["row", "column", "unit"] {
                 assert!(cell[key].is_string(), "{cell:?}");
             }
-            for key in ["paper", "mean", "ci95"] {
+            for key in ["paper", "mean", "half_width"] {
                 assert!(cell[key].is_f64() || cell[key].is_null(), "{cell:?}");
             }
             assert!(cell["within"].is_boolean() || cell["within"].is_null());

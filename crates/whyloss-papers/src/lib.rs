@@ -4,12 +4,14 @@
 //! verdict for every stated number and every qualitative claim.
 #![forbid(unsafe_code)]
 
+mod build;
 pub mod cen;
 pub mod experiment;
 pub mod outcome;
 mod replicate;
 pub mod report;
 pub mod statistics;
+mod variant;
 
 pub use experiment::{Context, Experiment, ExperimentError, Progress};
-pub use outcome::{Cell, Claim, Figure, Outcome, Panel, Series};
+pub use outcome::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};

@@ -1,5 +1,8 @@
 //! What an experiment returns: cells, claims and figures.
 
+/// The confidence of intervals, unless a paper states another.
+pub const CONFIDENCE: f64 = 0.95;
+
 /// The result of one experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -7,8 +10,10 @@ pub struct Outcome {
     pub id: String,
     /// What it shows, in a few words.
     pub title: String,
-    /// Replications behind each mean.
+    /// Replications behind each mean; the fewest, where a precision rule lets them differ.
     pub seeds: u64,
+    /// The confidence of every interval.
+    pub confidence: f64,
     /// Every measured value, in the order of presentation.
     pub cells: Vec<Cell>,
     /// Every statement of the paper that these measurements decide.
@@ -28,14 +33,14 @@ pub struct Cell {
     pub column: String,
     /// Where along a figure's x axis, if it is a figure's.
     pub x: Option<f64>,
-    /// The unit of `paper`, `mean`, `ci95` and `tolerance`, such as `%`.
+    /// The unit of `paper`, `mean`, `half_width` and `tolerance`, such as `%`.
     pub unit: &'static str,
     /// The paper's value.
     pub paper: Option<f64>,
     /// Our mean over the seeds; `None` when nothing could be measured (no loss to misclassify, say).
     pub mean: Option<f64>,
-    /// Half the width of the 95 % confidence interval of the mean (Student t); `None` with fewer than two values.
-    pub ci95: Option<f64>,
+    /// Half the width of the confidence interval of the mean (Student t); `None` with fewer than two values.
+    pub half_width: Option<f64>,
     /// How far from the paper's value the mean may lie, fixed before anything was measured.
     pub tolerance: Option<f64>,
 }
@@ -64,6 +69,18 @@ pub struct Claim {
     pub evidence: String,
 }
 
+impl Claim {
+    /// A claim and what decided it.
+    pub fn new(id: &str, text: &str, holds: bool, evidence: String) -> Self {
+        Self {
+            id: id.into(),
+            text: text.into(),
+            holds,
+            evidence,
+        }
+    }
+}
+
 /// A figure: panels that share a caption.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
@@ -84,6 +101,8 @@ pub struct Panel {
     pub x_label: String,
     /// The y axis, with its unit.
     pub y_label: String,
+    /// Draw the x axis in powers of ten.
+    pub log_x: bool,
     /// Draw the y axis in powers of ten.
     pub log_y: bool,
     /// What is drawn.
@@ -99,6 +118,6 @@ pub struct Series {
     pub bars: bool,
     /// Dashes instead of a solid line.
     pub dashed: bool,
-    /// x, y, and half the 95 % confidence interval of y.
+    /// x, y, and half the confidence interval of y.
     pub points: Vec<(f64, f64, Option<f64>)>,
 }

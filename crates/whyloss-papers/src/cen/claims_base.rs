@@ -3,7 +3,6 @@
 //! Thresholds were fixed before the first run: "high" throughput is 95 % or more, "flat" and "the same" are within 5
 //! points, a rate of error is "high" from 30 % and "close to zero" up to 5 %.
 
-use super::claims_single::claim;
 use super::findings::{View, list};
 use super::series::{BASE, FLOWS, SEVERAL, alike, average, over, range, spread};
 use crate::Claim;
@@ -32,7 +31,7 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
     }));
     let (biaz_low, biaz_high) = range(&over(&SEVERAL, congestion("biaz")));
     vec![
-        claim(
+        Claim::new(
             "CEN-50",
             "TCP's and TFRC's throughput rises with the number of flows above one (no step down by more than a point); \
              Omni's is flat",
@@ -47,7 +46,7 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
                 at(&FLOWS, throughput("oracle"))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-51a",
             "Biaz: throughput high for every number of flows, Mc far higher above one flow (by 20 points)",
             everywhere_high("biaz")
@@ -60,13 +59,13 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
                 at(&FLOWS, mc("biaz"))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-51b",
             "Biaz: congestion loss of 8 to 12 % above one flow (within a point)",
             biaz_low >= 7.0 && biaz_high <= 13.0,
             at(&SEVERAL, congestion("biaz")),
         ),
-        claim(
+        Claim::new(
             "CEN-42a",
             "Biaz: congestion loss almost twice Omni's above one flow (1.5 to 2.5 times on average)",
             (1.5..=2.5).contains(&biaz_over_omni),
@@ -75,7 +74,7 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
                 at(&SEVERAL, congestion("oracle"))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-42b",
             "all other base classifiers have less congestion loss than Omni (average above one flow)",
             ["mbiaz", "spike", "zigzag"].into_iter().all(|s| {
@@ -87,13 +86,13 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
                     .map(|s| (s, average(&over(&SEVERAL, congestion(s))))),
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-52a",
             "mBiaz has the lowest Mc of the base classifiers above one flow",
             SEVERAL.into_iter().all(|n| lowest_mc("mbiaz", n)),
             list(BASE.map(|s| (s, average(&over(&SEVERAL, mc(s)))))),
         ),
-        claim(
+        Claim::new(
             "CEN-52b",
             "mBiaz's Mw is above Biaz's and its throughput below; lowest with two flows, good (95 %) above six",
             SEVERAL
@@ -113,7 +112,7 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
                 at(&FLOWS, mw("mbiaz"))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-53",
             "Spike: throughput high, Mc and Mw both high above one flow",
             everywhere_high("spike")
@@ -127,7 +126,7 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
                 at(&FLOWS, mw("spike"))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-54a",
             "ZigZag: throughput high and congestion loss below Omni's for every number of flows",
             everywhere_high("zigzag")
@@ -140,7 +139,7 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
                 at(&FLOWS, congestion("zigzag"))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-54b",
             "ZigZag: Mc second-lowest (average above one flow), rising with the number of flows, and steadier than \
              Biaz's and Spike's; Mw the highest of the base classifiers",
@@ -160,7 +159,7 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
                 list(BASE.map(|s| (s, average(&over(&SEVERAL, mw(s))))))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-55",
             "ZigZag is the best base classifier here: of those with high throughput for every number of flows, it has \
              the least congestion loss (average above one flow)",
@@ -202,7 +201,7 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
         .filter(|&n| wb.congestion("zigzag", n) > wlh.congestion("zigzag", n))
         .count();
     vec![
-        claim(
+        Claim::new(
             "CEN-56a",
             "TCP's and TFRC's throughput rises quickly with the number of flows (by 30 points from one to four)",
             ["tcp", "unaware"]
@@ -214,7 +213,7 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
                 at(&FLOWS, throughput("unaware"))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-56b",
             "Omni uses the link fully (95 %) with much greater congestion loss (3 times that of one flow); it follows \
              the rate per flow: up to N=8, down from 8 to 10",
@@ -232,7 +231,7 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
                 at(&FLOWS, omni)
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-57",
             "Biaz and mBiaz: high Mw (above 50 %) above one flow, throughput as TFRC's (within 5 points)",
             ["biaz", "mbiaz"].into_iter().all(|s| {
@@ -251,7 +250,7 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
                     - wb.throughput("unaware", n))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-58a",
             "Spike: Mc close to zero above one flow, throughput high for every number of flows",
             SEVERAL.into_iter().all(|n| wb.mc("spike", n) <= 5.0)
@@ -262,7 +261,7 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
                 at(&FLOWS, throughput("spike"))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-58b",
             "Spike: Mw rises with the number of flows (up to N=8, where the rate per flow falls)",
             [1, 2, 4, 6, 8]
@@ -270,7 +269,7 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
                 .all(|pair| wb.mw("spike", pair[0]) < wb.mw("spike", pair[1])),
             at(&FLOWS, mw("spike")),
         ),
-        claim(
+        Claim::new(
             "CEN-58c",
             "Spike is the best base classifier here: the only one with high throughput for every number of flows, and \
              from four flows the lowest Mc (average) of those with high throughput there",
@@ -287,7 +286,7 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
                 list(BASE.map(|s| (s, average(&over(&FOUR_AND_MORE, mc(s))))))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-59a",
             "ZigZag: Mc mostly lower than over the last hop, congestion loss higher (for most numbers of flows)",
             lower_mc >= most && higher_loss >= most,
@@ -299,7 +298,7 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
                 at(&SEVERAL, |n| wlh.congestion("zigzag", n))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-59b",
             "ZigZag: throughput low (below 90 %) with one and two flows, full (95 %) from four",
             wb.throughput("zigzag", 1) < 90.0
@@ -349,7 +348,7 @@ pub(crate) fn lan_is_backbone(
         .zip(limits)
         .map(|((place, difference), (name, _))| format!("{name} {difference:.1} ({place})"))
         .collect();
-    claim(
+    Claim::new(
         "CEN-18",
         &format!(
             "{} flow(s): the wireless LAN gives what the backbone gives",

@@ -4,7 +4,6 @@
 //! to 5 %, "similar" rates of error are within 10 points.
 
 use super::claims_base::at;
-use super::claims_single::claim;
 use super::findings::{View, list};
 use super::series::{FLOWS, SEVERAL, average, over};
 use crate::Claim;
@@ -42,25 +41,25 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
     let mw = |s| average(&over(&SEVERAL, |n| wlh.mw(s, n)));
     let better = ["zbs2", "zbs3"];
     vec![
-        claim(
+        Claim::new(
             "CEN-60",
             "WLH: all hybrids' throughput is close to Omni's for every number of flows",
             close_to_omni(wlh),
             throughputs(wlh),
         ),
-        claim(
+        Claim::new(
             "CEN-61a",
             "WLH: ZBS2 and ZBS3 have a lower Mc than ZigZag (average above one flow)",
             better.into_iter().all(|s| mc(s) < mc("zigzag")),
             list(["zigzag", "zbs", "zbs2", "zbs3"].map(|s| (s, mc(s)))),
         ),
-        claim(
+        Claim::new(
             "CEN-61b",
             "WLH: ZBS2 and ZBS3 have a lower Mw than ZigZag (average above one flow)",
             better.into_iter().all(|s| mw(s) < mw("zigzag")),
             list(["zigzag", "zbs", "zbs2", "zbs3"].map(|s| (s, mw(s)))),
         ),
-        claim(
+        Claim::new(
             "CEN-61c",
             "WLH: ZBS has a higher Mc than ZigZag, ZBS2 and ZBS3 (average above one flow)",
             ["zigzag", "zbs2", "zbs3"]
@@ -68,7 +67,7 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
                 .all(|s| mc("zbs") > mc(s)),
             list(["zigzag", "zbs", "zbs2", "zbs3"].map(|s| (s, mc(s)))),
         ),
-        claim(
+        Claim::new(
             "CEN-62",
             "WLH: ZBS2 and ZBS3 lose 3 to 4 % to congestion (within a point, average above one flow)",
             better
@@ -80,7 +79,7 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
                 at(&SEVERAL, |n| wlh.congestion("zbs3", n))
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-64",
             "WLH: ZBS2 and ZBS3 match or beat the best base classifier, ZigZag, in most cases (throughput within 2 \
              points, Mc within 5)",
@@ -96,13 +95,13 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
 pub(crate) fn backbone(wb: View<'_>) -> Vec<Claim> {
     let better = ["zbs2", "zbs3"];
     vec![
-        claim(
+        Claim::new(
             "CEN-60",
             "WB: all hybrids' throughput is close to Omni's for every number of flows",
             close_to_omni(wb),
             throughputs(wb),
         ),
-        claim(
+        Claim::new(
             "CEN-63a",
             "WB: all hybrids' Mc is close to zero",
             HYBRIDS
@@ -112,7 +111,7 @@ pub(crate) fn backbone(wb: View<'_>) -> Vec<Claim> {
                 .map(|s| format!("{s} {}", at(&FLOWS, |n| wb.mc(s, n))))
                 .join("; "),
         ),
-        claim(
+        Claim::new(
             "CEN-63b",
             "WB: all hybrids' Mw is similar to Spike's",
             HYBRIDS.into_iter().all(|s| {
@@ -124,7 +123,7 @@ pub(crate) fn backbone(wb: View<'_>) -> Vec<Claim> {
                 .map(|s| format!("{s} {}", at(&FLOWS, |n| wb.mw(s, n))))
                 .join("; "),
         ),
-        claim(
+        Claim::new(
             "CEN-64",
             "WB: ZBS2 and ZBS3 match or beat the best base classifier, Spike, in most cases (throughput within 2 \
              points, Mc within 5)",

@@ -7,15 +7,6 @@ use super::findings::{Metric, View, list};
 use super::series::{BASE, range, rising, spread};
 use crate::Claim;
 
-pub(crate) fn claim(id: &str, text: &str, holds: bool, evidence: String) -> Claim {
-    Claim {
-        id: id.into(),
-        text: text.into(),
-        holds,
-        evidence,
-    }
-}
-
 /// Section 6.1.
 pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
     let throughput = |scheme| wlh.throughput(scheme, 1);
@@ -30,21 +21,21 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
         )
     };
     vec![
-        claim(
+        Claim::new(
             "CEN-43a",
             "TCP < TFRC < every classifier in throughput",
             BASE.into_iter()
                 .all(|lda| rising(&[throughput("tcp"), throughput("unaware"), throughput(lda)])),
             throughputs(),
         ),
-        claim(
+        Claim::new(
             "CEN-43b",
             "every classifier uses at least 97 % of the link (rounded), as Omni does (within 3 points)",
             BASE.into_iter()
                 .all(|lda| throughput(lda) >= 96.5 && (throughput(lda) - omni).abs() <= 3.0),
             throughputs(),
         ),
-        claim(
+        Claim::new(
             "CEN-44",
             "Biaz and mBiaz take no congestion loss for wireless, make few mistakes on wireless losses (Mw below 10 %), \
              and lose to congestion what Omni loses (within half a point)",
@@ -60,7 +51,7 @@ pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
                 list(["oracle", "biaz", "mbiaz"].map(|lda| (lda, wlh.congestion(lda, 1)))),
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-45",
             "Spike and ZigZag call many wireless losses congestion (Mw above 40 %), few the other way (Mc below 2 %), \
              lose less than half of Omni's to congestion, and pay no throughput for it (within 3 points)",
@@ -89,7 +80,7 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
     ];
     let gain = 100.0 * (throughput("oracle") / throughput("unaware") - 1.0);
     vec![
-        claim(
+        Claim::new(
             "CEN-46",
             "TCP and TFRC use far less than over the last hop (by 20 points), Omni nearly all (95 %) with less \
              congestion loss than there",
@@ -106,7 +97,7 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
                 wlh.congestion("oracle", 1),
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-47",
             "throughput: TCP < TFRC < ZigZag, far below (20 points) mBiaz < Biaz < Spike, which equals Omni (within 3)",
             rising(&order[..6].iter().map(|s| throughput(s)).collect::<Vec<_>>())
@@ -114,13 +105,13 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
                 && (throughput("spike") - throughput("oracle")).abs() <= 3.0,
             list(order.map(|s| (s, throughput(s)))),
         ),
-        claim(
+        Claim::new(
             "CEN-48",
             "mBiaz calls more wireless losses congestion than Biaz",
             wb.mw("mbiaz", 1) > wb.mw("biaz", 1),
             list(["biaz", "mbiaz"].map(|lda| (lda, wb.mw(lda, 1)))),
         ),
-        claim(
+        Claim::new(
             "CEN-49",
             "only Spike takes any congestion loss for wireless (the others below half a per cent)",
             wb.mc("spike", 1) >= 0.5
@@ -129,7 +120,7 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
                     .all(|lda| wb.mc(lda, 1) < 0.5),
             list(BASE.map(|lda| (lda, wb.mc(lda, 1)))),
         ),
-        claim(
+        Claim::new(
             "CEN-41",
             "Omni's throughput is up to 200 % higher than TFRC's (150 to 250 %)",
             (150.0..=250.0).contains(&gain),
@@ -166,7 +157,7 @@ pub(crate) fn level(high: View<'_>, other: View<'_>, name: &str, flows: &[usize]
         .collect();
     let rest_turned: Vec<String> = rest.iter().flat_map(|(_, turned)| turned.clone()).collect();
     [
-        claim(
+        Claim::new(
             "CEN-39a",
             &format!(
                 "{name} loss: the order of throughput is that of high loss, the differences are smaller"
@@ -177,7 +168,7 @@ pub(crate) fn level(high: View<'_>, other: View<'_>, name: &str, flows: &[usize]
                 few(&turned)
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-39b",
             &format!(
                 "{name} loss: the orders of congestion loss, Mc and Mw are those of high loss"

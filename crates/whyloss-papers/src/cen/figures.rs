@@ -8,7 +8,7 @@ use super::scheme::{self, Scheme};
 use super::series::FLOWS;
 use super::{claims_base, claims_hybrid, claims_single, present, probe};
 use crate::experiment::{Context, ExperimentError};
-use crate::{Claim, Outcome};
+use crate::{CONFIDENCE, Claim, Outcome};
 
 fn references() -> Vec<Scheme> {
     vec![scheme::tcp(), scheme::unaware(), scheme::omniscient()]
@@ -70,6 +70,7 @@ fn outcome(
         id: id.into(),
         title: title.into(),
         seeds: findings.seeds,
+        confidence: CONFIDENCE,
         cells: Level::ALL.into_iter().flat_map(cells).collect(),
         claims,
         figures: Level::ALL.map(figure).into(),

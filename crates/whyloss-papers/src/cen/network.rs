@@ -3,9 +3,10 @@
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
-use whyloss_sim::scenario::{Connection, Flow, Scenario, Transport};
+use whyloss_sim::scenario::{Flow, Scenario, Transport};
 
 use super::scheme::Scheme;
+use crate::build::{duplex, node};
 
 /// Bytes of every data packet (CEN-20).
 pub(crate) const PACKET: u32 = 762;
@@ -175,28 +176,6 @@ fn warm_up(index: usize, source: usize, sink: usize, shared: Rate) -> Flow {
         start: (Time::ZERO, Time::ZERO),
         stop: Some((WARM_UP, WARM_UP + STARTS_WITHIN)),
         background: true,
-    }
-}
-
-fn node(net: &mut Scenario, name: String) -> usize {
-    net.nodes.push(name);
-    net.nodes.len() - 1
-}
-
-/// A link and its reverse: the same rate, delay and queue, without errors (CEN-24, CEN-A9).
-fn duplex(net: &mut Scenario, a: usize, b: usize, there: LinkSpec) {
-    let back = LinkSpec {
-        channel: ChannelSpec::None,
-        ..there.clone()
-    };
-    for (from, to, link) in [(a, b, there), (b, a, back)] {
-        let name = format!("{}->{}", net.nodes[from], net.nodes[to]);
-        net.links.push(Connection {
-            name,
-            from,
-            to,
-            link,
-        });
     }
 }
 

@@ -86,6 +86,7 @@ pub(crate) fn figure(
             title: metric.name().into(),
             x_label: "flows".into(),
             y_label: "%".into(),
+            log_x: false,
             log_y: false,
             series: series.collect(),
         }
@@ -128,7 +129,7 @@ fn cell(
         unit: "%",
         paper,
         mean: summary.and_then(|summary| summary.mean),
-        ci95: summary.and_then(|summary| summary.ci95),
+        half_width: summary.and_then(|summary| summary.ci95),
         tolerance: paper.filter(|_| !by_definition).map(|_| metric.tolerance()),
     }
 }

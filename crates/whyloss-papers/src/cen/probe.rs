@@ -6,7 +6,6 @@ use whyloss_link::Fate;
 use whyloss_sim::{Observer, Packet, Scenario};
 
 use super::channel::Level;
-use super::claims_single::claim;
 use super::findings::list;
 use super::network::{Network, Topology};
 use super::scheme::by_id;
@@ -116,7 +115,7 @@ pub(crate) fn spike_buffer(context: &Context<'_>, mw: f64) -> Result<Claim, Expe
         [share(p.found_one, p), share(p.found_two, p)]
     })?;
     let [third, more] = shares[0];
-    Ok(claim(
+    Ok(Claim::new(
         "CEN-A11",
         "Spike, WLH: about half of the arriving packets (40 to 70 %) find the wireless link's buffer at least a third full",
         (40.0..=70.0).contains(&third),
@@ -152,13 +151,13 @@ pub(crate) fn topology(
     let several = || FLOWS.into_iter().zip(&seen).filter(|(n, _)| *n > 1);
     let claims = match topology {
         Topology::Wlh => [
-            claim(
+            Claim::new(
                 "CEN-65a",
                 "WLH: T_narr is about 1 (within a quarter) for every number of flows",
                 seen.iter().all(|seen| (seen[0] - 1.0).abs() <= 0.25),
                 at(0),
             ),
-            claim(
+            Claim::new(
                 "CEN-65b",
                 "WLH, several flows: rott_dev is small against T_min (below half)",
                 several().all(|(_, seen)| seen[1] < 0.5),
@@ -166,7 +165,7 @@ pub(crate) fn topology(
             ),
         ],
         Topology::Wb | Topology::Wlan => [
-            claim(
+            Claim::new(
                 "CEN-65a",
                 "WB: T_narr is about N (within a quarter)",
                 FLOWS
@@ -175,7 +174,7 @@ pub(crate) fn topology(
                     .all(|(&n, seen)| (seen[0] / n as f64 - 1.0).abs() <= 0.25),
                 at(0),
             ),
-            claim(
+            Claim::new(
                 "CEN-65b",
                 "WB, several flows: rott_dev is comparable to T_min (between a third and three times it)",
                 several().all(|(_, seen)| (1.0 / 3.0..=3.0).contains(&seen[1])),

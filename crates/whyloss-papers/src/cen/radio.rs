@@ -9,10 +9,9 @@ use whyloss_link::channel::{ErrorPattern, NextTrial};
 use whyloss_link::{ChannelSpec, Streams};
 
 use super::channel::Level;
-use super::claims_single::claim;
 use crate::experiment::{Context, ExperimentError};
 use crate::statistics::Summary;
-use crate::{Cell, Figure, Outcome, Panel, Series};
+use crate::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
 
 /// Slots of one trial (CEN-25).
 const SLOTS: usize = Parameters::CEN_SLOTS;
@@ -141,7 +140,7 @@ pub(crate) fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError>
                 unit,
                 paper,
                 mean,
-                ci95,
+                half_width: ci95,
                 // CEN-27: within 5 % of the stated value.
                 tolerance: paper.map(|paper| 0.05 * paper),
             });
@@ -152,15 +151,16 @@ pub(crate) fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError>
         id: "cen-table-1".into(),
         title: "Table 1: the CDMA radio".into(),
         seeds,
+        confidence: CONFIDENCE,
         cells,
         claims: vec![
-            claim(
+            Claim::new(
                 "CEN-26a",
                 "a longer interleaver loses fewer packets, a larger spreading gain fewer still",
                 rates[0] > rates[1] && rates[1] > rates[2],
                 format!("high {:.2} %, medium {:.2} %, low {:.2} %", rates[0], rates[1], rates[2]),
             ),
-            claim(
+            Claim::new(
                 "CEN-26b",
                 "the levels' ratios are the paper's, high : medium = 2.5 and high : low = 7.8 (within a factor of 1.5)",
                 (2.5 / 1.5..=2.5 * 1.5).contains(&ratio(rates[0], rates[1]))
@@ -238,7 +238,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                     unit: "%",
                     paper: None,
                     mean: Some(share),
-                    ci95: None,
+                    half_width: None,
                     tolerance: None,
                 });
             }
@@ -270,6 +270,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                 "k: from 2^k to 2^(k+1) − 1 packets".into()
             },
             y_label: "% of states".into(),
+            log_x: false,
             log_y: false,
             series,
         });
@@ -277,7 +278,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let events = shares(&radio(true), &bursts);
     let more = 100.0 - events[0] - events[1];
     let claims = vec![
-        claim(
+        Claim::new(
             "CEN-27a",
             "about a quarter of the wireless loss events lose two packets in a row (20 to 30 %)",
             (20.0..=30.0).contains(&events[1]),
@@ -286,7 +287,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                 events[0], events[1]
             ),
         ),
-        claim(
+        Claim::new(
             "CEN-27b",
             "very few wireless loss events lose more than two packets (up to 6 %)",
             more <= 6.0,
@@ -297,6 +298,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         id: "cen-fig-8".into(),
         title: "Fig. 8: lengths of good and error states, high loss".into(),
         seeds,
+        confidence: CONFIDENCE,
         cells,
         claims,
         figures: vec![Figure {

@@ -12,7 +12,7 @@ use super::radio;
 use super::scheme::{self, Scheme, with_options};
 use crate::experiment::{Context, ExperimentError};
 use crate::statistics::Summary;
-use crate::{Cell, Outcome};
+use crate::{CONFIDENCE, Cell, Outcome};
 
 /// A reading: the channel, the options of TFRC, the order of update and decision, the warm-up.
 struct Reading {
@@ -162,7 +162,7 @@ pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                 unit: "%",
                 paper: None,
                 mean,
-                ci95,
+                half_width: ci95,
                 tolerance: None,
             });
         }
@@ -171,6 +171,7 @@ pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         id: "cen-sensitivity".into(),
         title: "Tables 2 and 3 under other readings of the paper".into(),
         seeds: runs.iter().map(|runs| runs.len() as u64).max().unwrap_or(0),
+        confidence: CONFIDENCE,
         cells,
         claims: Vec::new(),
         figures: Vec::new(),

@@ -1,13 +1,12 @@
 //! Sweeps over the parameters of mBiaz and Spike (CEN-38), and over the error rates themselves (CEN-14).
 
 use super::channel::Level;
-use super::claims_single::claim;
 use super::findings::{Findings, Grid, Metric, View, list};
 use super::network::Topology;
 use super::scheme::{Scheme, by_id, classified};
 use super::series::spread;
 use crate::experiment::{Context, ExperimentError};
-use crate::{Cell, Claim, Figure, Outcome, Panel, Series};
+use crate::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
 
 /// One flow, and two degrees of competition.
 const FLOWS: [usize; 3] = [1, 4, 16];
@@ -70,7 +69,7 @@ impl Sweep {
                             unit: "%",
                             paper: None,
                             mean: summary.and_then(|summary| summary.mean),
-                            ci95: summary.and_then(|summary| summary.ci95),
+                            half_width: summary.and_then(|summary| summary.ci95),
                             tolerance: None,
                         });
                     }
@@ -98,6 +97,7 @@ impl Sweep {
             title: metric.name().into(),
             x_label: self.label.into(),
             y_label: "%".into(),
+            log_x: false,
             log_y: false,
             series: BOTH
                 .into_iter()
@@ -163,13 +163,13 @@ fn sensitivity(sweep: &Sweep, findings: &Findings, what: &str) -> Vec<Claim> {
     let wb_throughput = |n| sweep.curve(|s| wb.throughput(s, n));
     let wb_congestion = |n| sweep.curve(|s| wb.congestion(s, n));
     vec![
-        claim(
+        Claim::new(
             "CEN-66a",
             &format!("WLH: raising {what} raises Mc and lowers Mw"),
             competing.iter().all(|&n| rises(&mc(n)) && falls(&mw(n))),
             format!("Mc {}; Mw {}", each(competing, &mc), each(competing, &mw)),
         ),
-        claim(
+        Claim::new(
             "CEN-66b",
             &format!(
                 "WB: the choice of {what} makes no difference (throughput within 5 points, congestion loss within 1)"
@@ -195,6 +195,7 @@ pub(crate) fn mbiaz(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         id: "cen-sweep-mbiaz".into(),
         title: "mBiaz: upper bound (n + c)·T_min".into(),
         seeds: findings.seeds,
+        confidence: CONFIDENCE,
         cells: sweep.cells(&findings, &FLOWS),
         claims: sensitivity(&sweep, &findings, "mBiaz's upper bound"),
         figures: vec![sweep.figure(
@@ -237,7 +238,7 @@ pub(crate) fn spike(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         at_zero.view(Topology::Wlh, Level::High),
     );
     let (one_id, zero_id) = (&all.points[0].1.id, &none.points[0].1.id);
-    claims.push(claim(
+    claims.push(Claim::new(
         "CEN-5",
         "α ≥ 1 gives Mc = 100 %, Mw = 0; α ≤ 0 the opposite (WLH, N=4, within a point)",
         one.mc(one_id, 4) >= 99.0
@@ -258,6 +259,7 @@ pub(crate) fn spike(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         id: "cen-sweep-spike".into(),
         title: "Spike: thresholds α and β".into(),
         seeds: findings.seeds,
+        confidence: CONFIDENCE,
         cells,
         claims,
         figures: vec![
@@ -307,7 +309,7 @@ pub(crate) fn random(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
                 unit: "%",
                 paper: None,
                 mean: Some(*share),
-                ci95: None,
+                half_width: None,
                 tolerance: None,
             });
         }
@@ -316,19 +318,20 @@ pub(crate) fn random(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
         id: "cen-sweep-random".into(),
         title: "A classifier with settable Mc and Mw".into(),
         seeds: by_mc.seeds,
+        confidence: CONFIDENCE,
         cells,
         claims: vec![
-            claim("CEN-14a", "higher Mc: more congestion loss", rises(&mc_loss), mc.evidence(&mc_loss)),
-            claim(
+            Claim::new("CEN-14a", "higher Mc: more congestion loss", rises(&mc_loss), mc.evidence(&mc_loss)),
+            Claim::new(
                 "CEN-14b",
                 "higher Mc: less throughput against itself (the highest below the lowest)",
                 mc_throughput[last] < mc_throughput[0],
                 mc.evidence(&mc_throughput),
             ),
-            claim("CEN-14c", "higher Mc: a larger share against unaware TFRC", rises(&shares_mc), mc.evidence(&shares_mc)),
-            claim("CEN-14d", "higher Mw: less congestion loss", falls(&mw_loss), mw.evidence(&mw_loss)),
-            claim("CEN-14e", "higher Mw: a smaller share against unaware TFRC", falls(&shares_mw), mw.evidence(&shares_mw)),
-            claim(
+            Claim::new("CEN-14c", "higher Mc: a larger share against unaware TFRC", rises(&shares_mc), mc.evidence(&shares_mc)),
+            Claim::new("CEN-14d", "higher Mw: less congestion loss", falls(&mw_loss), mw.evidence(&mw_loss)),
+            Claim::new("CEN-14e", "higher Mw: a smaller share against unaware TFRC", falls(&shares_mw), mw.evidence(&shares_mw)),
+            Claim::new(
                 "CEN-14f",
                 "higher Mw against itself: lower throughput if high (Mw = 1 below Mw = 0 by 2 points), that of Omni with \
                  less congestion loss if moderate (Mw = 0.4: within 2 points)",

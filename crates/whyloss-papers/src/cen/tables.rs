@@ -7,8 +7,8 @@ use super::findings::{Findings, Grid, Metric};
 use super::network::Topology;
 use super::scheme::{self, Scheme};
 use super::{present, probe};
-use crate::Outcome;
 use crate::experiment::{Context, ExperimentError};
+use crate::{CONFIDENCE, Outcome};
 
 /// The paper's columns, and the other flavours of TCP.
 fn schemes() -> Vec<Scheme> {
@@ -87,6 +87,7 @@ pub(crate) fn table_2(context: &Context<'_>) -> Result<Outcome, ExperimentError>
         id: "cen-table-2".into(),
         title: "Table 2: one flow over the wireless last hop".into(),
         seeds: wlh.seeds,
+        confidence: CONFIDENCE,
         cells: present::table(&wlh, Topology::Wlh, &schemes, |metric, scheme| {
             stated(&TABLE_2, metric, scheme)
         }),
@@ -122,6 +123,7 @@ pub(crate) fn table_3(context: &Context<'_>) -> Result<Outcome, ExperimentError>
         id: "cen-table-3".into(),
         title: "Table 3: one flow over the wireless backbone".into(),
         seeds: wb.seeds,
+        confidence: CONFIDENCE,
         cells: present::table(&wb, Topology::Wb, &schemes, |metric, scheme| {
             stated(&TABLE_3, metric, scheme)
         }),

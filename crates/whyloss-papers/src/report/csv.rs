@@ -3,7 +3,7 @@
 use crate::Outcome;
 
 /// The first line, with its newline.
-pub const HEADER: &str = "experiment,row,column,x,unit,paper,mean,ci95,within\n";
+pub const HEADER: &str = "experiment,row,column,x,unit,paper,mean,half_width,confidence,within\n";
 
 /// Header and rows: a file of its own.
 pub fn render(outcome: &Outcome) -> String {
@@ -15,7 +15,7 @@ pub fn rows(outcome: &Outcome) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for cell in &outcome.cells {
         let number = |value: Option<f64>| value.map_or_else(String::new, |v| v.to_string());
-        // Nine fields each time, into memory: there is nothing to fail.
+        // Ten fields each time, into memory: there is nothing to fail.
         let _ = writer.write_record([
             outcome.id.as_str(),
             cell.row.as_str(),
@@ -24,7 +24,8 @@ pub fn rows(outcome: &Outcome) -> String {
             cell.unit,
             number(cell.paper).as_str(),
             number(cell.mean).as_str(),
-            number(cell.ci95).as_str(),
+            number(cell.half_width).as_str(),
+            number(cell.half_width.map(|_| outcome.confidence)).as_str(),
             match cell.within() {
                 Some(true) => "true",
                 Some(false) => "false",

@@ -4,20 +4,21 @@ use crate::{Cell, Claim, Figure, Outcome, Panel, Series};
 
 /// A table with cells inside, outside and without tolerance, and one that could not be measured.
 pub(crate) fn table() -> Outcome {
-    let cell = |row: &str, column: &str, paper, mean, ci95, tolerance| Cell {
+    let cell = |row: &str, column: &str, paper, mean, half_width, tolerance| Cell {
         row: row.into(),
         column: column.into(),
         x: None,
         unit: "%",
         paper,
         mean,
-        ci95,
+        half_width,
         tolerance,
     };
     Outcome {
         id: "example-table-1".into(),
         title: "One flow, \"last hop\" <wireless>".into(),
         seeds: 10,
+        confidence: 0.95,
         cells: vec![
             cell(
                 "throughput",
@@ -94,6 +95,7 @@ pub(crate) fn figure() -> Outcome {
         title: title.into(),
         x_label: "flows N".into(),
         y_label: format!("{} ({unit})", title.to_lowercase()),
+        log_x: false,
         log_y,
         series: NAMES
             .iter()
@@ -128,6 +130,7 @@ pub(crate) fn figure() -> Outcome {
         id: "example-fig-1".into(),
         title: "Competition".into(),
         seeds: 3,
+        confidence: 0.95,
         cells: FLOWS[..3]
             .iter()
             .flat_map(|&n| {
@@ -141,7 +144,7 @@ pub(crate) fn figure() -> Outcome {
                         unit: "%",
                         paper: (index == 1 && n < 2.0).then_some(83.0),
                         mean: Some(curve(index, n)),
-                        ci95: Some(0.3),
+                        half_width: Some(0.3),
                         tolerance: Some(2.0),
                     })
             })
@@ -168,6 +171,7 @@ pub(crate) fn figure() -> Outcome {
                     title: "State lengths".into(),
                     x_label: "packets".into(),
                     y_label: "count".into(),
+                    log_x: false,
                     log_y: true,
                     series: vec![bars("good", 1.0), bars("error", 3.0)],
                 }],

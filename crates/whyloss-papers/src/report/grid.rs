@@ -124,7 +124,7 @@ fn decimals(cells: &[Option<&Cell>]) -> usize {
     let largest = cells
         .iter()
         .flatten()
-        .flat_map(|cell| [cell.mean, cell.ci95, cell.paper])
+        .flat_map(|cell| [cell.mean, cell.half_width, cell.paper])
         .flatten()
         .fold(0.0, |largest: f64, value| largest.max(value.abs()));
     [100.0, 10.0, 1.0, 0.1, 0.01, 0.001]
@@ -139,9 +139,15 @@ pub(super) fn mean(cell: &Cell, decimals: usize) -> String {
         .map_or_else(|| "–".to_owned(), |mean| fixed(mean, decimals))
 }
 
-pub(super) fn ci95(cell: &Cell, decimals: usize) -> String {
-    cell.ci95
-        .map_or_else(String::new, |ci95| format!("±{}", fixed(ci95, decimals)))
+/// A confidence in per cent: 95, 97.5.
+pub(super) fn percent(confidence: f64) -> f64 {
+    libm::round(confidence * 1000.0) / 10.0
+}
+
+pub(super) fn half_width(cell: &Cell, decimals: usize) -> String {
+    cell.half_width.map_or_else(String::new, |half_width| {
+        format!("±{}", fixed(half_width, decimals))
+    })
 }
 
 /// As a sign: `✓` within tolerance, `✗` outside, nothing where there is nothing to compare.
@@ -196,7 +202,7 @@ mod tests {
             unit: "%",
             paper: None,
             mean: Some(mean),
-            ci95: None,
+            half_width: None,
             tolerance: None,
         }
     }

@@ -28,7 +28,7 @@ pub fn render(outcomes: &[Outcome]) -> String {
     }
     let _ = write!(
         page,
-        "<footer>Measured by whyloss {} on simulated networks. A mean comes with half the width of its 95 % confidence \
+        "<footer>Measured by whyloss {} on simulated networks. A mean comes with half the width of its confidence \
          interval (Student’s t over the seeds). The paper’s value stands below it: <b class=\"in\">✓</b> \
          within a tolerance that was fixed beforehand, <b class=\"out\">✗</b> outside. – means that nothing could \
          be measured.</footer>\n</body>\n</html>\n",
@@ -109,12 +109,13 @@ fn push_outcome(page: &mut String, outcome: &Outcome) {
     let _ = write!(
         page,
         "<section id=\"{id}\">\n<h2><a href=\"#{id}\">{id}</a> {}</h2>\n\
-         <p class=\"scores\">{}<span class=\"badge\"><b>{}</b> {}</span> \
+         <p class=\"scores\">{}<span class=\"badge\"><b>{}</b> {}</span> <span class=\"badge\">intervals at {} %</span> \
          <a class=\"file\" href=\"{id}.csv\">CSV</a></p>\n",
         escape(&outcome.title),
         badges(&grid::score([outcome])),
         outcome.seeds,
         if outcome.seeds == 1 { "seed" } else { "seeds" },
+        grid::percent(outcome.confidence),
     );
     let blocks = grid::blocks(&outcome.cells);
     for block in blocks.iter().filter(|block| block.title.is_none()) {
@@ -176,8 +177,8 @@ fn push_cell(page: &mut String, cell: &Cell, decimals: usize) {
         class(cell.within()),
         grid::mean(cell, decimals)
     );
-    if cell.ci95.is_some() {
-        let _ = write!(page, " <small>{}</small>", grid::ci95(cell, decimals));
+    if cell.half_width.is_some() {
+        let _ = write!(page, " <small>{}</small>", grid::half_width(cell, decimals));
     }
     if let Some(paper) = cell.paper {
         let _ = write!(

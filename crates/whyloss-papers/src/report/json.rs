@@ -1,9 +1,9 @@
 //! An outcome as one JSON object, for programs.
 //!
 //! ```text
-//! { "id", "title", "seeds",
+//! { "id", "title", "seeds", "confidence",
 //!   "cells":  [ { "row", "column", "x" (figures only), "unit", "paper" or null,
-//!                 "mean" or null, "ci95" or null, "within" or null } ],
+//!                 "mean" or null, "half_width" or null, "within" or null } ],
 //!   "claims": [ { "id", "text", "holds", "evidence" } ] }
 //! ```
 //!
@@ -20,6 +20,7 @@ pub fn render(outcome: &Outcome) -> String {
         id: &outcome.id,
         title: &outcome.title,
         seeds: outcome.seeds,
+        confidence: outcome.confidence,
         cells: outcome.cells.iter().map(CellObject::from).collect(),
         claims: outcome.claims.iter().map(ClaimObject::from).collect(),
     };
@@ -34,6 +35,7 @@ struct Object<'a> {
     id: &'a str,
     title: &'a str,
     seeds: u64,
+    confidence: f64,
     cells: Vec<CellObject<'a>>,
     claims: Vec<ClaimObject<'a>>,
 }
@@ -47,7 +49,7 @@ struct CellObject<'a> {
     unit: &'a str,
     paper: Option<f64>,
     mean: Option<f64>,
-    ci95: Option<f64>,
+    half_width: Option<f64>,
     within: Option<bool>,
 }
 
@@ -60,7 +62,7 @@ impl<'a> From<&'a Cell> for CellObject<'a> {
             unit: cell.unit,
             paper: cell.paper,
             mean: cell.mean,
-            ci95: cell.ci95,
+            half_width: cell.half_width,
             within: cell.within(),
         }
     }

@@ -1,7 +1,7 @@
 //! An outcome as text, laid out like the paper's own table.
 //!
 //! ```text
-//! measured ± half the 95 % interval | paper, ✓ within tolerance or ✗ outside
+//! measured ± half the confidence interval | paper, ✓ within tolerance or ✗ outside
 //! ```
 //!
 //! A table that is wider than a line is continued below, with its row labels again. The width of the terminal is not
@@ -18,11 +18,12 @@ const LINE: usize = 120;
 /// Tables, claims, notes, and a line that counts what agrees. Ends with a newline.
 pub fn render(outcome: &Outcome) -> String {
     let mut text = format!(
-        "{}  {}  ({} {})\n",
+        "{}  {}  ({} {}, intervals at {} %)\n",
         outcome.id,
         outcome.title,
         outcome.seeds,
-        if outcome.seeds == 1 { "seed" } else { "seeds" }
+        if outcome.seeds == 1 { "seed" } else { "seeds" },
+        grid::percent(outcome.confidence),
     );
     for block in grid::blocks(&outcome.cells) {
         text.push('\n');
@@ -143,7 +144,7 @@ fn column_texts(block: &Block<'_>, column: usize) -> Vec<String> {
             None => Default::default(),
             Some(cell) => [
                 grid::mean(cell, row.decimals),
-                grid::ci95(cell, row.decimals),
+                grid::half_width(cell, row.decimals),
                 cell.paper.map_or_else(String::new, |paper| {
                     format!("| {paper} {}", grid::sign(cell.within()))
                 }),
@@ -151,13 +152,13 @@ fn column_texts(block: &Block<'_>, column: usize) -> Vec<String> {
         })
         .collect();
     let widest = |part: usize| parts.iter().map(|p| width(&p[part])).max().unwrap_or(0);
-    let (mean_width, ci95_width) = (widest(0), widest(1));
+    let (mean_width, half_width_width) = (widest(0), widest(1));
     parts
         .iter()
-        .map(|[mean, ci95, paper]| {
+        .map(|[mean, half_width, paper]| {
             let mut text = format!("{mean:>mean_width$}");
-            if ci95_width > 0 {
-                let _ = write!(text, " {}", padded(ci95, ci95_width));
+            if half_width_width > 0 {
+                let _ = write!(text, " {}", padded(half_width, half_width_width));
             }
             if !paper.is_empty() {
                 let _ = write!(text, " {}", paper.trim_end());

@@ -73,8 +73,8 @@ pub(super) fn x(panel: &Panel) -> Axis {
 pub(super) fn y(panel: &Panel) -> Axis {
     let bars = panel.series.iter().any(|series| series.bars);
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-    for (_, y, ci95) in points(panel) {
-        let half = ci95.filter(|half| half.is_finite()).unwrap_or(0.0);
+    for (_, y, half_width) in points(panel) {
+        let half = half_width.filter(|half| half.is_finite()).unwrap_or(0.0);
         // A whisker that reaches towards zero would take many decades of a logarithmic axis, and one that reaches below
         // it would show an axis with impossible shares and counts: it is cut instead.
         let whisker = match (panel.log_y, y >= 0.0) {

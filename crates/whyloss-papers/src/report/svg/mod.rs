@@ -224,11 +224,11 @@ impl Frame<'_> {
     }
 
     /// A point in drawing units, with the ends of its interval; `None` if it cannot be drawn.
-    fn point(&self, (x, y, ci95): (f64, f64, Option<f64>)) -> Option<Point> {
+    fn point(&self, (x, y, half_width): (f64, f64, Option<f64>)) -> Option<Point> {
         let place = self.y.place(y)?;
         Some(Point {
             at: (self.across(self.x.place(x)?), self.up(place)),
-            interval: ci95
+            interval: half_width
                 .filter(|half| half.is_finite())
                 .map(|half| (self.end(y - half), self.end(y + half))),
         })

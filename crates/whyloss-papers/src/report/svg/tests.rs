@@ -28,6 +28,7 @@ fn panel(log_y: bool, points: Vec<(f64, f64, Option<f64>)>) -> Panel {
         title: "a < b & c".into(),
         x_label: String::new(),
         y_label: String::new(),
+        log_x: false,
         log_y,
         series: vec![Series {
             name: "s".into(),

@@ -1,0 +1,32 @@
+//! Scenarios put together: nodes, and links in both directions.
+
+use whyloss_link::{ChannelSpec, LinkSpec};
+use whyloss_sim::Scenario;
+use whyloss_sim::scenario::Connection;
+
+/// A new node; answers its index.
+pub(crate) fn node(net: &mut Scenario, name: String) -> usize {
+    net.nodes.push(name);
+    net.nodes.len() - 1
+}
+
+/// A link from `a` to `b`, and its reverse with the same rate, delay and queue, without errors.
+pub(crate) fn duplex(net: &mut Scenario, a: usize, b: usize, there: LinkSpec) {
+    let back = LinkSpec {
+        channel: ChannelSpec::None,
+        ..there.clone()
+    };
+    simplex(net, a, b, there);
+    simplex(net, b, a, back);
+}
+
+/// A link from `from` to `to`.
+pub(crate) fn simplex(net: &mut Scenario, from: usize, to: usize, link: LinkSpec) {
+    let name = format!("{}->{}", net.nodes[from], net.nodes[to]);
+    net.links.push(Connection {
+        name,
+        from,
+        to,
+        link,
+    });
+}
