@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use whyloss::receiver::REGISTRY;
+use whyloss::registry::Entry;
+use whyloss::{receiver, sender};
 use whyloss_papers::experiment;
 
 use crate::error::CliError;
@@ -12,16 +13,27 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<(), CliError> {
     let experiments: Vec<_> = experiment::all()
         .map(|experiment| [experiment.id, experiment.title].map(str::to_owned))
         .collect();
-    let classifiers: Vec<_> = REGISTRY
-        .iter()
-        .map(|entry| {
-            let summary = format!("{} ({})", entry.summary, entry.source);
-            [entry.id.to_owned(), entry.name.to_owned(), summary]
-        })
-        .collect();
     section(out, "experiments (whyloss reproduce ID)", &experiments)?;
     writeln!(out)?;
-    section(out, "receiver classifiers", &classifiers)
+    section(
+        out,
+        "receiver classifiers (of TFRC flows)",
+        &rows(receiver::REGISTRY),
+    )?;
+    writeln!(out)?;
+    section(
+        out,
+        "sender classifiers (of TCP flows)",
+        &rows(sender::REGISTRY),
+    )
+}
+
+fn rows<C>(registry: &[Entry<C>]) -> Vec<[String; 3]> {
+    let row = |entry: &Entry<C>| {
+        let summary = format!("{} ({})", entry.summary, entry.source);
+        [entry.id.to_owned(), entry.name.to_owned(), summary]
+    };
+    registry.iter().map(row).collect()
 }
 
 /// A heading, and the rows below it in aligned columns.
@@ -56,14 +68,18 @@ mod tests {
         let mut out = Vec::new();
         run(&mut out).expect("memory does not fail");
         let text = String::from_utf8(out).expect("text");
-        for entry in REGISTRY {
-            let start = format!("  {} ", entry.id);
+        let ids = |rows: Vec<[String; 3]>| rows.into_iter().map(|[id, ..]| id);
+        let ids: Vec<_> = ids(rows(receiver::REGISTRY))
+            .chain(ids(rows(sender::REGISTRY)))
+            .collect();
+        for id in &ids {
+            let start = format!("  {id} ");
             assert_eq!(
                 text.lines().filter(|line| line.starts_with(&start)).count(),
-                1
+                ids.iter().filter(|other| *other == id).count(),
             );
         }
-        let lines = experiment::all().count() + REGISTRY.len() + 3;
+        let lines = experiment::all().count() + ids.len() + 5;
         assert_eq!(text.lines().count(), lines);
     }
 }

@@ -154,6 +154,13 @@ fn reproduce(
         Ok(())
     })();
     bar.clear();
+    if let (Format::Table, [_, _, ..]) = (args.format, &outcomes[..]) {
+        let summary = report::summary::render(&outcomes);
+        match writeln!(printer.out, "\n{summary}") {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            printed => printed?,
+        }
+    }
     // Whatever went wrong, what has finished is kept.
     if let Some(dir) = args.out.as_ref().filter(|_| !outcomes.is_empty()) {
         report::write_all(dir, &outcomes)?;

@@ -8,6 +8,7 @@ mod build;
 pub mod cen;
 pub mod experiment;
 pub mod outcome;
+mod reasons;
 mod replicate;
 pub mod report;
 pub mod statistics;

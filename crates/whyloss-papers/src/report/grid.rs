@@ -120,7 +120,7 @@ fn with_unit(name: &str, unit: &str) -> String {
 
 /// Enough that the largest mean, half width or value of the paper shows three digits: 98.1, 2.31, 0.123; from one to
 /// five.
-fn decimals(cells: &[Option<&Cell>]) -> usize {
+pub(super) fn decimals(cells: &[Option<&Cell>]) -> usize {
     let largest = cells
         .iter()
         .flatten()

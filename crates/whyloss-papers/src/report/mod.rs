@@ -3,6 +3,7 @@
 //! | for | what | where |
 //! |---|---|---|
 //! | the terminal | [`table::render`] | standard output |
+//! | the terminal, after several experiments | [`summary::render`] | standard output |
 //! | programs | [`json::render`]: one object per experiment, one per line | standard output |
 //! | spreadsheets and data frames | [`csv::render`]: one row per measured value | `<experiment>.csv` |
 //! | papers and talks | [`svg::render`]: one picture per figure | `<figure>.svg` |
@@ -14,6 +15,7 @@ pub mod csv;
 mod grid;
 pub mod html;
 pub mod json;
+pub mod summary;
 pub mod svg;
 pub mod table;
 
