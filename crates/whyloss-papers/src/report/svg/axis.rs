@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! linear  ticks at k·step, step ∈ {1, 2, 5}·10^m; from zero, or with a margin of 5 % at either end
-//! log     coordinates are log₁₀ of the values, ticks at whole powers of ten
+//! log     coordinates are log₁₀ of the values, ticks at whole powers of ten;
+//!         y from one power of ten to another, x with a margin of 4 % at either end if two powers lie between
 //! ```
 
 use std::collections::BTreeSet;
@@ -37,12 +38,20 @@ impl Axis {
     }
 }
 
-/// The x axis: ticks at the measured places while they are few and far enough apart, else at round numbers.
+/// The x axis: ticks at the measured places while they are few and far enough apart, else at round numbers; a
+/// logarithmic one has its ticks at powers of ten in any case.
 pub(super) fn x(panel: &Panel) -> Axis {
-    let places: BTreeSet<Ordered> = points(panel).map(|(x, _, _)| Ordered(x)).collect();
+    let places: BTreeSet<Ordered> = points(panel)
+        .filter(|&(x, _, _)| !panel.log_x || x > 0.0)
+        .map(|(x, _, _)| Ordered(if panel.log_x { libm::log10(x) } else { x }))
+        .collect();
     let places: Vec<f64> = places.into_iter().map(|place| place.0).collect();
     let (Some(&first), Some(&last)) = (places.first(), places.last()) else {
-        return linear(0.0, 1.0);
+        return if panel.log_x {
+            logarithmic(0.1, 1.0)
+        } else {
+            linear(0.0, 1.0)
+        };
     };
     let gap = places.windows(2).map(|pair| pair[1] - pair[0]);
     let gap = gap.fold(f64::INFINITY, f64::min);
@@ -53,6 +62,9 @@ pub(super) fn x(panel: &Panel) -> Axis {
     } else {
         0.5
     };
+    if panel.log_x {
+        return powers(first, last, margin);
+    }
     let few = places.len() <= 12 && gap >= (last - first) / 22.0;
     let round = linear(first, last);
     let ticks = if few { places } else { round.ticks };
@@ -151,6 +163,28 @@ fn logarithmic(low: f64, high: f64) -> Axis {
             .collect(),
         log: true,
         decimals: 0,
+    }
+}
+
+/// A logarithmic axis around the coordinates `first` to `last`; out to whole powers of ten if fewer than two lie within,
+/// since one tick says nothing about the scale.
+fn powers(first: f64, last: f64, margin: f64) -> Axis {
+    // Half a thousandth: the logarithm of 0.001 need not be −3 to the last bit.
+    let whole = logarithmic(libm::pow(10.0, first + 5e-4), libm::pow(10.0, last - 5e-4));
+    let (start, end) = (first - margin, last + margin);
+    let within = |&&tick: &&f64| (start..=end).contains(&tick);
+    if whole.ticks.iter().filter(within).count() < 2 {
+        return Axis {
+            start: whole.start.min(start),
+            end: whole.end.max(end),
+            ..whole
+        };
+    }
+    Axis {
+        start,
+        end,
+        ticks: whole.ticks.iter().filter(within).copied().collect(),
+        ..whole
     }
 }
 

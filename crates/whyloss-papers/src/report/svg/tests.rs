@@ -41,7 +41,7 @@ fn panel(log_y: bool, points: Vec<(f64, f64, Option<f64>)>) -> Panel {
 
 #[test]
 fn nothing_that_can_be_measured_breaks_it() {
-    for log_y in [false, true] {
+    for (log_x, log_y) in [(false, false), (false, true), (true, false), (true, true)] {
         for points in [
             vec![],
             vec![(1.0, 0.0, None)],
@@ -56,7 +56,10 @@ fn nothing_that_can_be_measured_breaks_it() {
             let svg = render(&Figure {
                 name: "f".into(),
                 caption: String::new(),
-                panels: vec![panel(log_y, points)],
+                panels: vec![Panel {
+                    log_x,
+                    ..panel(log_y, points)
+                }],
             });
             roxmltree::Document::parse(&svg).expect("well-formed");
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
@@ -108,4 +111,50 @@ fn few_places_are_their_own_ticks() {
     let many: Vec<f64> = (0..=50).map(f64::from).collect();
     let ticks = axis::x(&panel(false, points(&many))).ticks;
     assert_eq!(ticks, [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
+}
+
+fn log_x(xs: &[f64]) -> Axis {
+    let points = xs.iter().map(|&x| (x, 1.0, None)).collect();
+    axis::x(&Panel {
+        log_x: true,
+        ..panel(false, points)
+    })
+}
+
+/// 10⁻⁵ … 10⁻¹: four decades, so margins of 0.16; every power of ten is a tick.
+#[test]
+fn a_logarithmic_x_axis_by_hand() {
+    let axis = log_x(&[1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 1e-1]);
+    assert_eq!(axis.ticks, [-5.0, -4.0, -3.0, -2.0, -1.0]);
+    assert!((axis.start + 5.16).abs() < 1e-9 && (axis.end + 0.84).abs() < 1e-9);
+    assert_eq!(axis.place(1e-5), Some(-5.0));
+    assert_eq!(axis.place(0.0), None);
+    assert_eq!(axis.label(-5.0), "10⁻⁵");
+    // 2 … 700: 10 and 100 lie between.
+    assert_eq!(log_x(&[2.0, 700.0]).ticks, [1.0, 2.0]);
+    // 2 … 50: only 10 does, so from 1 to 100.
+    let axis = log_x(&[2.0, 50.0]);
+    assert_eq!((axis.start, axis.end), (0.0, 2.0));
+    assert_eq!(axis.ticks, [0.0, 1.0, 2.0]);
+}
+
+/// Equal steps for equal ratios; a place at zero has none and parts the line.
+#[test]
+fn lines_over_powers_of_ten() {
+    let mut lossy = panel(
+        false,
+        vec![
+            (0.0, 4.0, None),
+            (1e-5, 4.0, Some(0.5)),
+            (1e-3, 3.0, Some(0.5)),
+            (1e-1, 1.0, None),
+        ],
+    );
+    lossy.log_x = true;
+    lossy.x_label = "packet error rate".into();
+    insta::assert_snapshot!(render(&Figure {
+        name: "f".into(),
+        caption: String::new(),
+        panels: vec![lossy],
+    }));
 }
