@@ -185,11 +185,13 @@ impl Engine {
     /// A source's deadline may have come.
     fn wake_source<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
         let hosts = &mut self.hosts[flow];
-        if hosts.source.next_timeout() <= now && hosts.source.wake(now) && self.window.contains(now)
-        {
-            hosts.count.timeouts += 1;
+        // Woken in vain, it still remembers the last event's verdict, which has been counted.
+        if hosts.source.next_timeout() <= now {
+            if hosts.source.wake(now) && self.window.contains(now) {
+                hosts.count.timeouts += 1;
+            }
+            self.judged(now, flow, observer);
         }
-        self.judged(now, flow, observer);
         let entity = self.source_entity(flow);
         self.events.set(entity, Time::MAX);
         self.transmit(now, flow, observer);
@@ -377,6 +379,27 @@ mod tests {
         let scenario = scenario(DUMBBELL, 5.0);
         assert_eq!(measure(&scenario, 1, true), measure(&scenario, 1, true));
         assert_ne!(measure(&scenario, 1, true), measure(&scenario, 2, true));
+    }
+
+    /// Also when the timer wakes a sender in vain right after the loss.
+    #[test]
+    fn every_loss_event_is_counted_once() {
+        let mut scenario = scenario(DUMBBELL, 200.0);
+        for link in &mut scenario.links {
+            link.link.channel = whyloss_link::ChannelSpec::Bernoulli { loss: 0.02 };
+        }
+        let mut engine = Engine::new(&scenario, 1, true);
+        engine.advance(&mut ());
+        let mut events = 0;
+        for hosts in &engine.hosts {
+            let Source::Tcp(sender) = &hosts.source else {
+                continue;
+            };
+            let counted = hosts.count.recoveries.congestion + hosts.count.recoveries.wireless;
+            assert_eq!(counted, sender.fast_recoveries(), "{}", hosts.count.name);
+            events += counted;
+        }
+        assert!(events > 1000, "{events}");
     }
 
     /// What was sent was received, lost, or is under way.
