@@ -21,6 +21,8 @@ pub struct AckEvent {
     pub in_flight: u64,
     /// The window in use when it arrived: the controller's, but no more than the receiver allows.
     pub window: u64,
+    /// SMSS: bytes of a full segment, for algorithms that count segments. At least 1.
+    pub segment_size: u32,
     /// A round-trip time measured by it, if it measures one.
     pub rtt: Option<Duration>,
     /// When the receiver sent it, on the receiver's clock and to that clock's precision, if it says so (RFC 7323 TSval).
@@ -61,6 +63,8 @@ pub struct LossEvent {
     pub in_flight: u64,
     /// The window in use: the controller's, but no more than the receiver allows.
     pub window: u64,
+    /// SMSS: bytes of a full segment, for algorithms that count segments. At least 1.
+    pub segment_size: u32,
     /// The latest round-trip time, if there is one.
     pub rtt: Option<Duration>,
     /// The smallest round-trip time so far, if there is one.

@@ -174,6 +174,7 @@ mod tests {
             transmissions: 1,
             in_flight: 0,
             window: 0,
+            segment_size: 1000,
             rtt: Some(Duration::from_millis(100)),
             min_rtt: None,
             repeated: false,

@@ -115,6 +115,7 @@ impl Sender {
             acknowledged: self.bytes(self.una),
             in_flight: self.bytes(self.nxt - self.una),
             window: self.usable_window(),
+            segment_size: self.segment_size,
             rtt: None,
             receiver_stamp: self.stamp(stamped),
             app_limited: self.nxt >= self.segments,
