@@ -13,8 +13,14 @@
 //!
 //! One file, its `mod` line, and one entry in the list of `registry.rs`.
 
+mod backlog;
+pub mod fq_rtt;
+pub mod gradient;
 mod reference;
 mod registry;
+mod rounds;
+pub mod vegas;
+pub mod veno;
 
 pub use reference::Reference;
 pub use registry::{Classifier, Entry, REGISTRY, find};
@@ -67,4 +73,60 @@ pub trait SenderClassifier {
     fn on_ack(&mut self, ack: &AckEvent);
     /// Gives the cause of a loss event.
     fn on_loss(&mut self, loss: &LossEvent) -> Verdict;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Verdict;
+    use crate::event::{AckEvent, Detection, LossEvent};
+    use crate::{Cause, Duration, Time};
+
+    /// An acknowledgement of a segment of 1000 bytes, `rtt` ns after it left (0: no sample), at a window of `window`.
+    pub(super) fn ack(rtt: i64, window: u64) -> AckEvent {
+        AckEvent {
+            now: Time::ZERO,
+            acked: 1000,
+            sacked: 0,
+            acknowledged: 0,
+            in_flight: 0,
+            window,
+            segment_size: 1000,
+            rtt: (rtt != 0).then_some(Duration::from_nanos(rtt)),
+            receiver_stamp: None,
+            app_limited: false,
+            in_recovery: false,
+        }
+    }
+
+    /// A loss found by duplicates, at a window of `window`.
+    pub(super) fn loss(window: u64) -> LossEvent {
+        LossEvent {
+            now: Time::ZERO,
+            detection: Detection::Duplicates,
+            first: 0,
+            sent: None,
+            transmissions: 1,
+            in_flight: 0,
+            window,
+            segment_size: 1000,
+            rtt: None,
+            min_rtt: None,
+            repeated: false,
+        }
+    }
+
+    pub(super) fn timeout(window: u64) -> LossEvent {
+        LossEvent {
+            detection: Detection::Timeout,
+            ..loss(window)
+        }
+    }
+
+    /// The cause of a verdict that names one.
+    pub(super) fn cause(verdict: Verdict) -> Cause {
+        match verdict {
+            Verdict::Cause(cause) => cause,
+            other => panic!("{other:?}"),
+        }
+    }
 }

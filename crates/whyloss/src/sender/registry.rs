@@ -3,12 +3,26 @@
 //! Scenarios, experiments and the command read [`REGISTRY`]. To add a classifier: its file, its `mod` line, and its
 //! entry in the list below.
 
+use super::fq_rtt::FqRtt;
+use super::gradient::Gradient;
+use super::vegas::{Evaluate, RttOf, Vegas, WindowOf};
+use super::veno::Veno;
 use super::{Lookup, LookupOf, Reference, SenderClassifier, Verdict};
 use crate::event::{AckEvent, LossEvent};
 use crate::registry::{self, Parameter, classifiers, real, switch, whole};
+use crate::{Cause, Duration};
 
 /// One line of the registry.
 pub type Entry = registry::Entry<Classifier>;
+
+const ALPHA: &str = "segments of backlog up to which the network is not congested";
+const BETA: &str = "segments of backlog from which on it is congested";
+const RTT: &str =
+    "round-trip time: 0 last sample, 1 smoothed with gain 1/8, 2 smallest of the last round trip";
+const AT_LOSSES: &str = "whether it is evaluated at losses, not at each round-trip time";
+const FLIGHT: &str = "whether what is under way counts, not the congestion window";
+const CONGESTED: &str = "whether the network counts as congested until a round-trip time is known";
+const TIMEOUTS: &str = "whether timeouts are classified; if not, they are congestion";
 
 macro_rules! dispatch {
     ($($type:ident),+) => {
@@ -33,13 +47,94 @@ macro_rules! dispatch {
 // which sees each parameter's value under its name (and, after `where`, what must hold between them).
 classifiers! {
     dispatch,
+    Vegas {
+        "vegas", "Vegas predictor", "congestion while the window keeps a few segments waiting",
+        "Martignon & Fratta 2005, section 2",
+        (
+            alpha = real(Vegas::ALPHA, 0.0, 1000.0, ALPHA),
+            beta = real(Vegas::BETA, 0.0, 1000.0, BETA),
+            rtt = whole(0, 0, 2, RTT),
+            at_losses = switch(false, AT_LOSSES),
+            flight = switch(false, FLIGHT),
+            congested = switch(true, CONGESTED),
+            timeouts = switch(true, TIMEOUTS),
+        )
+        => Vegas::new(alpha, beta)
+            .rtt(rtt_of(rtt))
+            .evaluate(if at_losses == 0.0 { Evaluate::Samples } else { Evaluate::Losses })
+            .window(if flight == 0.0 { WindowOf::Congestion } else { WindowOf::Flight })
+            .congested_at_first(congested != 0.0)
+            .timeouts(timeouts != 0.0),
+        where alpha <= beta;
+
+        "ldea", "LDEA", "the Vegas predictor as TCP BaLDE has it",
+        "Le & Hong 2006, section 2",
+        (
+            alpha = real(Vegas::ALPHA, 0.0, 1000.0, ALPHA),
+            beta = real(Vegas::BETA, 0.0, 1000.0, BETA),
+            rtt = whole(0, 0, 2, RTT),
+            at_losses = switch(false, AT_LOSSES),
+            flight = switch(false, FLIGHT),
+            congested = switch(false, CONGESTED),
+            timeouts = switch(false, TIMEOUTS),
+        )
+        => Vegas::new(alpha, beta)
+            .rtt(rtt_of(rtt))
+            .evaluate(if at_losses == 0.0 { Evaluate::Samples } else { Evaluate::Losses })
+            .window(if flight == 0.0 { WindowOf::Congestion } else { WindowOf::Flight })
+            .congested_at_first(congested != 0.0)
+            .timeouts(timeouts != 0.0),
+        where alpha <= beta;
+    }
+    Veno {
+        "veno", "Veno", "congestion if the window keeps a few segments waiting when the loss is found",
+        "Fu & Liew, IEEE JSAC 21(2), 2003",
+        (
+            beta = real(Veno::BETA, 0.0, 1000.0, BETA),
+            rtt = whole(2, 0, 2, RTT),
+            timeouts = switch(true, TIMEOUTS),
+        )
+        => Veno::new(beta, rtt_of(rtt)).timeouts(timeouts != 0.0);
+
+        "veno-enhanced", "Enhanced Veno", "Veno that also asks whether congestion losses get more frequent",
+        "Zhou & Fu 2006, after ElAarag, Moedinger & Hogg 2008, section 10.2",
+        (
+            beta = real(Veno::BETA, 0.0, 1000.0, BETA),
+            rtt = whole(1, 0, 2, RTT),
+            congestive = switch(true, "whether a random loss counts as congestion while those get more frequent"),
+            timeouts = switch(false, TIMEOUTS),
+        )
+        => Veno::enhanced(
+            beta,
+            rtt_of(rtt),
+            if congestive == 0.0 { Cause::Wireless } else { Cause::Congestion },
+        )
+        .timeouts(timeouts != 0.0);
+    }
+    Gradient {
+        "ndg", "NDG", "congestion if a wider window lengthened the delay (CARD)",
+        "Jain 1989, after Biaz & Vaidya 1998, from memory",
+        (threshold = real(Gradient::NDG, -1000.0, 1000.0, "a gradient above it is congestion"))
+        => Gradient::delay(threshold);
+
+        "ntg", "NTG", "congestion if a wider window brought little throughput (Tri-S)",
+        "Wang & Crowcroft 1991, after Biaz & Vaidya 1998, from memory",
+        (threshold = real(Gradient::NTG, -1000.0, 1000.0, "a gradient below it is congestion"))
+        => Gradient::throughput(threshold);
+    }
+    FqRtt {
+        "fqrtt", "fqRTT", "congestion if the round-trip time is near that of a full queue",
+        "quicly, issue 687, 2026",
+        (guard_ms = real(5.0, 0.0, 60_000.0, "ms above the smallest round-trip time that always mean congestion"))
+        => FqRtt::new(Duration::from_secs_f64(guard_ms / 1e3));
+    }
     Reference {
         "oracle", "Oracle", "is told the true cause (\"ideal\")",
         "Martignon & Fratta 2005, section 5.1; Milenkoski & Stojcevska 2010, section 4",
         (
             of = whole(0, 0, 2, "whose cause: 0 any packet of the window, 1 the first one lost, 2 the one before it"),
             remembers = switch(false, "whether a packet once corrupted counts as corrupted ever after"),
-            timeouts = switch(true, "whether timeouts are classified; if not, they are congestion"),
+            timeouts = switch(true, TIMEOUTS),
         )
         => Reference::oracle(lookup(of, remembers), timeouts != 0.0);
 
@@ -70,5 +165,57 @@ fn lookup(of: f64, remembers: f64) -> Lookup {
     Lookup {
         of,
         remembers: remembers != 0.0,
+    }
+}
+
+fn rtt_of(rtt: f64) -> RttOf {
+    [RttOf::Last, RttOf::Smoothed, RttOf::Round][rtt as usize % 3]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_sound() {
+        for (index, entry) in REGISTRY.iter().enumerate() {
+            assert!(
+                core::ptr::eq(find(entry.id).unwrap(), entry),
+                "{}",
+                entry.id
+            );
+            assert!(
+                REGISTRY[..index].iter().all(|other| other.id != entry.id
+                    && other.name != entry.name
+                    && other.summary != entry.summary),
+                "{} names two",
+                entry.id
+            );
+            for parameter in entry.parameters {
+                assert!(parameter.allows(parameter.default), "{parameter:?}");
+                assert!(parameter.allows(parameter.min) && parameter.allows(parameter.max));
+            }
+            assert!(entry.build(&[]).is_ok(), "{}", entry.id);
+        }
+        assert!(find("zigzag").is_none());
+    }
+
+    #[test]
+    fn ids_of_the_papers() {
+        let ids = [
+            "vegas",
+            "ldea",
+            "veno",
+            "veno-enhanced",
+            "ndg",
+            "ntg",
+            "fqrtt",
+            "oracle",
+            "unaware",
+            "random",
+        ];
+        for id in ids {
+            assert!(find(id).is_some(), "{id}");
+        }
     }
 }

@@ -1,0 +1,313 @@
+//! fqRTT: is the round-trip time near what it is when the queue is full?
+//!
+//! The design note for quicly's loss-based controllers (`h2o/quicly` issue 687, 2026).
+//!
+//! ```text
+//! congestion  ⇔  there is no sample of fqRTT yet
+//!             or the loss before was found no more than a round trip ago
+//!             or latestRTT ≥ min(sfqRTT − fqRTTvar, minRTT + guard)         else wireless;  guard = 5 ms
+//!
+//! at the end of a recovery, if there is no sample yet or several packets were lost:
+//!             s        = the smallest latestRTT of its losses, and of the loss before if it was that close
+//!             fqRTTvar ← 3/4·fqRTTvar + 1/4·|sfqRTT − s|                    first s/2
+//!             sfqRTT   ← 7/8·sfqRTT + 1/8·s                                 first s
+//!
+//! latestRTT  ns, the last round-trip time when the loss was found
+//! ```
+//!
+//! The guard is for queue managers such as CoDel, which drop at 5 ms of queueing.
+//!
+//! Departures, and where the note is silent:
+//! - quicly judges every lost packet, a classifier the first of a loss event; that a second one of the same window was
+//!   lost changes fqRTT, not the verdict given. "Within one round trip" is within latestRTT.
+//! - Several packets were lost if, during a recovery, an acknowledgement stops short of what was under way at its
+//!   beginning (RFC 6582 §1's partial acknowledgement), or a loss is found before all of that is acknowledged.
+//! - A recovery ends when all of that is acknowledged, after a timeout too.
+//! - The gains are those of RFC 9002 §5.3; the note says "smoothed" and "variation".
+//! - Without any round-trip time: congestion, and nothing is learnt.
+
+use super::{SenderClassifier, Verdict};
+use crate::event::{AckEvent, LossEvent};
+use crate::{Cause, Duration, Time};
+
+/// The fqRTT classifier.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FqRtt {
+    guard: Duration,
+    /// latestRTT.
+    latest: Option<Duration>,
+    /// minRTT.
+    min: Duration,
+    /// The offset behind the last byte under way.
+    sent: u64,
+    full: Option<FullQueue>,
+    /// When the last loss was found, and its latestRTT.
+    last_loss: Option<(Time, Duration)>,
+    episode: Option<Episode>,
+}
+
+impl FqRtt {
+    /// How far above minRTT a round-trip time always means congestion.
+    pub const GUARD: Duration = Duration::from_millis(5);
+
+    /// A classifier with this guard.
+    pub fn new(guard: Duration) -> Self {
+        Self {
+            guard,
+            latest: None,
+            min: Duration::MAX,
+            sent: 0,
+            full: None,
+            last_loss: None,
+            episode: None,
+        }
+    }
+
+    /// The round-trip time from which on a loss means congestion; `None` without a sample of fqRTT.
+    pub fn threshold(&self) -> Option<Duration> {
+        let guard = self.min + self.guard;
+        self.full
+            .map(|full| guard.min(full.smoothed - full.variation))
+    }
+
+    /// An acknowledgement while the packets of an episode are repaired.
+    fn repair(&mut self, ack: &AckEvent, mut episode: Episode) {
+        if ack.acknowledged < episode.recover {
+            episode.several |= ack.in_recovery && ack.acked > 0;
+            self.episode = Some(episode);
+            return;
+        }
+        self.episode = None;
+        if self.full.is_none() || episode.several {
+            self.full = Some(FullQueue::after(self.full, episode.sample));
+        }
+    }
+}
+
+impl SenderClassifier for FqRtt {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.sent = ack.acknowledged.saturating_add(ack.in_flight);
+        if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
+            self.latest = Some(rtt);
+            self.min = self.min.min(rtt);
+        }
+        if let Some(episode) = self.episode {
+            self.repair(ack, episode);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) -> Verdict {
+        let Some(latest) = self.latest else {
+            return Verdict::Cause(Cause::Congestion);
+        };
+        let close = self
+            .last_loss
+            .replace((loss.now, latest))
+            .filter(|&(at, _)| loss.now - at <= latest);
+        let low = self.threshold().is_some_and(|threshold| latest < threshold);
+
+        let mut episode = Episode {
+            // Limited transmit adds to what was under way without adding to FlightSize.
+            recover: loss.first.saturating_add(loss.in_flight).max(self.sent),
+            sample: latest,
+            several: close.is_some() || self.episode.is_some(),
+        };
+        if let Some((_, rtt)) = close {
+            episode.sample = episode.sample.min(rtt);
+        }
+        if let Some(open) = self.episode {
+            episode.recover = episode.recover.max(open.recover);
+            episode.sample = episode.sample.min(open.sample);
+        }
+        self.episode = Some(episode);
+
+        Verdict::Cause(if low && close.is_none() {
+            Cause::Wireless
+        } else {
+            Cause::Congestion
+        })
+    }
+}
+
+/// sfqRTT and fqRTTvar.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct FullQueue {
+    smoothed: Duration,
+    variation: Duration,
+}
+
+impl FullQueue {
+    /// After one more sample.
+    fn after(before: Option<Self>, sample: Duration) -> Self {
+        let Some(Self {
+            smoothed,
+            variation,
+        }) = before
+        else {
+            return Self {
+                smoothed: sample,
+                variation: sample / 2,
+            };
+        };
+        let off = (smoothed - sample).as_nanos().saturating_abs();
+        Self {
+            smoothed: smoothed + (sample - smoothed) / 8,
+            variation: variation + (Duration::from_nanos(off) - variation) / 4,
+        }
+    }
+}
+
+/// A loss event whose packets are being repaired.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Episode {
+    /// It is over when all bytes before this offset are acknowledged.
+    recover: u64,
+    /// The smallest latestRTT of its losses.
+    sample: Duration,
+    /// Whether several packets were lost.
+    several: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, cause, loss};
+    use super::*;
+    use Cause::{Congestion, Wireless};
+
+    const MS: i64 = 1_000_000;
+
+    /// A path of 100 ms, ten segments under way, and what a sender tells of it.
+    struct Flow {
+        classifier: FqRtt,
+        now: Time,
+        acknowledged: u64,
+    }
+
+    impl Flow {
+        fn new() -> Self {
+            let mut flow = Self {
+                classifier: FqRtt::new(FqRtt::GUARD),
+                now: Time::from_nanos(1 << 40),
+                acknowledged: 0,
+            };
+            flow.ack(100, 1, false);
+            flow
+        }
+
+        /// A round-trip time of `ms`, and `segments` acknowledged.
+        fn ack(&mut self, ms: i64, segments: u64, in_recovery: bool) {
+            self.acknowledged += segments * 1000;
+            self.classifier.on_ack(&AckEvent {
+                acked: segments * 1000,
+                acknowledged: self.acknowledged,
+                in_flight: 10_000,
+                in_recovery,
+                ..ack(ms * MS, 10_000)
+            });
+        }
+
+        /// A loss found at a round-trip time of `ms`, a second after the one before.
+        fn loss(&mut self, ms: i64) -> Cause {
+            self.loss_after(1000, ms)
+        }
+
+        fn loss_after(&mut self, later: i64, ms: i64) -> Cause {
+            self.now += Duration::from_millis(later);
+            self.ack(ms, 0, false);
+            cause(self.classifier.on_loss(&LossEvent {
+                now: self.now,
+                first: self.acknowledged,
+                in_flight: 10_000,
+                ..loss(10_000)
+            }))
+        }
+
+        /// sfqRTT and fqRTTvar in microseconds.
+        fn full(&self) -> Option<(i64, i64)> {
+            let full = self.classifier.full?;
+            Some((
+                full.smoothed.as_nanos() / 1000,
+                full.variation.as_nanos() / 1000,
+            ))
+        }
+    }
+
+    #[test]
+    fn averages_by_hand() {
+        let mut flow = Flow::new();
+        // The first loss is congestion for want of a sample, and gives one at its end, though it is single.
+        assert_eq!(flow.loss(160), Congestion);
+        assert_eq!(flow.full(), None);
+        flow.ack(100, 10, true);
+        assert_eq!(flow.full(), Some((160_000, 80_000)));
+        // Single losses teach no more.
+        flow.loss(120);
+        flow.ack(100, 10, true);
+        assert_eq!(flow.full(), Some((160_000, 80_000)));
+        // A partial acknowledgement: two were lost. 160 + (176 − 160)/8 = 162; 80 + (16 − 80)/4 = 64.
+        flow.loss(176);
+        flow.ack(150, 4, true);
+        assert_eq!(flow.full(), Some((160_000, 80_000)));
+        flow.ack(150, 6, true);
+        assert_eq!(flow.full(), Some((162_000, 64_000)));
+    }
+
+    /// A flow that knows sfqRTT 160 ms and fqRTTvar 20 ms.
+    fn taught() -> Flow {
+        let mut flow = Flow::new();
+        flow.classifier.full = Some(FullQueue {
+            smoothed: Duration::from_millis(160),
+            variation: Duration::from_millis(20),
+        });
+        flow
+    }
+
+    #[test]
+    fn thresholds_by_hand() {
+        // minRTT + 5 ms = 105 ms is below 160 − 20 ms.
+        assert_eq!(taught().loss(104), Wireless);
+        assert_eq!(taught().loss(105), Congestion);
+        // With a wide guard the full queue decides.
+        for (ms, expected) in [(139, Wireless), (140, Congestion)] {
+            let mut flow = taught();
+            flow.classifier.guard = Duration::from_millis(50);
+            assert_eq!(flow.loss(ms), expected);
+        }
+    }
+
+    #[test]
+    fn a_second_loss_within_a_round_trip_is_congestion_and_teaches() {
+        let mut flow = taught();
+        assert_eq!(flow.loss(100), Wireless);
+        flow.ack(100, 10, true);
+        assert_eq!(flow.full(), Some((160_000, 20_000)));
+        // 104 ms later, at 104 ms. The smaller of both teaches: 160 − 60/8 = 152.5; 20 + (60 − 20)/4 = 30.
+        assert_eq!(flow.loss_after(104, 104), Congestion);
+        flow.ack(100, 10, true);
+        assert_eq!(flow.full(), Some((152_500, 30_000)));
+        assert_eq!(flow.loss_after(105, 104), Wireless);
+    }
+
+    #[test]
+    fn a_loss_before_the_end_belongs_to_the_episode() {
+        let mut flow = taught();
+        flow.loss(120);
+        flow.ack(100, 5, false);
+        // A timeout a second later, with 10 more under way; a partial acknowledgement after it says nothing.
+        flow.loss(152);
+        flow.ack(100, 5, false);
+        assert_eq!(flow.full(), Some((160_000, 20_000)));
+        flow.ack(100, 5, false);
+        // The smaller one: 160 − 40/8 = 155; 20 + (40 − 20)/4 = 25.
+        assert_eq!(flow.full(), Some((155_000, 25_000)));
+    }
+
+    #[test]
+    fn without_a_round_trip_time_nothing_is_learnt() {
+        let mut classifier = FqRtt::new(FqRtt::GUARD);
+        assert_eq!(cause(classifier.on_loss(&loss(1000))), Congestion);
+        classifier.on_ack(&ack(0, 1000));
+        assert_eq!(classifier, FqRtt::new(FqRtt::GUARD));
+    }
+}

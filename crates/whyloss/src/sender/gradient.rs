@@ -1,0 +1,241 @@
+//! The gradients of CARD and Tri-S: did the last change of the window change the delay, or the throughput?
+//!
+//! Jain, "A delay-based approach for congestion avoidance", 1989 (CARD), and Wang & Crowcroft, "A new congestion control
+//! scheme: slow start and search (Tri-S)", 1991, as loss predictors in Biaz & Vaidya, "Distinguishing congestion losses
+//! from wireless transmission losses: a negative result", 1998.
+//!
+//! ```text
+//! NDG = (R_i − R_{i−1})/(R_i + R_{i−1}) · (W_i + W_{i−1})/(W_i − W_{i−1})      > 0   ⇒ congestion, else wireless
+//! NTG = (T_i − T_{i−1})/(W_i − W_{i−1}) / (T_1/W_1),   T = W/R                 < 1/2 ⇒ congestion, else wireless
+//!
+//! W_i  bytes, the window when round trip i began
+//! R_i  ns, its round-trip time: the last sample of the round trip
+//! ```
+//!
+//! The formulas are written from memory: the text of Biaz & Vaidya could not be read, so thresholds and details are to
+//! be verified. They found both no better than chance; they stand here as baselines.
+//!
+//! Where that leaves a choice:
+//! - A round trip without a sample is left out. One whose window is that of the one before has no gradient: the verdict
+//!   stays, and the next one is compared with it.
+//! - Until there is a gradient, there is no evidence for the radio: congestion.
+
+use super::rounds::Rounds;
+use super::{SenderClassifier, Verdict};
+use crate::event::{AckEvent, LossEvent};
+use crate::{Cause, Duration};
+
+/// CARD's or Tri-S's gradient as a predictor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gradient {
+    of: Of,
+    threshold: f64,
+    rounds: Rounds,
+    /// The window when the round trip under way began, if it is known.
+    window: Option<u64>,
+    /// Its last sample.
+    rtt: Option<Duration>,
+    previous: Option<Round>,
+    /// R_1 = W_1/T_1.
+    first: Option<Duration>,
+    congested: bool,
+}
+
+impl Gradient {
+    /// NDG above this is congestion.
+    pub const NDG: f64 = 0.0;
+    /// NTG below this is congestion.
+    pub const NTG: f64 = 0.5;
+
+    /// CARD's normalised delay gradient; above `threshold` is congestion.
+    pub fn delay(threshold: f64) -> Self {
+        Self::new(Of::Delay, threshold)
+    }
+
+    /// Tri-S's normalised throughput gradient; below `threshold` is congestion.
+    pub fn throughput(threshold: f64) -> Self {
+        Self::new(Of::Throughput, threshold)
+    }
+
+    fn new(of: Of, threshold: f64) -> Self {
+        Self {
+            of,
+            threshold,
+            rounds: Rounds::default(),
+            window: None,
+            rtt: None,
+            previous: None,
+            first: None,
+            congested: true,
+        }
+    }
+
+    /// Whether the last gradient spoke of congestion; true until there is one.
+    pub fn is_congested(&self) -> bool {
+        self.congested
+    }
+
+    /// A round trip is over.
+    fn compare(&mut self, round: Round) {
+        let first = *self.first.get_or_insert(round.rtt);
+        let before = self.previous.replace(round);
+        let Some(before) = before.filter(|before| before.window != round.window) else {
+            return;
+        };
+        self.congested = match self.of {
+            Of::Delay => before.delay_gradient(round) > self.threshold,
+            Of::Throughput => before.throughput_gradient(round, first) < self.threshold,
+        };
+    }
+}
+
+impl SenderClassifier for Gradient {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
+            self.rtt = Some(rtt);
+        }
+        if self.rounds.end_with(ack) {
+            let window = self.window.replace(ack.window).unwrap_or(ack.window);
+            if let Some(rtt) = self.rtt.take() {
+                self.compare(Round { window, rtt });
+            }
+        }
+    }
+
+    fn on_loss(&mut self, _: &LossEvent) -> Verdict {
+        Verdict::Cause(if self.congested {
+            Cause::Congestion
+        } else {
+            Cause::Wireless
+        })
+    }
+}
+
+/// Which gradient.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Of {
+    Delay,
+    Throughput,
+}
+
+/// A round trip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Round {
+    window: u64,
+    rtt: Duration,
+}
+
+impl Round {
+    /// NDG from this round trip to the `next`, whose window differs.
+    fn delay_gradient(self, next: Self) -> f64 {
+        let [r0, r1] = [self.rtt, next.rtt].map(|rtt| rtt.as_nanos() as f64);
+        let [w0, w1] = [self.window, next.window].map(|window| window as f64);
+        let longer = (next.rtt - self.rtt).as_nanos() as f64;
+        longer / (r1 + r0) * ((w1 + w0) / self.widening(next))
+    }
+
+    /// NTG from this round trip to the `next`, whose window differs; R_1 is `first`.
+    fn throughput_gradient(self, next: Self, first: Duration) -> f64 {
+        let throughput = |round: Self| round.window as f64 / round.rtt.as_nanos() as f64;
+        let gradient = (throughput(next) - throughput(self)) / self.widening(next);
+        gradient * first.as_nanos() as f64
+    }
+
+    /// W_i − W_{i−1}, in integers before any rounding.
+    fn widening(self, next: Self) -> f64 {
+        (i128::from(next.window) - i128::from(self.window)) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, cause, loss};
+    use super::*;
+
+    fn round(window: u64, rtt: i64) -> Round {
+        Round {
+            window,
+            rtt: Duration::from_nanos(rtt),
+        }
+    }
+
+    fn assert_is(gradient: f64, by_hand: f64) {
+        assert!((gradient - by_hand).abs() < 1e-12, "{gradient}");
+    }
+
+    #[test]
+    fn the_delay_gradient_by_hand() {
+        // (120 − 80)/200 · 50 000/10 000 = 1; the other way round both factors change sign.
+        let (narrow, wide) = (round(20_000, 80), round(30_000, 120));
+        assert_is(narrow.delay_gradient(wide), 1.0);
+        assert_is(wide.delay_gradient(narrow), 1.0);
+        // A wider window at a shorter delay: (60 − 100)/160 · 5 = −1.25.
+        assert_is(round(20_000, 100).delay_gradient(round(30_000, 60)), -1.25);
+        assert_is(round(20_000, 80).delay_gradient(round(30_000, 80)), 0.0);
+    }
+
+    #[test]
+    fn the_throughput_gradient_by_hand() {
+        let first = Duration::from_nanos(64);
+        // An empty path: throughput grows with the window as from the start. (512 − 256)/(32 768 − 16 384)·64 = 1.
+        let (narrow, wide) = (round(16_384, 64), round(32_768, 64));
+        assert_is(narrow.throughput_gradient(wide, first), 1.0);
+        // A full one: delay grows with the window, throughput does not.
+        assert_is(narrow.throughput_gradient(round(32_768, 128), first), 0.0);
+        // In between: 65 536/128 − 256 = 256 for 49 152 bytes more: a third of the first.
+        let wider = round(65_536, 128);
+        assert_is(narrow.throughput_gradient(wider, first), 1.0 / 3.0);
+    }
+
+    /// The verdict after each round trip of (window, RTT), told by one acknowledgement each.
+    fn verdicts<const N: usize>(mut classifier: Gradient, rounds: [(u64, i64); N]) -> [Cause; N] {
+        // A round trip's window is told when it begins, its delay when it ends.
+        let mut acknowledged = 1000;
+        let begin = |acknowledged, window, rtt| AckEvent {
+            acknowledged,
+            in_flight: 1000,
+            ..ack(rtt, window)
+        };
+        classifier.on_ack(&begin(acknowledged, rounds[0].0, 0));
+        core::array::from_fn(|index| {
+            acknowledged += 1000;
+            let next = rounds[(index + 1).min(N - 1)].0;
+            classifier.on_ack(&begin(acknowledged, next, rounds[index].1));
+            cause(classifier.on_loss(&loss(0)))
+        })
+    }
+
+    #[test]
+    fn verdicts_by_hand() {
+        use Cause::{Congestion, Wireless};
+        let rounds = [
+            (10_000, 100),
+            // Wider, no longer: neither sees congestion.
+            (12_000, 100),
+            // The same window: nothing changes, though the delay does.
+            (12_000, 110),
+            // Wider by a sixth, longer by a tenth: NDG = 11/231·13 > 0. T = 115.702 after 109.091 a ns, so
+            // NTG = 6.612/2000·100 = 0.33.
+            (14_000, 121),
+            // Narrower and shorter: NDG > 0. T = 84.112, NTG = 31.59/5000·100 = 0.63.
+            (9_000, 107),
+            // Without a sample: left out.
+            (11_000, 0),
+            // Wider than the fourth and shorter: NDG < 0; T = 120, NTG = 35.89/3000·100 = 1.2.
+            (12_000, 100),
+        ];
+        assert_eq!(
+            verdicts(Gradient::delay(Gradient::NDG), rounds),
+            [
+                Congestion, Wireless, Wireless, Congestion, Congestion, Congestion, Wireless
+            ]
+        );
+        assert_eq!(
+            verdicts(Gradient::throughput(Gradient::NTG), rounds),
+            [
+                Congestion, Wireless, Wireless, Congestion, Wireless, Wireless, Wireless
+            ]
+        );
+    }
+}

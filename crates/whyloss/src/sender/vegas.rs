@@ -1,0 +1,276 @@
+//! The Vegas predictor: how many segments of the window wait in queues?
+//!
+//! Brakmo & Peterson, IEEE JSAC 13(8), 1995, as a loss predictor in Martignon & Fratta, "Loss differentiation schemes
+//! for TCP over wireless networks", 2005, section 2 (`vegas`), and as the LDEA of Le & Hong's TCP BaLDE, 2006, section
+//! 2 (`ldea`).
+//!
+//! ```text
+//! V_P = (cwnd/RTT_min − cwnd/RTT)·RTT_min
+//! V_P ≥ β       congested           ⇒ congestion
+//! V_P ≤ α       not congested       ⇒ wireless
+//! α < V_P < β   as at the estimation before                     α = 1, β = 3, α ≤ β
+//!
+//! cwnd     segments: bytes of the window over SMSS
+//! RTT_min  ns, the smallest so far
+//! ```
+//!
+//! Where the sources are silent, or differ; each is a parameter:
+//! - When it is evaluated: at each acknowledgement that brings a round-trip time, and read at the loss (MAR-2; BAL-3
+//!   says at every new acknowledgement, and each brings one, since BaLDE needs time stamps). At losses alone the state
+//!   between α and β would be as old as the loss before.
+//! - RTT is the last sample (MAR-2), RTT_min includes it. Nothing makes up for acknowledgements that the receiver
+//!   delays (MAR-A6).
+//! - cwnd is the window when the acknowledgement arrived, so before any reaction to a loss (MAR-2).
+//! - Until there is a round-trip time: congested (MAR-2, conservative) or not (BAL-3).
+//! - Timeouts are classified (MAR-3), or are congestion (BAL-7: BaLDE does not differentiate them).
+
+use super::backlog::{Backlog, Segments};
+use super::{SenderClassifier, Verdict};
+use crate::Cause;
+use crate::event::{AckEvent, Detection, LossEvent};
+use core::cmp::Ordering;
+
+pub use super::backlog::RttOf;
+
+/// When the predictor is evaluated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Evaluate {
+    /// At each acknowledgement that brings a round-trip time; a loss reads the state.
+    #[default]
+    Samples,
+    /// When a loss is found.
+    Losses,
+}
+
+/// Which window the backlog is a part of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum WindowOf {
+    /// The congestion window.
+    #[default]
+    Congestion,
+    /// What is under way.
+    Flight,
+}
+
+/// The Vegas predictor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vegas {
+    alpha: Segments,
+    beta: Segments,
+    evaluate: Evaluate,
+    window: WindowOf,
+    timeouts: bool,
+    backlog: Backlog,
+    congested: bool,
+}
+
+impl Vegas {
+    /// α: up to so many segments of backlog, the network is not congested.
+    pub const ALPHA: f64 = 1.0;
+    /// β: from so many segments of backlog on, it is.
+    pub const BETA: f64 = 3.0;
+
+    /// A predictor with these thresholds in segments, `alpha` ≤ `beta`, each taken to a thousandth.
+    pub fn new(alpha: f64, beta: f64) -> Self {
+        Self {
+            alpha: Segments::new(alpha),
+            beta: Segments::new(beta),
+            evaluate: Evaluate::default(),
+            window: WindowOf::default(),
+            timeouts: true,
+            backlog: Backlog::new(RttOf::Last),
+            congested: true,
+        }
+    }
+
+    /// When it is evaluated.
+    #[must_use]
+    pub fn evaluate(mut self, evaluate: Evaluate) -> Self {
+        self.evaluate = evaluate;
+        self
+    }
+
+    /// Which round-trip time it uses.
+    #[must_use]
+    pub fn rtt(mut self, of: RttOf) -> Self {
+        self.backlog = Backlog::new(of);
+        self
+    }
+
+    /// Which window it uses.
+    #[must_use]
+    pub fn window(mut self, of: WindowOf) -> Self {
+        self.window = of;
+        self
+    }
+
+    /// Whether the network counts as congested until there is a round-trip time.
+    #[must_use]
+    pub fn congested_at_first(mut self, congested: bool) -> Self {
+        self.congested = congested;
+        self
+    }
+
+    /// Whether timeouts are classified; if not, they are congestion.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: bool) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Whether the network was congested at the last estimation.
+    #[inline]
+    pub fn is_congested(&self) -> bool {
+        self.congested
+    }
+
+    /// V_P of a window of `window` bytes, in segments; `None` without a round-trip time.
+    pub fn backlog(&self, window: u64, segment_size: u32) -> Option<f64> {
+        self.backlog.segments(window, segment_size)
+    }
+
+    #[inline]
+    fn estimate(&mut self, cwnd: u64, in_flight: u64, segment_size: u32) {
+        let window = match self.window {
+            WindowOf::Congestion => cwnd,
+            WindowOf::Flight => in_flight,
+        };
+        let compare = |threshold| self.backlog.compare(window, segment_size, threshold);
+        let (Some(alpha), Some(beta)) = (compare(self.alpha), compare(self.beta)) else {
+            return;
+        };
+        let congested = beta != Ordering::Less;
+        self.congested = congested || (self.congested && alpha == Ordering::Greater);
+    }
+}
+
+impl SenderClassifier for Vegas {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if self.backlog.on_ack(ack) && self.evaluate == Evaluate::Samples {
+            self.estimate(ack.window, ack.in_flight, ack.segment_size);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) -> Verdict {
+        if loss.detection == Detection::Timeout && !self.timeouts {
+            return Verdict::Cause(Cause::Congestion);
+        }
+        if self.evaluate == Evaluate::Losses {
+            self.estimate(loss.window, loss.in_flight, loss.segment_size);
+        }
+        Verdict::Cause(if self.congested {
+            Cause::Congestion
+        } else {
+            Cause::Wireless
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, cause, loss, timeout};
+    use super::*;
+    use Cause::{Congestion, Wireless};
+
+    /// A predictor whose RTT_min is 80 ns.
+    fn at_80() -> Vegas {
+        let mut vegas = Vegas::new(Vegas::ALPHA, Vegas::BETA);
+        vegas.on_ack(&ack(80, 0));
+        vegas
+    }
+
+    #[test]
+    fn thresholds_by_hand() {
+        // RTT = 100 ns: V_P is a fifth of the window. 15 segments are β, 5 are α.
+        let mut vegas = at_80();
+        for (window, congested) in [
+            (5_001, false),
+            (14_999, false),
+            (15_000, true),
+            (14_999, true),
+            (5_001, true),
+            (5_000, false),
+            (5_001, false),
+        ] {
+            vegas.on_ack(&ack(100, window));
+            assert_eq!(vegas.is_congested(), congested, "{window}");
+        }
+        assert_eq!(vegas.backlog(15_000, 1000), Some(3.0));
+    }
+
+    #[test]
+    fn a_loss_reads_the_state() {
+        let mut vegas = at_80();
+        for (window, expected) in [
+            (15_000, Congestion),
+            (10_000, Congestion),
+            (5_000, Wireless),
+        ] {
+            vegas.on_ack(&ack(100, window));
+            // Whatever the window is by now.
+            assert_eq!(cause(vegas.on_loss(&loss(100_000))), expected);
+            assert_eq!(cause(vegas.on_loss(&timeout(100_000))), expected);
+        }
+    }
+
+    #[test]
+    fn at_losses_alone_the_state_is_that_of_the_loss_before() {
+        let mut vegas = Vegas::new(1.0, 3.0).evaluate(Evaluate::Losses);
+        vegas.on_ack(&ack(80, 5_000));
+        for (window, expected) in [
+            (10_000, Congestion),
+            (5_000, Wireless),
+            (10_000, Wireless),
+            (15_000, Congestion),
+            (10_000, Congestion),
+        ] {
+            vegas.on_ack(&ack(100, 5_000));
+            assert_eq!(cause(vegas.on_loss(&loss(window))), expected, "{window}");
+        }
+    }
+
+    #[test]
+    fn what_is_under_way_instead_of_the_window() {
+        let mut vegas = at_80().window(WindowOf::Flight);
+        for (in_flight, congested) in [(14_999, false), (15_000, true)] {
+            vegas.on_ack(&AckEvent {
+                in_flight,
+                ..ack(100, 90_000)
+            });
+            assert_eq!(vegas.is_congested(), congested);
+        }
+    }
+
+    #[test]
+    fn smoothing_delays_the_verdict() {
+        // 80, then 160 ns: smoothed 90 ns, of which 10/90 wait; 26 segments make 2.9, 27 make 3.
+        for (window, congested) in [(26_000, false), (27_000, true)] {
+            let mut vegas = Vegas::new(1.0, 3.0).rtt(RttOf::Smoothed);
+            vegas.on_ack(&ack(80, window));
+            vegas.on_ack(&ack(160, window));
+            assert_eq!(vegas.is_congested(), congested, "{window}");
+        }
+    }
+
+    #[test]
+    fn without_a_round_trip_time_the_first_state_stands() {
+        for (first, expected) in [(true, Congestion), (false, Wireless)] {
+            for evaluate in [Evaluate::Samples, Evaluate::Losses] {
+                let vegas = Vegas::new(1.0, 3.0).evaluate(evaluate);
+                let mut vegas = vegas.congested_at_first(first);
+                vegas.on_ack(&ack(0, 50_000));
+                assert_eq!(cause(vegas.on_loss(&loss(50_000))), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn unclassified_timeouts_are_congestion() {
+        let mut ldea = Vegas::new(1.0, 3.0)
+            .congested_at_first(false)
+            .timeouts(false);
+        assert_eq!(cause(ldea.on_loss(&loss(1000))), Wireless);
+        assert_eq!(cause(ldea.on_loss(&timeout(1000))), Congestion);
+    }
+}

@@ -1,0 +1,280 @@
+//! Veno and enhanced Veno: a loss with little backlog is random, unless congestion losses get more frequent.
+//!
+//! Fu & Liew, "TCP Veno", IEEE JSAC 21(2), 2003, with the round-trip time that Linux's `tcp_veno` aims at; Zhou & Fu,
+//! IEEE Communications Letters 10(6), 2006, as ElAarag, Moedinger & Hogg, "TCP friendly protocols for media streams",
+//! 2008, section 10.2, give it for IFTPV.
+//!
+//! ```text
+//! B = w·(1 − RTT_min/RTT)                                       at the loss, in segments
+//! Veno           B < β ⇒ wireless, else congestion              β = 3
+//! enhanced Veno  B < β and con_lr_cur ≤ con_lr_prev ⇒ random
+//!                B < β and con_lr_cur > con_lr_prev ⇒ random, while the network gets congestive
+//!                B ≥ β                              ⇒ congestion
+//!
+//! con_lr_prev = C_prev/(T_2 − T_1)     T_1, T_2, T_3   the last three random losses (B < β), this one included
+//! con_lr_cur  = C_cur/(T_3 − T_2)      C               congestion losses between them
+//!
+//! RTT   Veno: the smallest of the last round trip; enhanced: smoothed with gain 1/8
+//! w     the window in use when the loss is found
+//! ```
+//!
+//! The source's three answers are three reactions (window unchanged, 4/5, 1/2). [`Veno::judge`] gives all three;
+//! a verdict has two causes, so a parameter says which one the middle one is.
+//!
+//! Where the sources are silent:
+//! - Linux forgets the smallest round-trip time with every acknowledgement, not every round trip, so in effect uses the
+//!   last sample; the intent stated there is taken (`rtt` has the other).
+//! - B = β is congestion, as printed; without a round-trip time too.
+//! - con_lr is updated by a random loss before it is judged (ELA-8). Until there are three, and if the first two came at
+//!   once, it is not rising. Losses are counted by loss event, which is what a classifier is told of.
+//! - Timeouts: Veno classifies them, as Linux does; to enhanced Veno they are "a sign of extreme network condition"
+//!   (ELA-8), so congestion, and counted as such.
+
+use super::backlog::{Backlog, RttOf, Segments};
+use super::{SenderClassifier, Verdict};
+use crate::event::{AckEvent, Detection, LossEvent};
+use crate::{Cause, Time};
+use core::cmp::Ordering;
+
+/// What Veno says about a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Judgement {
+    /// Random.
+    Random,
+    /// Random, while congestion losses get more frequent.
+    RandomWhileCongestive,
+    /// By congestion.
+    Congestion,
+}
+
+/// Veno, or enhanced Veno.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Veno {
+    beta: Segments,
+    backlog: Backlog,
+    timeouts: bool,
+    congestive: Cause,
+    rate: Option<CongestionLossRate>,
+}
+
+impl Veno {
+    /// β: from so many segments of backlog on, a loss is by congestion.
+    pub const BETA: f64 = 3.0;
+
+    /// Veno with this threshold in segments, taken to a thousandth.
+    pub fn new(beta: f64, rtt: RttOf) -> Self {
+        Self {
+            beta: Segments::new(beta),
+            backlog: Backlog::new(rtt),
+            timeouts: true,
+            congestive: Cause::Wireless,
+            rate: None,
+        }
+    }
+
+    /// Enhanced Veno; the cause of a random loss while congestion losses get more frequent is `congestive`.
+    pub fn enhanced(beta: f64, rtt: RttOf, congestive: Cause) -> Self {
+        Self {
+            congestive,
+            rate: Some(CongestionLossRate::default()),
+            timeouts: false,
+            ..Self::new(beta, rtt)
+        }
+    }
+
+    /// Whether timeouts are classified; if not, they are congestion.
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: bool) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// B of a window of `window` bytes, in segments; `None` without a round-trip time.
+    pub fn backlog(&self, window: u64, segment_size: u32) -> Option<f64> {
+        self.backlog.segments(window, segment_size)
+    }
+
+    /// Judges a loss event, and counts it: what [`SenderClassifier::on_loss`] does, with all three answers.
+    pub fn judge(&mut self, loss: &LossEvent) -> Judgement {
+        let classified = self.timeouts || loss.detection != Detection::Timeout;
+        let (window, segment_size) = (loss.window, loss.segment_size);
+        let backlog = self.backlog.compare(window, segment_size, self.beta);
+        let random = classified && backlog == Some(Ordering::Less);
+        let Some(rate) = &mut self.rate else {
+            return if random {
+                Judgement::Random
+            } else {
+                Judgement::Congestion
+            };
+        };
+        if !random {
+            rate.count_congestion();
+            Judgement::Congestion
+        } else if rate.rises_with_random(loss.now) {
+            Judgement::RandomWhileCongestive
+        } else {
+            Judgement::Random
+        }
+    }
+}
+
+impl SenderClassifier for Veno {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.backlog.on_ack(ack);
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) -> Verdict {
+        Verdict::Cause(match self.judge(loss) {
+            Judgement::Random => Cause::Wireless,
+            Judgement::RandomWhileCongestive => self.congestive,
+            Judgement::Congestion => Cause::Congestion,
+        })
+    }
+}
+
+/// con_lr: congestion losses per time between random losses.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct CongestionLossRate {
+    /// Congestion losses since the last random loss.
+    count: u64,
+    /// The last random loss.
+    last: Option<Time>,
+    /// Between the last two random losses: congestion losses, and ns.
+    interval: Option<(u64, u64)>,
+}
+
+impl CongestionLossRate {
+    fn count_congestion(&mut self) {
+        self.count = self.count.saturating_add(1);
+    }
+
+    /// A random loss; whether con_lr has risen.
+    fn rises_with_random(&mut self, now: Time) -> bool {
+        let before = self.interval;
+        let count = core::mem::take(&mut self.count);
+        self.interval = self.last.map(|last| {
+            let span = (now - last).as_nanos().max(0);
+            (count, span.unsigned_abs())
+        });
+        self.last = Some(now);
+        let (Some((c_prev, prev)), Some((c_cur, cur))) = (before, self.interval) else {
+            return false;
+        };
+        // C_cur/cur > C_prev/prev, without division.
+        u128::from(c_cur) * u128::from(prev) > u128::from(c_prev) * u128::from(cur)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, cause, loss, timeout};
+    use super::*;
+
+    #[test]
+    fn the_threshold_by_hand() {
+        // The smallest round-trip time is 80 ns, the last round's is 100: a fifth of the window waits.
+        let mut veno = Veno::new(Veno::BETA, RttOf::Round);
+        for (acknowledged, rtt) in [(0, 80), (4000, 100), (5000, 100), (8000, 110)] {
+            veno.on_ack(&AckEvent {
+                acknowledged,
+                in_flight: 4000,
+                ..ack(rtt, 0)
+            });
+        }
+        assert_eq!(veno.backlog(15_000, 1000), Some(3.0));
+        for (window, expected) in [(14_999, Cause::Wireless), (15_000, Cause::Congestion)] {
+            assert_eq!(cause(veno.on_loss(&loss(window))), expected);
+            assert_eq!(cause(veno.on_loss(&timeout(window))), expected);
+        }
+    }
+
+    #[test]
+    fn no_evidence_is_congestion() {
+        let mut veno = Veno::new(Veno::BETA, RttOf::Last);
+        assert_eq!(cause(veno.on_loss(&loss(0))), Cause::Congestion);
+    }
+
+    /// Enhanced Veno with a backlog of nothing for a window of nothing, and of 30 segments for one of 60.
+    fn enhanced(congestive: Cause) -> Veno {
+        let mut veno = Veno::enhanced(Veno::BETA, RttOf::Last, congestive);
+        veno.on_ack(&ack(50, 0));
+        veno.on_ack(&ack(100, 0));
+        veno
+    }
+
+    fn at(now: u64, window: u64) -> LossEvent {
+        LossEvent {
+            now: Time::from_nanos(now),
+            ..loss(window)
+        }
+    }
+
+    #[test]
+    fn congestion_loss_rates_by_hand() {
+        const RANDOM: u64 = 0;
+        const QUEUED: u64 = 60_000;
+        let mut veno = enhanced(Cause::Wireless);
+        for (now, window, expected) in [
+            (0, RANDOM, Judgement::Random),
+            (5, QUEUED, Judgement::Congestion),
+            // C_prev = 1 in 10: two random losses are not yet two rates.
+            (10, RANDOM, Judgement::Random),
+            (11, QUEUED, Judgement::Congestion),
+            (12, QUEUED, Judgement::Congestion),
+            // 2 in 20 is the same rate,
+            (30, RANDOM, Judgement::Random),
+            (31, QUEUED, Judgement::Congestion),
+            // 1 in 9 is more than 2 in 20,
+            (39, RANDOM, Judgement::RandomWhileCongestive),
+            (40, QUEUED, Judgement::Congestion),
+            // 1 in 10 less than 1 in 9,
+            (49, RANDOM, Judgement::Random),
+            // none less than any,
+            (50, RANDOM, Judgement::Random),
+            (51, QUEUED, Judgement::Congestion),
+            // any more than none,
+            (99, RANDOM, Judgement::RandomWhileCongestive),
+            // and nothing more than what came at once.
+            (99, RANDOM, Judgement::Random),
+            (100, QUEUED, Judgement::Congestion),
+            (101, RANDOM, Judgement::Random),
+        ] {
+            assert_eq!(veno.judge(&at(now, window)), expected, "at {now}");
+        }
+    }
+
+    #[test]
+    fn the_middle_answer_is_a_parameter() {
+        for congestive in [Cause::Wireless, Cause::Congestion] {
+            let mut veno = enhanced(congestive);
+            let verdicts = [(0, 0), (10, 0), (15, 60_000), (20, 0), (90, 0)]
+                .map(|(now, window)| cause(veno.on_loss(&at(now, window))));
+            assert_eq!(
+                verdicts,
+                [
+                    Cause::Wireless,
+                    Cause::Wireless,
+                    Cause::Congestion,
+                    congestive,
+                    Cause::Wireless
+                ]
+            );
+        }
+    }
+
+    #[test]
+    fn timeouts_count_as_congestion_for_the_enhanced() {
+        let mut veno = enhanced(Cause::Wireless);
+        let judgements = [at(0, 0), at(10, 0), timeout(0), at(20, 0)].map(|loss| veno.judge(&loss));
+        assert_eq!(
+            judgements,
+            [
+                Judgement::Random,
+                Judgement::Random,
+                Judgement::Congestion,
+                Judgement::RandomWhileCongestive
+            ]
+        );
+    }
+}

@@ -1,0 +1,37 @@
+//! Parameters of a registry's entry from plain numbers.
+//!
+//! Shared, by path, between the property tests and the fuzz targets.
+
+use whyloss::registry::Parameter;
+
+/// Values for some of `parameters`: which one, modulo their number, and how far into its range.
+pub(crate) fn in_range(
+    parameters: &'static [Parameter],
+    chosen: &[(usize, u16)],
+) -> Vec<(&'static str, f64)> {
+    overrides(parameters, chosen, |parameter, given| {
+        let share = f64::from(given) / f64::from(u16::MAX);
+        let value = parameter.min + share * (parameter.max - parameter.min);
+        if parameter.whole {
+            value.round()
+        } else {
+            value
+        }
+    })
+}
+
+/// Values for some of `parameters`: which one, modulo their number, and what `value` makes of the other number.
+pub(crate) fn overrides<T: Copy>(
+    parameters: &'static [Parameter],
+    chosen: &[(usize, T)],
+    value: impl Fn(&Parameter, T) -> f64,
+) -> Vec<(&'static str, f64)> {
+    chosen
+        .iter()
+        .filter(|_| !parameters.is_empty())
+        .map(|&(index, given)| {
+            let parameter = &parameters[index % parameters.len()];
+            (parameter.name, value(parameter, given))
+        })
+        .collect()
+}
