@@ -3,10 +3,12 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use whyloss::receiver::{Entry, REGISTRY};
+use whyloss::receiver::REGISTRY;
 
 #[path = "../../crates/whyloss/tests/receiver/operation.rs"]
 mod operation;
+#[path = "../../crates/whyloss/tests/sender/parameters.rs"]
+mod parameters;
 
 #[derive(Arbitrary, Debug)]
 struct Input {
@@ -20,36 +22,12 @@ struct Input {
     stamps: Vec<(u64, u64, u64)>,
 }
 
-fn overrides<T: Copy>(
-    entry: &'static Entry,
-    chosen: &[(usize, T)],
-    value: impl Fn(&whyloss::registry::Parameter, T) -> f64,
-) -> Vec<(&'static str, f64)> {
-    let parameters = entry.parameters;
-    chosen
-        .iter()
-        .filter(|_| !parameters.is_empty())
-        .map(|&(index, given)| {
-            let parameter = &parameters[index % parameters.len()];
-            (parameter.name, value(parameter, given))
-        })
-        .collect()
-}
-
 fuzz_target!(|input: Input| {
     let entry = &REGISTRY[input.entry % REGISTRY.len()];
-    let _ = entry.build(&overrides(entry, &input.wild, |_, given| given));
-    let in_range = overrides(entry, &input.overrides, |parameter, given| {
-        let share = f64::from(given) / f64::from(u16::MAX);
-        let value = parameter.min + share * (parameter.max - parameter.min);
-        if parameter.whole {
-            value.round()
-        } else {
-            value
-        }
-    });
+    let wild = parameters::overrides(entry.parameters, &input.wild, |_, given| given);
+    let _ = entry.build(&wild);
     // What is in range may still not go together.
-    if let Ok(classifier) = entry.build(&in_range) {
+    if let Ok(classifier) = entry.build(&parameters::in_range(entry.parameters, &input.overrides)) {
         operation::check(&classifier, &input.operations, input.offset);
         operation::check_extremes(&classifier, &input.stamps);
     }

@@ -1,4 +1,5 @@
-//! Instructions of every receiver classifier over 10 000 arrivals, about one in twenty revealing a gap.
+//! Instructions of every receiver classifier over 10 000 arrivals, about one in twenty revealing a gap, and of every
+//! sender classifier over 10 000 acknowledgements, about one in a hundred revealing a loss.
 //!
 //! `cargo bench -p whyloss --bench classifiers_instructions`; needs valgrind and gungraun-runner. Divide by 10 000.
 #![allow(missing_docs, reason = "the attribute writes a public module")]
@@ -10,26 +11,44 @@ use std::hint::black_box;
 use gungraun::{
     Callgrind, EventKind, LibraryBenchmarkConfig, library_benchmark, library_benchmark_group, main,
 };
-use whyloss::receiver::{Arrival, Classifier, REGISTRY};
+use whyloss::receiver::Arrival;
+use whyloss::{receiver as at_receiver, sender as at_sender};
 
 const ARRIVALS: u64 = 10_000;
-/// Instructions per arrival, the feed loop's included: what fits into 10 ns at a few instructions per cycle.
+/// Instructions per arrival or acknowledgement, the feed loop's included: what fits into 10 ns at a few instructions per
+/// cycle.
 const BUDGET: u64 = 250;
 
-fn setup(index: usize) -> (Classifier, Vec<(Arrival, u64)>) {
-    let classifier = REGISTRY[index]
+type Arrivals = Vec<(Arrival, u64)>;
+type Acks = Vec<stream::acks::Told>;
+
+fn setup_receiver(index: usize) -> (at_receiver::Classifier, Arrivals) {
+    let classifier = at_receiver::REGISTRY[index]
         .build(&[])
         .expect("the defaults are in range");
     (classifier, stream::stream(ARRIVALS))
 }
 
+fn setup_sender(index: usize) -> (at_sender::Classifier, Acks) {
+    let classifier = at_sender::REGISTRY[index]
+        .build(&[])
+        .expect("the defaults are in range");
+    (classifier, stream::acks::stream(ARRIVALS))
+}
+
 #[library_benchmark]
-#[benches::registry(iter = 0..REGISTRY.len(), setup = setup)]
-fn receiver((mut classifier, arrivals): (Classifier, Vec<(Arrival, u64)>)) -> u64 {
+#[benches::registry(iter = 0..at_receiver::REGISTRY.len(), setup = setup_receiver)]
+fn receiver((mut classifier, arrivals): (at_receiver::Classifier, Arrivals)) -> u64 {
     stream::feed(&mut classifier, black_box(&arrivals))
 }
 
-library_benchmark_group!(name = classifiers, benchmarks = receiver);
+#[library_benchmark]
+#[benches::registry(iter = 0..at_sender::REGISTRY.len(), setup = setup_sender)]
+fn sender((mut classifier, acks): (at_sender::Classifier, Acks)) -> u64 {
+    stream::acks::feed(&mut classifier, black_box(&acks))
+}
+
+library_benchmark_group!(name = classifiers, benchmarks = [receiver, sender]);
 main!(
     config = LibraryBenchmarkConfig::default()
         .tool(Callgrind::default().hard_limits([(EventKind::Ir, ARRIVALS * BUDGET)])),

@@ -1,6 +1,8 @@
 //! The arrivals that the benchmarks feed: a flow on a 150 kbit/s last hop (762-byte packets, 40.64 ms apart), a saw
 //! tooth of queueing delay, and a gap of one to three packets before about one arrival in twenty.
 
+pub(crate) mod acks;
+
 use whyloss::Time;
 use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
 

@@ -1,0 +1,135 @@
+//! The acknowledgements that the benchmarks feed: a NewReno flow of 1000-byte segments on a path of 100 ms at 1.6 Mbit/s,
+//! whose queue holds half of what the path does, in its saw tooth between 15 and 30 segments; up to 0.5 ms of noise on
+//! the round-trip times, and a random loss for every 300 acknowledgements. A loss brings three duplicates, a loss event
+//! and a recovery with a partial acknowledgement.
+
+use whyloss::event::{AckEvent, Detection, LossEvent};
+use whyloss::sender::{Classifier, SenderClassifier};
+use whyloss::{Duration, Time};
+
+/// What a classifier is told: an acknowledgement and, if it reveals one, a loss event.
+pub(crate) type Told = (AckEvent, Option<LossEvent>);
+
+const SEGMENT: u64 = 1000;
+/// Segments that the path holds without a queue.
+const PIPE: u64 = 20;
+/// Segments with a full queue.
+const FULL: u64 = 30;
+/// Between acknowledgements, and so the delay of a segment in the queue, ns.
+const SLOT: u64 = 5_000_000;
+
+/// `count` acknowledgements.
+pub(crate) fn stream(count: u64) -> Vec<Told> {
+    let mut flow = Flow {
+        random: 1,
+        now: 1_000_000_000,
+        acknowledged: 0,
+        window: FULL / 2 * SEGMENT,
+        recover: None,
+    };
+    let mut told = Vec::new();
+    while (told.len() as u64) < count {
+        flow.step(&mut told);
+    }
+    told.truncate(count as usize);
+    told
+}
+
+/// Feeds them all; the number of verdicts.
+pub(crate) fn feed(classifier: &mut Classifier, stream: &[Told]) -> u64 {
+    let mut verdicts = 0;
+    for (ack, loss) in stream {
+        std::hint::black_box(&mut *classifier).on_ack(ack);
+        if let Some(loss) = loss {
+            std::hint::black_box(classifier.on_loss(loss));
+            verdicts += 1;
+        }
+    }
+    verdicts
+}
+
+struct Flow {
+    random: u64,
+    now: u64,
+    acknowledged: u64,
+    window: u64,
+    /// The recovery going on is over when all before this is acknowledged.
+    recover: Option<u64>,
+}
+
+impl Flow {
+    /// A random number below `end`.
+    fn draw(&mut self, end: u64) -> u64 {
+        // Knuth's MMIX generator: losses must be irregular, or the branch predictor learns them.
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) % end
+    }
+
+    fn step(&mut self, told: &mut Vec<Told>) {
+        if self.recover.is_none() && (self.window >= FULL * SEGMENT || self.draw(300) == 0) {
+            for _ in 0..3 {
+                let duplicate = self.ack(0);
+                told.push((duplicate, None));
+            }
+            let loss = self.loss();
+            if let Some(last) = told.last_mut() {
+                last.1 = Some(loss);
+            }
+            return;
+        }
+        // In a recovery the first acknowledgement covers half of what was under way, the next the rest.
+        let acked = match self.recover {
+            None => SEGMENT,
+            Some(recover) if recover - self.acknowledged > self.window => self.window,
+            Some(recover) => recover - self.acknowledged,
+        };
+        let ack = self.ack(acked);
+        told.push((ack, None));
+        self.recover = self.recover.filter(|&recover| self.acknowledged < recover);
+        if self.recover.is_none() {
+            self.window += SEGMENT * SEGMENT / self.window;
+        }
+    }
+
+    fn ack(&mut self, acked: u64) -> AckEvent {
+        self.now += SLOT;
+        self.acknowledged += acked;
+        let queued = (self.window / SEGMENT).saturating_sub(PIPE);
+        let rtt = 100_000_000 + queued * SLOT + self.draw(500_000);
+        AckEvent {
+            now: Time::from_nanos(self.now),
+            acked,
+            sacked: if acked == 0 { SEGMENT } else { 0 },
+            acknowledged: self.acknowledged,
+            in_flight: self.window,
+            window: self.window,
+            segment_size: SEGMENT as u32,
+            rtt: (acked > 0).then_some(Duration::from_nanos(rtt as i64)),
+            receiver_stamp: Some(Time::from_nanos(self.now)),
+            app_limited: false,
+            in_recovery: self.recover.is_some(),
+        }
+    }
+
+    fn loss(&mut self) -> LossEvent {
+        let window = self.window;
+        self.recover = Some(self.acknowledged + window);
+        self.window = (window / 2).max(2 * SEGMENT);
+        LossEvent {
+            now: Time::from_nanos(self.now),
+            detection: Detection::Duplicates,
+            first: self.acknowledged,
+            sent: None,
+            transmissions: 1,
+            in_flight: window,
+            window,
+            segment_size: SEGMENT as u32,
+            rtt: None,
+            min_rtt: None,
+            repeated: false,
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Any sender classifier, with any parameters, through any order of events.
+#![no_main]
+
+use arbitrary::Arbitrary;
+use libfuzzer_sys::fuzz_target;
+use whyloss::sender::REGISTRY;
+
+#[path = "../../crates/whyloss/tests/sender/operation.rs"]
+mod operation;
+#[path = "../../crates/whyloss/tests/sender/parameters.rs"]
+mod parameters;
+
+#[derive(Arbitrary, Debug)]
+struct Input {
+    entry: usize,
+    /// Which parameter, and where in its range.
+    overrides: Vec<(usize, u16)>,
+    /// Values that need not be in range: building may fail, but not panic.
+    wild: Vec<(usize, f64)>,
+    offset: (u64, u64),
+    operations: Vec<operation::Raw>,
+    numbers: Vec<(u64, u64, u64)>,
+}
+
+fuzz_target!(|input: Input| {
+    let entry = &REGISTRY[input.entry % REGISTRY.len()];
+    let wild = parameters::overrides(entry.parameters, &input.wild, |_, given| given);
+    let _ = entry.build(&wild);
+    // What is in range may still not go together.
+    if let Ok(classifier) = entry.build(&parameters::in_range(entry.parameters, &input.overrides)) {
+        operation::check(&classifier, &input.operations, input.offset);
+        operation::check_extremes(&classifier, &input.numbers);
+    }
+});
