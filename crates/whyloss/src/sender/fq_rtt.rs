@@ -182,6 +182,7 @@ mod tests {
         classifier: FqRtt,
         now: Time,
         acknowledged: u64,
+        under_way: u64,
     }
 
     impl Flow {
@@ -190,6 +191,7 @@ mod tests {
                 classifier: FqRtt::new(FqRtt::GUARD),
                 now: Time::from_nanos(1 << 40),
                 acknowledged: 0,
+                under_way: 10_000,
             };
             flow.ack(100, 1, false);
             flow
@@ -201,7 +203,7 @@ mod tests {
             self.classifier.on_ack(&AckEvent {
                 acked: segments * 1000,
                 acknowledged: self.acknowledged,
-                in_flight: 10_000,
+                in_flight: self.under_way,
                 in_recovery,
                 ..ack(ms * MS, 10_000)
             });
@@ -294,12 +296,35 @@ mod tests {
         let mut flow = taught();
         flow.loss(120);
         flow.ack(100, 5, false);
-        // A timeout a second later, with 10 more under way; a partial acknowledgement after it says nothing.
+        // A timeout a second later, with 10 more under way.
         flow.loss(152);
         flow.ack(100, 5, false);
         assert_eq!(flow.full(), Some((160_000, 20_000)));
         flow.ack(100, 5, false);
         // The smaller one: 160 − 40/8 = 155; 20 + (40 − 20)/4 = 25.
+        assert_eq!(flow.full(), Some((155_000, 25_000)));
+    }
+
+    #[test]
+    fn outside_a_recovery_a_partial_acknowledgement_says_nothing() {
+        // A timeout sends everything again: what comes back piece by piece need not have been lost.
+        for (in_recovery, full) in [(false, (160_000, 20_000)), (true, (155_000, 25_000))] {
+            let mut flow = taught();
+            flow.loss(120);
+            flow.ack(100, 5, in_recovery);
+            flow.ack(100, 5, in_recovery);
+            assert_eq!(flow.full(), Some(full));
+        }
+    }
+
+    #[test]
+    fn what_limited_transmit_sent_belongs_to_the_episode() {
+        // Two segments more than FlightSize are under way.
+        let mut flow = taught();
+        flow.under_way = 12_000;
+        flow.loss(120);
+        flow.ack(100, 11, true);
+        flow.ack(100, 1, true);
         assert_eq!(flow.full(), Some((155_000, 25_000)));
     }
 

@@ -133,7 +133,7 @@ impl Sender {
             }
             14 => {
                 self.window = b % 1_000_000_000;
-                self.ack(a % 1_000_000_000, Some(b))
+                self.ack(a % 1_000_000_000, Some(b % STAMP_LIMIT))
             }
             _ => {
                 self.acknowledged = a % (1 << 60);
