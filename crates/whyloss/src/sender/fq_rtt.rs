@@ -117,7 +117,6 @@ impl SenderClassifier for FqRtt {
             episode.sample = episode.sample.min(rtt);
         }
         if let Some(open) = self.episode {
-            episode.recover = episode.recover.max(open.recover);
             episode.sample = episode.sample.min(open.sample);
         }
         self.episode = Some(episode);

@@ -16,8 +16,8 @@
 //!
 //! Where the sources are silent, or differ; each is a parameter:
 //! - When it is evaluated: at each acknowledgement that brings a round-trip time, and read at the loss (MAR-2; BAL-3
-//!   says at every new acknowledgement, and each brings one, since BaLDE needs time stamps). At losses alone the state
-//!   between α and β would be as old as the loss before.
+//!   says at every new acknowledgement; with time stamps, which BaLDE needs, each of them brings one). At losses alone the
+//!   state between α and β would be as old as the loss before.
 //! - RTT is the last sample (MAR-2), RTT_min includes it. Nothing makes up for acknowledgements that the receiver
 //!   delays (MAR-A6).
 //! - cwnd is the window when the acknowledgement arrived, so before any reaction to a loss (MAR-2).
