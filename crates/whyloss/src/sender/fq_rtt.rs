@@ -9,10 +9,11 @@
 //!
 //! at the end of a recovery, if there is no sample yet or several packets were lost:
 //!             s        = the smallest latestRTT of its losses, and of the loss before if it was that close
-//!             fqRTTvar ← 3/4·fqRTTvar + 1/4·|sfqRTT − s|                    first s/2
+//!             fqRTTvar ← 3/4·fqRTTvar + 1/4·|sfqRTT − s|                    first v·s
 //!             sfqRTT   ← 7/8·sfqRTT + 1/8·s                                 first s
 //!
 //! latestRTT  ns, the last round-trip time when the loss was found
+//! v          1/2
 //! ```
 //!
 //! The guard is for queue managers such as CoDel, which drop at 5 ms of queueing.
@@ -23,7 +24,9 @@
 //! - Several packets were lost if, during a recovery, an acknowledgement stops short of what was under way at its
 //!   beginning (RFC 6582 §1's partial acknowledgement), or a loss is found before all of that is acknowledged.
 //! - A recovery ends when all of that is acknowledged, after a timeout too.
-//! - The gains are those of RFC 9002 §5.3; the note says "smoothed" and "variation".
+//! - Gains and v are those of RFC 9002 §5.3; the note says "smoothed" and "variation". With v = 1/2 the threshold starts
+//!   at half of the first sample: below minRTT if a full queue does not double the round-trip time, so that nothing is
+//!   wireless before several episodes of several losses have lowered fqRTTvar. v is a parameter.
 //! - Without any round-trip time: congestion, and nothing is learnt.
 
 use super::{SenderClassifier, Verdict};
@@ -34,6 +37,8 @@ use crate::{Cause, Duration, Time};
 #[derive(Clone, Debug, PartialEq)]
 pub struct FqRtt {
     guard: Duration,
+    /// v: fqRTTvar after the first sample, as a share of it.
+    first_variation: f64,
     /// latestRTT.
     latest: Option<Duration>,
     /// minRTT.
@@ -49,11 +54,14 @@ pub struct FqRtt {
 impl FqRtt {
     /// How far above minRTT a round-trip time always means congestion.
     pub const GUARD: Duration = Duration::from_millis(5);
+    /// v: fqRTTvar after the first sample, as a share of it.
+    pub const FIRST_VARIATION: f64 = 0.5;
 
-    /// A classifier with this guard.
-    pub fn new(guard: Duration) -> Self {
+    /// A classifier with this guard and v.
+    pub fn new(guard: Duration, first_variation: f64) -> Self {
         Self {
             guard,
+            first_variation,
             latest: None,
             min: Duration::MAX,
             sent: 0,
@@ -79,7 +87,11 @@ impl FqRtt {
         }
         self.episode = None;
         if self.full.is_none() || episode.several {
-            self.full = Some(FullQueue::after(self.full, episode.sample));
+            let sample = episode.sample;
+            self.full = Some(match self.full {
+                Some(full) => full.after(sample),
+                None => FullQueue::first(sample, self.first_variation),
+            });
         }
     }
 }
@@ -137,22 +149,21 @@ struct FullQueue {
 }
 
 impl FullQueue {
-    /// After one more sample.
-    fn after(before: Option<Self>, sample: Duration) -> Self {
-        let Some(Self {
-            smoothed,
-            variation,
-        }) = before
-        else {
-            return Self {
-                smoothed: sample,
-                variation: sample / 2,
-            };
-        };
-        let off = (smoothed - sample).as_nanos().saturating_abs();
+    /// After the first sample; v is `share`.
+    fn first(sample: Duration, share: f64) -> Self {
+        let variation = libm::round(sample.as_nanos() as f64 * share);
         Self {
-            smoothed: smoothed + (sample - smoothed) / 8,
-            variation: variation + (Duration::from_nanos(off) - variation) / 4,
+            smoothed: sample,
+            variation: Duration::from_nanos(variation as i64),
+        }
+    }
+
+    /// After one more sample.
+    fn after(self, sample: Duration) -> Self {
+        let off = (self.smoothed - sample).as_nanos().saturating_abs();
+        Self {
+            smoothed: self.smoothed + (sample - self.smoothed) / 8,
+            variation: self.variation + (Duration::from_nanos(off) - self.variation) / 4,
         }
     }
 }
@@ -176,6 +187,10 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
+    fn fresh() -> FqRtt {
+        FqRtt::new(FqRtt::GUARD, FqRtt::FIRST_VARIATION)
+    }
+
     /// A path of 100 ms, ten segments under way, and what a sender tells of it.
     struct Flow {
         classifier: FqRtt,
@@ -187,7 +202,7 @@ mod tests {
     impl Flow {
         fn new() -> Self {
             let mut flow = Self {
-                classifier: FqRtt::new(FqRtt::GUARD),
+                classifier: fresh(),
                 now: Time::from_nanos(1 << 40),
                 acknowledged: 0,
                 under_way: 10_000,
@@ -252,6 +267,19 @@ mod tests {
         assert_eq!(flow.full(), Some((160_000, 80_000)));
         flow.ack(150, 6, true);
         assert_eq!(flow.full(), Some((162_000, 64_000)));
+    }
+
+    #[test]
+    fn the_first_variation_is_a_share_of_the_first_sample() {
+        for (share, threshold) in [(0.5, 80), (0.25, 105), (0.0, 105)] {
+            let mut flow = Flow::new();
+            flow.classifier.first_variation = share;
+            flow.loss(160);
+            assert_eq!(flow.classifier.threshold(), None);
+            flow.ack(100, 10, true);
+            let expected = Duration::from_millis(threshold);
+            assert_eq!(flow.classifier.threshold(), Some(expected), "{share}");
+        }
     }
 
     /// A flow that knows sfqRTT 160 ms and fqRTTvar 20 ms.
@@ -329,9 +357,9 @@ mod tests {
 
     #[test]
     fn without_a_round_trip_time_nothing_is_learnt() {
-        let mut classifier = FqRtt::new(FqRtt::GUARD);
+        let mut classifier = fresh();
         assert_eq!(cause(classifier.on_loss(&loss(1000))), Congestion);
         classifier.on_ack(&ack(0, 1000));
-        assert_eq!(classifier, FqRtt::new(FqRtt::GUARD));
+        assert_eq!(classifier, fresh());
     }
 }

@@ -125,8 +125,15 @@ classifiers! {
     FqRtt {
         "fqrtt", "fqRTT", "congestion if the round-trip time is near that of a full queue",
         "quicly, issue 687, 2026",
-        (guard_ms = real(5.0, 0.0, 60_000.0, "ms above the smallest round-trip time that always mean congestion"))
-        => FqRtt::new(Duration::from_secs_f64(guard_ms / 1e3));
+        (
+            guard_ms = real(
+                5.0, 0.0, 60_000.0, "ms above the smallest round-trip time that always mean congestion"
+            ),
+            first_variation = real(
+                FqRtt::FIRST_VARIATION, 0.0, 1.0, "variation after the first sample, as a share of it"
+            ),
+        )
+        => FqRtt::new(Duration::from_secs_f64(guard_ms / 1e3), first_variation);
     }
     Reference {
         "oracle", "Oracle", "is told the true cause (\"ideal\")",
