@@ -138,8 +138,12 @@ mod tests {
             let start = format!("| `{name}` | ");
             reference.lines().filter(move |row| row.starts_with(&start))
         };
-        for entry in whyloss::receiver::REGISTRY {
-            for parameter in entry.parameters {
+        let receivers = whyloss::receiver::REGISTRY.iter();
+        let receivers = receivers.map(|entry| (entry.id, entry.parameters));
+        let senders = whyloss::sender::REGISTRY.iter();
+        let senders = senders.map(|entry| (entry.id, entry.parameters));
+        for (id, parameters) in receivers.chain(senders) {
+            for parameter in parameters {
                 let mut rows = named(parameter.name);
                 if parameter.name == "update_first" {
                     assert!((parameter.default - 1.0).abs() < 1e-9);
@@ -147,12 +151,15 @@ mod tests {
                     continue;
                 }
                 let inverse = (1.0 / parameter.default).round();
-                let shown = if [2.0, 3.0, 32.0].contains(&inverse) {
+                let switch = parameter.whole && parameter.max <= 1.0;
+                let shown = if switch {
+                    (parameter.default > 0.0).to_string()
+                } else if [2.0, 3.0, 32.0].contains(&inverse) {
                     format!("1/{inverse}")
                 } else {
                     parameter.default.to_string()
                 };
-                let stated = format!("`{}` {shown}", entry.id);
+                let stated = format!("`{id}` {shown}");
                 let says = |row: &str| {
                     row.split('|')
                         .nth(2)
