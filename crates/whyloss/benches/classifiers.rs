@@ -1,5 +1,5 @@
 //! Nanoseconds per arrival of every receiver classifier, about one arrival in twenty revealing a gap, and per
-//! acknowledgement of every sender classifier, about one in a hundred revealing a loss.
+//! acknowledgement of every sender classifier, about one in 200 revealing a loss.
 //!
 //! `cargo bench -p whyloss --bench classifiers`. Goal: below 10 ns.
 

@@ -1,5 +1,5 @@
 //! Instructions of every receiver classifier over 10 000 arrivals, about one in twenty revealing a gap, and of every
-//! sender classifier over 10 000 acknowledgements, about one in a hundred revealing a loss.
+//! sender classifier over 10 000 acknowledgements, about one in 200 revealing a loss.
 //!
 //! `cargo bench -p whyloss --bench classifiers_instructions`; needs valgrind and gungraun-runner. Divide by 10 000.
 #![allow(missing_docs, reason = "the attribute writes a public module")]
