@@ -22,16 +22,23 @@
 //!
 //! One file here, one variant in [`ControllerKind`], one line in the list of [`AnyController`].
 
+mod balde;
+mod pipe;
 mod policy;
 mod reno;
+mod westwood;
 mod window;
 
+pub use balde::Balde;
 pub use policy::{Governed, Spared, WirelessPolicy};
 pub use reno::{Decrease, Reno};
+pub use westwood::{Reaction, Westwood, WestwoodOptions};
 pub use window::{Window, may_grow};
 
+use crate::bandwidth::DuplicateAcks;
 use crate::event::{AckEvent, LossEvent};
 use crate::{Duration, Rate, Time};
+use pipe::Pipe;
 
 /// Congestion control. See the [module](self) for the contract.
 pub trait Controller {
@@ -104,6 +111,10 @@ impl ControllerSpec {
 pub enum ControllerKind {
     /// See [`Reno`].
     Reno(Decrease),
+    /// See [`Westwood`].
+    Westwood(WestwoodOptions),
+    /// See [`Balde`].
+    Balde(DuplicateAcks),
 }
 
 impl Default for ControllerKind {
@@ -114,10 +125,47 @@ impl Default for ControllerKind {
 }
 
 impl ControllerKind {
+    /// Westwood as in Milenkoski & Stojcevska (MIL-3).
+    pub const fn westwood() -> Self {
+        Self::Westwood(WestwoodOptions::per_ack())
+    }
+
+    /// Westwood as in Le & Hong (BAL-1).
+    pub const fn westwood_filter() -> Self {
+        Self::Westwood(WestwoodOptions::timed())
+    }
+
+    /// Westwood+.
+    pub const fn westwood_plus() -> Self {
+        Self::Westwood(WestwoodOptions::plus())
+    }
+
+    /// Westwood+ as ns-2's `Agent/TCP/Linux` runs it.
+    pub const fn westwood_linux() -> Self {
+        Self::Westwood(WestwoodOptions::linux())
+    }
+
+    /// Westwood with ABSE, for a sender with NewReno's recovery.
+    pub const fn westwood_nr() -> Self {
+        Self::Westwood(WestwoodOptions::abse())
+    }
+
+    /// TIBET (MAR-6).
+    pub const fn tibet() -> Self {
+        Self::Westwood(WestwoodOptions::tibet())
+    }
+
+    /// BaLDE; to go with the classifier `ldea` and [`WirelessPolicy::KeepWindow`].
+    pub const fn balde() -> Self {
+        Self::Balde(DuplicateAcks::Wait)
+    }
+
     /// The controller at its start.
     pub fn build(&self, start: &Start) -> AnyController {
         match *self {
             Self::Reno(decrease) => AnyController::Reno(Reno::new(start, decrease)),
+            Self::Westwood(options) => AnyController::Westwood(Westwood::new(start, options)),
+            Self::Balde(duplicates) => AnyController::Balde(Balde::new(start, duplicates)),
         }
     }
 }
@@ -186,7 +234,7 @@ macro_rules! controllers {
     };
 }
 
-controllers!(Reno);
+controllers!(Reno, Westwood, Balde);
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -6,13 +6,13 @@ use crate::Cause;
 use crate::event::Detection;
 use proptest::prelude::*;
 
-pub(super) const START: Start = Start {
+pub(crate) const START: Start = Start {
     segment_size: 1000,
     initial_window: 2000,
     initial_ssthresh: u64::MAX,
 };
 
-pub(super) fn ack(acked: u64) -> AckEvent {
+pub(crate) fn ack(acked: u64) -> AckEvent {
     AckEvent {
         now: Time::ZERO,
         acked,
@@ -28,7 +28,7 @@ pub(super) fn ack(acked: u64) -> AckEvent {
     }
 }
 
-pub(super) fn loss(in_flight: u64, window: u64) -> LossEvent {
+pub(crate) fn loss(in_flight: u64, window: u64) -> LossEvent {
     LossEvent {
         now: Time::ZERO,
         detection: Detection::Duplicates,
@@ -49,6 +49,12 @@ fn kinds() -> impl Strategy<Value = ControllerKind> {
     prop_oneof![
         Just(ControllerKind::Reno(Decrease::FlightSize)),
         Just(ControllerKind::Reno(Decrease::Window)),
+        crate::bandwidth::tests::specs()
+            .prop_map(|estimator| { ControllerKind::Westwood(WestwoodOptions::new(estimator)) }),
+        Just(ControllerKind::westwood_plus()),
+        Just(ControllerKind::westwood_linux()),
+        Just(ControllerKind::balde()),
+        Just(ControllerKind::Balde(DuplicateAcks::Sample)),
     ]
 }
 

@@ -1,0 +1,96 @@
+//! AckedCount: how much data an acknowledgement stands for, counting none of it twice.
+//!
+//! Casetti, Gerla, Mascolo, Sanadidi, Wang, "TCP Westwood", MobiCom 2001 and Wireless Networks 8, 2002, as the UCLA
+//! module for ns-2 and Linux (`tcp_westwood.c`) have it.
+//!
+//! ```text
+//! acked = 0                      a duplicate: one segment got there.  accounted += SMSS, counts SMSS
+//! acked ≤ SMSS                   counts acked
+//! acked > SMSS, < accounted      duplicates told of it before.        accounted −= acked, counts SMSS
+//! acked > SMSS, ≥ accounted      delayed or cumulative.               counts acked − accounted, accounted = 0
+//! then no more than `at_most`                                                                      [bytes]
+//! ```
+//!
+//! `acked = accounted` counts SMSS too: the segment whose arrival sent the acknowledgement. The UCLA module bounds the
+//! count by two segments ("safety check"), Linux does not. Of the UCLA module's two versions of the third line
+//! (`tcp-westwood.cc` leaves one segment more in `accounted`) this is the one that Linux shares.
+
+use crate::event::AckEvent;
+
+/// The state of AckedCount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AckedCount {
+    segment: u64,
+    at_most: u64,
+    /// What duplicates have counted and no cumulative acknowledgement has covered.
+    accounted: u64,
+}
+
+impl AckedCount {
+    /// Counts in segments of `segment_size` bytes, no more than `at_most` segments at a time.
+    pub fn new(segment_size: u32, at_most: Option<u32>) -> Self {
+        let segment = u64::from(segment_size.max(1));
+        Self {
+            segment,
+            at_most: at_most.map_or(u64::MAX, |segments| segment * u64::from(segments.max(1))),
+            accounted: 0,
+        }
+    }
+
+    /// The bytes that `ack` stands for; at least 1.
+    #[inline]
+    pub fn count(&mut self, ack: &AckEvent) -> u64 {
+        let counted = if ack.acked == 0 {
+            self.accounted = self.accounted.saturating_add(self.segment);
+            self.segment
+        } else if ack.acked <= self.segment {
+            ack.acked
+        } else if self.accounted >= ack.acked {
+            self.accounted -= ack.acked;
+            self.segment
+        } else {
+            ack.acked - core::mem::take(&mut self.accounted)
+        };
+        counted.min(self.at_most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::tests::ack;
+
+    fn counts<const N: usize>(at_most: Option<u32>, acked: [u64; N]) -> [u64; N] {
+        let mut count = AckedCount::new(1000, at_most);
+        acked.map(|acked| count.count(&ack(acked)))
+    }
+
+    #[test]
+    fn duplicates_are_not_counted_again() {
+        // One of five lost: four duplicates, then everything at once, of which one segment is news.
+        assert_eq!(
+            counts(None, [0, 0, 0, 0, 5000, 1000]),
+            [1000, 1000, 1000, 1000, 1000, 1000]
+        );
+        // A partial acknowledgement of three of them, then of the rest and a segment that nobody told of.
+        assert_eq!(
+            counts(None, [0, 0, 0, 0, 3000, 3000]),
+            [1000, 1000, 1000, 1000, 1000, 2000]
+        );
+    }
+
+    #[test]
+    fn delayed_and_cumulative_acknowledgements_count_whole() {
+        assert_eq!(counts(None, [2000, 500, 7000]), [2000, 500, 7000]);
+        assert_eq!(counts(Some(2), [2000, 500, 7000]), [2000, 500, 2000]);
+    }
+
+    #[test]
+    fn what_duplicates_counted_counts_a_segment() {
+        // 3000 accounted, 3000 acknowledged: covered exactly.
+        assert_eq!(
+            counts(None, [0, 0, 0, 3000, 2000]),
+            [1000, 1000, 1000, 1000, 2000]
+        );
+    }
+}

@@ -1,0 +1,194 @@
+//! What every estimator must keep to, and how they differ where the papers say so. The events here serve the estimators'
+//! own tests too.
+
+use super::*;
+use crate::Time;
+use crate::congestion::tests::ack;
+use proptest::prelude::*;
+
+/// The acknowledgement of `acked` bytes at `ms`.
+pub(super) fn at(ms: u64, acked: u64) -> AckEvent {
+    AckEvent {
+        now: Time::from_nanos(ms * 1_000_000),
+        ..ack(acked)
+    }
+}
+
+/// A duplicate at `ms`.
+pub(super) fn duplicate(ms: u64) -> AckEvent {
+    at(ms, 0)
+}
+
+/// With a round-trip time of `rtt_ms`.
+pub(super) fn measured(ms: u64, acked: u64, rtt_ms: i64) -> AckEvent {
+    AckEvent {
+        rtt: Some(Duration::from_millis(rtt_ms)),
+        window: 100_000,
+        ..at(ms, acked)
+    }
+}
+
+/// Sent by the receiver at `ms` of its clock.
+pub(super) fn stamped(ms: u64, acked: u64) -> AckEvent {
+    AckEvent {
+        receiver_stamp: Some(Time::from_nanos(ms * 1_000_000)),
+        ..at(ms, acked)
+    }
+}
+
+/// The estimate in bits per second.
+pub(super) fn bps(estimator: &impl BandwidthEstimator) -> u64 {
+    estimator.estimate().expect("an estimate").as_bps()
+}
+
+/// One of each kind. A new kind belongs here.
+pub(crate) fn specs() -> impl Strategy<Value = EstimatorSpec> {
+    prop_oneof![
+        Just(EstimatorSpec::Westwood(WestwoodSpec::PER_ACK)),
+        Just(EstimatorSpec::Westwood(WestwoodSpec::TIMED)),
+        Just(EstimatorSpec::WestwoodPlus(Arithmetic::Exact)),
+        Just(EstimatorSpec::WestwoodPlus(Arithmetic::Kernel)),
+        Just(EstimatorSpec::Abse),
+        Just(EstimatorSpec::Tibet(TibetFilter::default())),
+        Just(EstimatorSpec::Sarbe(DuplicateAcks::Wait)),
+        Just(EstimatorSpec::Sarbe(DuplicateAcks::Sample)),
+    ]
+}
+
+/// Acknowledgements of a path with a round-trip time of 100 ms, one by one.
+struct Path {
+    estimator: AnyEstimator,
+    /// ns.
+    now: u64,
+}
+
+impl Path {
+    fn new(spec: EstimatorSpec) -> Self {
+        Self {
+            estimator: spec.build(1000),
+            now: 1_000_000_000,
+        }
+    }
+
+    /// `seconds` of segments, `apart` ns from one to the next at the receiver, whose acknowledgements come back in
+    /// bursts of `burst`, 50 µs apart; gives the estimates in bytes per second after each burst.
+    fn run(&mut self, seconds: f64, apart: u64, burst: u64) -> std::vec::Vec<f64> {
+        let bursts = (seconds * 1e9) as u64 / apart / burst;
+        let rtt = Some(Duration::from_millis(100));
+        (0..bursts)
+            .map(|_| {
+                let end = self.now + burst * apart;
+                for k in 1..=burst {
+                    self.estimator.on_ack(&AckEvent {
+                        now: Time::from_nanos(end - (burst - k) * 50_000),
+                        receiver_stamp: Some(Time::from_nanos(self.now + k * apart)),
+                        rtt,
+                        window: 100_000_000 / apart * 1500,
+                        ..ack(1000)
+                    });
+                }
+                self.now = end;
+                self.estimator
+                    .estimate()
+                    .map_or(0.0, |rate| rate.as_bps() as f64 / 8.0)
+            })
+            .collect()
+    }
+}
+
+proptest! {
+    /// A constant rate is found, whatever it is. Westwood's timed filter needs many τ; the kernel's whole bytes per
+    /// millisecond end up to 14 below (7 per filter, whose floor((7a + b)/8) rests at any a from b − 7 on), and up to
+    /// one below for the sample itself.
+    #[test]
+    fn a_constant_rate_is_found(spec in specs(), apart in 100_000..20_000_000u64) {
+        let mut path = Path::new(spec);
+        let estimate = *path.run(30.0, apart, 1).last().unwrap();
+        let truth = 1000.0 * 1e9 / apart as f64;
+        let below = match spec {
+            EstimatorSpec::WestwoodPlus(Arithmetic::Kernel) => 15_000.0,
+            _ => 0.0,
+        };
+        // Westwood+ counts whole acknowledgements in rounds of 100 ms or more.
+        let share = match spec {
+            EstimatorSpec::WestwoodPlus(_) => 0.03,
+            _ => 0.01,
+        };
+        prop_assert!(estimate <= truth * (1.0 + share), "{estimate} of {truth}");
+        prop_assert!(estimate >= truth * (1.0 - share) - below, "{estimate} of {truth}");
+    }
+
+    /// No acknowledgement makes an estimate infinite, and no order of them makes one panic.
+    #[test]
+    fn any_acknowledgements_are_taken(
+        spec in specs(),
+        acks in prop::collection::vec(
+            (0..2_000_000_000u64, prop_oneof![Just(0), 0..100_000u64, 0..1u64 << 26], 0..1u64 << 40, any::<i32>()), 0..300
+        ),
+        size in 0..100_000u32,
+    ) {
+        let mut estimator = spec.build(size);
+        let mut now = 0;
+        for (later, acked, window, rtt) in acks {
+            // Some at the same instant.
+            now += if later % 5 == 0 { 0 } else { later };
+            estimator.on_ack(&AckEvent {
+                now: Time::from_nanos(now),
+                window,
+                rtt: (rtt % 3 != 0).then_some(Duration::from_nanos(i64::from(rtt))),
+                receiver_stamp: (rtt % 7 != 0).then_some(Time::from_nanos(now ^ (acked % 4096))),
+                ..ack(acked)
+            });
+            if let Some(rate) = estimator.estimate() {
+                prop_assert!(rate.as_bps() < u64::MAX);
+            }
+        }
+    }
+}
+
+/// BAL-30: acknowledgements come back in bursts (a reverse flow's packets queue between them).
+#[test]
+fn compressed_acknowledgements_deceive_westwood_alone() {
+    let after_bursts = |spec| {
+        let mut path = Path::new(spec);
+        path.run(20.0, 5_333_333, 1);
+        // 1.5 Mbit/s, eight acknowledgements at a time.
+        *path.run(20.0, 5_333_333, 8).last().unwrap() * 8.0 / 1.5e6
+    };
+    let per_ack = after_bursts(EstimatorSpec::Westwood(WestwoodSpec::PER_ACK));
+    let timed = after_bursts(EstimatorSpec::Westwood(WestwoodSpec::TIMED));
+    assert!(per_ack > 20.0, "{per_ack}");
+    assert!(timed > 2.0, "{timed}");
+    for spec in [
+        EstimatorSpec::Sarbe(DuplicateAcks::Wait),
+        EstimatorSpec::WestwoodPlus(Arithmetic::Exact),
+        EstimatorSpec::Tibet(TibetFilter::default()),
+    ] {
+        let estimate = after_bursts(spec);
+        assert!((0.9..1.1).contains(&estimate), "{spec:?}: {estimate}");
+    }
+}
+
+/// BAL-29: the available bandwidth falls from 1.5 to 1 Mbit/s, and rises to 1.25. How long until an estimate has gone
+/// nine tenths of the way for good?
+#[test]
+fn sarbe_follows_changes_faster_than_westwood() {
+    let settling = |spec| {
+        let mut path = Path::new(spec);
+        path.run(30.0, 5_333_333, 1);
+        [(5_333_333, 8_000_000), (8_000_000, 6_400_000)].map(|(from, to): (u64, u64)| {
+            let (from, end) = (1e12 / from as f64, 1e12 / to as f64);
+            let estimates = path.run(20.0, to, 1);
+            let far = |estimate: &f64| (estimate - end).abs() > (from - end).abs() / 10.0;
+            let late = estimates.iter().rposition(far).map_or(0, |last| last + 1);
+            late as f64 * to as f64 / 1e9
+        })
+    };
+    let sarbe = settling(EstimatorSpec::Sarbe(DuplicateAcks::Wait));
+    let westwood = settling(EstimatorSpec::Westwood(WestwoodSpec::TIMED));
+    for (sarbe, westwood) in sarbe.into_iter().zip(westwood) {
+        // τ·ln 10 of Westwood; SARBE's gain is at least 0.95⁸ after eight samples.
+        assert!(sarbe < 0.15, "{sarbe}");
+        assert!((2.2..2.5).contains(&westwood), "{westwood}");
+    }
+}

@@ -1,0 +1,79 @@
+//! What the path holds, for controllers that live on a bandwidth estimate: Bw·RTT_min.
+
+use crate::bandwidth::{AnyEstimator, BandwidthEstimator, EstimatorSpec};
+use crate::event::AckEvent;
+use crate::{Duration, Rate};
+
+/// A bandwidth estimate and the smallest round-trip time.
+#[derive(Clone, Debug)]
+pub(super) struct Pipe {
+    estimator: AnyEstimator,
+    /// The estimator before the last acknowledgement, if that may have revealed a loss.
+    before: Option<AnyEstimator>,
+    /// RTT_min; `None` before the first round-trip time, or since it is to be found anew.
+    min_rtt: Option<Duration>,
+    segment: u64,
+}
+
+impl Pipe {
+    pub(super) fn new(estimator: EstimatorSpec, segment_size: u32) -> Self {
+        Self {
+            estimator: estimator.build(segment_size),
+            before: None,
+            min_rtt: None,
+            segment: u64::from(segment_size.max(1)),
+        }
+    }
+
+    /// Takes an acknowledgement, whose round-trip time counts as `rtt`.
+    #[inline]
+    pub(super) fn on_ack(&mut self, ack: &AckEvent, rtt: Option<Duration>) {
+        if let Some(rtt) = rtt.filter(|&rtt| rtt > Duration::ZERO) {
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        }
+        // What moves the left edge and nothing else reveals no loss.
+        if ack.acked == 0 || ack.sacked > 0 {
+            self.before = Some(self.estimator.clone());
+        } else if self.before.is_some() {
+            self.before = None;
+        }
+        self.estimator.on_ack(ack);
+    }
+
+    /// The last acknowledgement shall not have changed the estimate.
+    pub(super) fn undo(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.estimator = before;
+        }
+    }
+
+    /// RTT_min is to be found anew.
+    pub(super) fn forget_min_rtt(&mut self) {
+        self.min_rtt = None;
+    }
+
+    /// RTT_min.
+    #[inline]
+    pub(super) fn min_rtt(&self) -> Option<Duration> {
+        self.min_rtt
+    }
+
+    /// Bw.
+    pub(super) fn bandwidth(&self) -> Option<Rate> {
+        self.estimator.estimate()
+    }
+
+    #[cfg(test)]
+    pub(super) fn estimator(&self) -> &AnyEstimator {
+        &self.estimator
+    }
+
+    /// Bw·RTT_min in bytes, at least two segments; `None` while either is unknown.
+    #[inline]
+    pub(super) fn bytes(&self) -> Option<u64> {
+        let (rate, rtt) = (self.bandwidth()?, self.min_rtt?);
+        let bits = u128::from(rate.as_bps()) * u128::from(rtt.as_nanos().unsigned_abs());
+        let bytes = u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX);
+        Some(bytes.max(2 * self.segment))
+    }
+}

@@ -1,0 +1,341 @@
+//! Westwood: Reno's growth, and after a loss the window that a bandwidth estimate says the path can hold.
+//!
+//! Casetti, Gerla, Mascolo, Sanadidi, Wang, MobiCom 2001; Milenkoski & Stojcevska 2010, equations 5 and 6 (MIL-3). With
+//! another [`EstimatorSpec`] it is Westwood+ (Grieco & Mascolo 2004), Westwood with ABSE (Wang et al. 2002), or TIBET
+//! (Capone, Fratta, Martignon 2004).
+//!
+//! ```text
+//! acknowledgement   the estimator learns; see window.rs
+//! loss              ssthresh = max(Bw·RTT_min, 2·SMSS),  cwnd = min(cwnd, ssthresh)
+//! timeout           ssthresh likewise,  cwnd = SMSS                                           [bytes]
+//! spared wholly     the estimate forgets the revealing acknowledgement; nothing else (MIL-4)
+//! spared window     ssthresh likewise, cwnd stays (MIL-8)
+//! ```
+//!
+//! Of MIL-8 the paper says only that a classifier "must take into consideration the estimated bandwidth and make
+//! possible changes after the estimation is performed"; setting ssthresh from it, without taking the window down, is
+//! our reading. Before there is an estimate, ssthresh is half of FlightSize (RFC 5681 equation 4).
+//!
+//! [`Reaction::Linux`] is what `tcp_westwood.c` of Linux 2.6.22 does under ns-2's `Agent/TCP/Linux`:
+//!
+//! ```text
+//! loss              ssthresh = max(cwnd/2, 2·SMSS),  cwnd = Bw·RTT_min, up or down
+//! end of recovery   cwnd = max(cwnd, ssthresh)
+//! timeout           ssthresh = max(cwnd/2, 2·SMSS),  cwnd = SMSS
+//! ```
+//!
+//! in whole segments, and with RTT_min the smallest of the smoothed round-trip time (gain 1/8).
+
+use super::{Controller, Pipe, Spared, Start, Window};
+use crate::bandwidth::{Arithmetic, EstimatorSpec, TibetFilter, WestwoodSpec};
+use crate::event::{AckEvent, LossEvent};
+use crate::{Duration, Rate, Time};
+
+/// What a loss does with the estimate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Reaction {
+    /// It is ssthresh, and bounds the window.
+    #[default]
+    Westwood,
+    /// It is the window; ssthresh is Reno's.
+    Linux,
+}
+
+/// The choices of Westwood.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WestwoodOptions {
+    /// Whose estimate.
+    pub estimator: EstimatorSpec,
+    /// What a loss does with it.
+    pub reaction: Reaction,
+    /// Whether RTT_min is found anew after a timeout, in case the path has changed (Linux since 2.6.23).
+    pub renews_min_rtt: bool,
+}
+
+impl WestwoodOptions {
+    /// Westwood's reaction to `estimator`'s estimate.
+    pub const fn new(estimator: EstimatorSpec) -> Self {
+        Self {
+            estimator,
+            reaction: Reaction::Westwood,
+            renews_min_rtt: false,
+        }
+    }
+
+    /// Westwood with a sample per acknowledgement, as in Milenkoski & Stojcevska (MIL-3).
+    pub const fn per_ack() -> Self {
+        Self::new(EstimatorSpec::Westwood(WestwoodSpec::PER_ACK))
+    }
+
+    /// Westwood with a filter by time, as in Le & Hong (BAL-1).
+    pub const fn timed() -> Self {
+        Self::new(EstimatorSpec::Westwood(WestwoodSpec::TIMED))
+    }
+
+    /// Westwood+.
+    pub const fn plus() -> Self {
+        Self {
+            renews_min_rtt: true,
+            ..Self::new(EstimatorSpec::WestwoodPlus(Arithmetic::Exact))
+        }
+    }
+
+    /// Westwood+ as ns-2's `Agent/TCP/Linux` runs it.
+    pub const fn linux() -> Self {
+        Self {
+            reaction: Reaction::Linux,
+            ..Self::new(EstimatorSpec::WestwoodPlus(Arithmetic::Kernel))
+        }
+    }
+
+    /// Westwood with ABSE.
+    pub const fn abse() -> Self {
+        Self::new(EstimatorSpec::Abse)
+    }
+
+    /// TIBET.
+    pub const fn tibet() -> Self {
+        Self::new(EstimatorSpec::Tibet(TibetFilter::DEFAULT))
+    }
+}
+
+/// The state of Westwood.
+#[derive(Clone, Debug)]
+pub struct Westwood {
+    window: Window,
+    pipe: Pipe,
+    reaction: Reaction,
+    renews_min_rtt: bool,
+    /// RTT, smoothed with gain 1/8.
+    smoothed: Option<Duration>,
+}
+
+impl Westwood {
+    /// Westwood at its start.
+    pub fn new(start: &Start, options: WestwoodOptions) -> Self {
+        Self {
+            window: Window::new(start),
+            pipe: Pipe::new(options.estimator, start.segment_size),
+            reaction: options.reaction,
+            renews_min_rtt: options.renews_min_rtt,
+            smoothed: None,
+        }
+    }
+
+    /// max(bytes/2, 2·SMSS).
+    fn half(&self, bytes: u64) -> u64 {
+        (bytes / 2).max(2 * self.window.segment())
+    }
+
+    /// Whole segments of so many bytes.
+    fn whole(&self, bytes: u64) -> u64 {
+        bytes - bytes % self.window.segment()
+    }
+
+    /// max(Bw·RTT_min, 2·SMSS).
+    fn share(&self, loss: &LossEvent) -> u64 {
+        let without = || self.half(loss.in_flight);
+        self.pipe.bytes().unwrap_or_else(without)
+    }
+
+    fn smooth(&mut self, sample: Duration) -> Duration {
+        let smoothed = self.smoothed.map_or(sample, |s| s + (sample - s) / 8);
+        *self.smoothed.insert(smoothed)
+    }
+}
+
+impl Controller for Westwood {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let rtt = match (self.reaction, ack.rtt) {
+            (Reaction::Linux, Some(sample)) => Some(self.smooth(sample)),
+            (_, sample) => sample,
+        };
+        self.pipe.on_ack(ack, rtt);
+        self.window.grow(ack);
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) {
+        let share = self.share(loss);
+        match self.reaction {
+            Reaction::Westwood => self.window.set(self.window.cwnd().min(share), share),
+            Reaction::Linux => {
+                let ssthresh = self.whole(self.half(loss.window));
+                self.window.set(self.whole(share), ssthresh);
+            }
+        }
+    }
+
+    fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared) {
+        match spared {
+            Spared::Wholly => self.pipe.undo(),
+            Spared::Window => self.window.set(self.window.cwnd(), self.share(loss)),
+        }
+    }
+
+    fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
+        if self.reaction == Reaction::Linux {
+            let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
+            self.window.set(cwnd.max(ssthresh), ssthresh);
+        }
+        self.window.limit(at_most);
+    }
+
+    fn on_timeout(&mut self, loss: &LossEvent) {
+        let ssthresh = match self.reaction {
+            Reaction::Westwood => self.share(loss),
+            Reaction::Linux => self.whole(self.half(loss.window)),
+        };
+        self.window.set(0, ssthresh);
+        if self.renews_min_rtt {
+            self.pipe.forget_min_rtt();
+        }
+    }
+
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.set(cwnd, ssthresh);
+    }
+
+    #[inline]
+    fn window(&self) -> u64 {
+        self.window.cwnd()
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh()
+    }
+
+    fn bandwidth(&self) -> Option<Rate> {
+        self.pipe.bandwidth()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{START, ack, loss};
+    use super::*;
+
+    /// An acknowledgement at `ms` with a round-trip time of `rtt_ms`.
+    fn at(ms: u64, acked: u64, rtt_ms: i64) -> AckEvent {
+        AckEvent {
+            now: Time::from_nanos(ms * 1_000_000),
+            rtt: Some(Duration::from_millis(rtt_ms)),
+            ..ack(acked)
+        }
+    }
+
+    /// Westwood that has seen 1000 bytes per 10 ms for long, with round-trip times of 100 and sometimes 80 ms: 8000
+    /// bytes in the pipe.
+    fn settled(options: WestwoodOptions) -> Westwood {
+        let mut westwood = Westwood::new(&START, options);
+        for k in 0..2000 {
+            westwood.on_ack(&at(10 * k, 1000, if k == 100 { 80 } else { 100 }));
+        }
+        westwood
+    }
+
+    fn sizes(westwood: &Westwood) -> (u64, u64) {
+        (westwood.window(), westwood.ssthresh())
+    }
+
+    #[test]
+    fn a_loss_leaves_what_the_path_holds() {
+        let mut westwood = settled(WestwoodOptions::per_ack());
+        assert_eq!(westwood.bandwidth(), Some(Rate::from_bps(800_000)));
+        westwood.set_window(30_000, 15_000);
+        westwood.on_loss(&loss(20_000, 30_000));
+        assert_eq!(sizes(&westwood), (8000, 8000));
+        // Only if the window exceeds it.
+        westwood.set_window(5000, 3000);
+        westwood.on_loss(&loss(5000, 5000));
+        assert_eq!(sizes(&westwood), (5000, 8000));
+        westwood.set_window(30_000, 15_000);
+        westwood.on_timeout(&loss(20_000, 30_000));
+        assert_eq!(sizes(&westwood), (1000, 8000));
+    }
+
+    #[test]
+    fn two_segments_at_least_and_half_the_flight_without_an_estimate() {
+        let mut westwood = Westwood::new(&START, WestwoodOptions::per_ack());
+        westwood.on_ack(&at(0, 1000, 10));
+        westwood.set_window(30_000, u64::MAX);
+        westwood.on_loss(&loss(20_000, 30_000));
+        assert_eq!(sizes(&westwood), (10_000, 10_000));
+        // 800 kbit/s/21 in 10 ms are 48 bytes.
+        westwood.on_ack(&at(10, 1000, 10));
+        westwood.on_loss(&loss(20_000, 30_000));
+        assert_eq!(sizes(&westwood), (2000, 2000));
+    }
+
+    #[test]
+    fn a_spared_loss_leaves_no_trace_of_the_revealing_duplicate() {
+        for options in [
+            WestwoodOptions::per_ack(),
+            WestwoodOptions::timed(),
+            WestwoodOptions::plus(),
+            WestwoodOptions::abse(),
+            WestwoodOptions::tibet(),
+        ] {
+            let mut westwood = settled(options);
+            westwood.set_window(30_000, 15_000);
+            let before = westwood.pipe.clone();
+            westwood.on_ack(&at(19_991, 0, 100));
+            assert_ne!(westwood.pipe.estimator(), before.estimator());
+            westwood.on_spared_loss(&loss(20_000, 30_000), Spared::Wholly);
+            assert_eq!(westwood.pipe.estimator(), before.estimator());
+            assert_eq!(sizes(&westwood), (30_000, 15_000));
+            // Only the last acknowledgement: there is nothing more to undo.
+            westwood.on_spared_loss(&loss(20_000, 30_000), Spared::Wholly);
+            assert_eq!(westwood.pipe.estimator(), before.estimator());
+        }
+    }
+
+    #[test]
+    fn a_loss_that_spares_the_window_sets_ssthresh_from_the_estimate() {
+        let mut westwood = settled(WestwoodOptions::per_ack());
+        westwood.set_window(30_000, 15_000);
+        let before = westwood.bandwidth();
+        westwood.on_ack(&at(19_991, 0, 100));
+        westwood.on_spared_loss(&loss(20_000, 30_000), Spared::Window);
+        // A segment in 1 ms: (19·800 + 8000 + 800)/21 = 1142.857 kbit/s, of 80 ms.
+        assert_ne!(westwood.bandwidth(), before);
+        assert_eq!(sizes(&westwood), (30_000, 11_428));
+    }
+
+    #[test]
+    fn westwood_plus_finds_the_smallest_round_trip_anew_after_a_timeout() {
+        let mut westwood = settled(WestwoodOptions::plus());
+        westwood.on_timeout(&loss(20_000, 30_000));
+        assert_eq!(westwood.ssthresh(), 8000);
+        westwood.on_ack(&at(20_000, 1000, 120));
+        westwood.on_ack(&at(20_010, 1000, 130));
+        westwood.on_timeout(&loss(20_000, 30_000));
+        assert_eq!(westwood.ssthresh(), 12_000);
+        // Westwood does not.
+        let mut westwood = settled(WestwoodOptions::per_ack());
+        westwood.on_timeout(&loss(20_000, 30_000));
+        westwood.on_ack(&at(20_000, 1000, 120));
+        westwood.on_timeout(&loss(20_000, 30_000));
+        assert_eq!(westwood.ssthresh(), 8000);
+    }
+
+    #[test]
+    fn linux_takes_the_estimate_for_the_window_and_halves_ssthresh() {
+        // RTT_min is 97.5 ms, smoothed. The first round has 10 000 bytes in 110 ms, 90 a tick; the later ones have 100, but
+        // whole numbers do not get there: Bn stays 93 = ⌊(7·93 + 100)/8⌋, Bw stays 90 = ⌊(7·90 + 93)/8⌋. So 8775 bytes.
+        let mut westwood = settled(WestwoodOptions::linux());
+        assert_eq!(westwood.bandwidth(), Some(Rate::from_bps(720_000)));
+        westwood.set_window(31_500, 15_000);
+        westwood.on_loss(&loss(20_000, 31_500));
+        assert_eq!(sizes(&westwood), (8000, 15_000));
+        westwood.on_recovery_end(Time::ZERO, u64::MAX);
+        assert_eq!(sizes(&westwood), (15_000, 15_000));
+        westwood.set_window(4000, 4000);
+        westwood.on_loss(&loss(4000, 4000));
+        assert_eq!(sizes(&westwood), (8000, 2000));
+        westwood.on_recovery_end(Time::ZERO, u64::MAX);
+        assert_eq!(sizes(&westwood), (8000, 2000));
+        westwood.on_timeout(&loss(9000, 9750));
+        assert_eq!(sizes(&westwood), (1000, 4000));
+    }
+}
