@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use whyloss::registry::Entry;
-use whyloss::{receiver, sender};
+use whyloss::{congestion, receiver, sender};
 use whyloss_papers::experiment;
 
 use crate::error::CliError;
@@ -25,7 +25,14 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<(), CliError> {
         out,
         "sender classifiers (of TCP flows)",
         &rows(sender::REGISTRY),
-    )
+    )?;
+    writeln!(out)?;
+    let controllers = congestion::REGISTRY.iter().map(|entry| {
+        let summary = format!("{} ({})", entry.summary, entry.source);
+        [entry.id.to_owned(), entry.name.to_owned(), summary]
+    });
+    let controllers: Vec<_> = controllers.collect();
+    section(out, "controllers (of TCP flows)", &controllers)
 }
 
 fn rows<C>(registry: &[Entry<C>]) -> Vec<[String; 3]> {
@@ -71,6 +78,7 @@ mod tests {
         let ids = |rows: Vec<[String; 3]>| rows.into_iter().map(|[id, ..]| id);
         let ids: Vec<_> = ids(rows(receiver::REGISTRY))
             .chain(ids(rows(sender::REGISTRY)))
+            .chain(congestion::REGISTRY.iter().map(|entry| entry.id.to_owned()))
             .collect();
         for id in &ids {
             let start = format!("  {id} ");
@@ -79,7 +87,7 @@ mod tests {
                 ids.iter().filter(|other| *other == id).count(),
             );
         }
-        let lines = experiment::all().count() + ids.len() + 5;
+        let lines = experiment::all().count() + ids.len() + 7;
         assert_eq!(text.lines().count(), lines);
     }
 }

@@ -20,17 +20,19 @@
 //!
 //! # Adding a controller
 //!
-//! One file here, one variant in [`ControllerKind`], one line in the list of [`AnyController`].
+//! One file here, one variant in [`ControllerKind`], one line in the list of [`AnyController`], one entry in [`REGISTRY`].
 
 mod balde;
 mod pipe;
 mod policy;
+mod registry;
 mod reno;
 mod westwood;
 mod window;
 
 pub use balde::Balde;
 pub use policy::{Governed, Spared, WirelessPolicy};
+pub use registry::{Entry, REGISTRY, find};
 pub use reno::{Decrease, Reno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
 pub use window::{Window, may_grow};

@@ -1,12 +1,12 @@
 //! TCP's choices: a base, and each field that departs from it.
 
-use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
+use whyloss::congestion::{self, ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
 
 use crate::host::tcp::{Options, Recovery, RtoOptions, RttSampling};
 
 use super::{Choice, positive};
-use crate::scenario::error::Fault;
-use crate::scenario::fields::Field;
+use crate::scenario::error::{Fault, suggest};
+use crate::scenario::fields::{Field, code};
 
 pub(super) const KEYS: [&str; 17] = [
     "base",
@@ -106,14 +106,19 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
     })
 }
 
-/// A controller by its name; ns-2's halve the window where the RFCs halve what is under way.
+/// A controller by its name; ns-2's Reno halves the window where the RFCs halve what is under way.
 fn controller(field: &Field<'_>, ns2: bool) -> Result<ControllerKind, Fault> {
-    let reno = if ns2 {
-        Decrease::Window
-    } else {
-        Decrease::FlightSize
-    };
-    field.one_of(&[("reno", ControllerKind::Reno(reno))])
+    let expected = r#"a controller, such as "westwood""#;
+    let name = field.text(expected)?;
+    match (name, congestion::find(name)) {
+        ("reno", _) if ns2 => Ok(ControllerKind::Reno(Decrease::Window)),
+        (_, Some(entry)) => Ok(entry.kind),
+        (_, None) => {
+            let ids = congestion::REGISTRY.iter().map(|entry| entry.id);
+            let hint = suggest(name, ids);
+            Err(field.fault(format!("no controller is called {}{hint}", code(name))))
+        }
+    }
 }
 
 /// What a loss called wireless does: a name, or a table with a policy and its parameter.

@@ -1,0 +1,105 @@
+//! The registry: every controller by name. Scenarios and the command read [`REGISTRY`].
+
+use super::{ControllerKind, Decrease};
+
+/// One line of the registry.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// What scenarios and the command call it.
+    pub id: &'static str,
+    /// What the papers call it.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// Whose it is, and where it is described.
+    pub source: &'static str,
+    /// The controller and its choices.
+    pub kind: ControllerKind,
+}
+
+const fn entry(
+    id: &'static str,
+    name: &'static str,
+    summary: &'static str,
+    source: &'static str,
+    kind: ControllerKind,
+) -> Entry {
+    Entry {
+        id,
+        name,
+        summary,
+        source,
+        kind,
+    }
+}
+
+/// Every controller.
+pub static REGISTRY: &[Entry] = &[
+    entry(
+        "reno",
+        "Reno",
+        "slow start, one segment per round trip, half at a loss",
+        "Jacobson, SIGCOMM 1988; RFC 5681",
+        ControllerKind::Reno(Decrease::FlightSize),
+    ),
+    entry(
+        "westwood",
+        "Westwood",
+        "at a loss, what the acknowledgements' rate fills; a fixed filter per acknowledgement",
+        "Milenkoski & Stojcevska 2010, section 3.2",
+        ControllerKind::westwood(),
+    ),
+    entry(
+        "westwood-filter",
+        "Westwood (timed filter)",
+        "Westwood with a filter that knows the time between acknowledgements",
+        "Casetti et al., MobiCom 2001; Le & Hong 2006, section 2",
+        ControllerKind::westwood_filter(),
+    ),
+    entry(
+        "westwood-plus",
+        "Westwood+",
+        "Westwood with one sample per round trip",
+        "Mascolo et al., CCR 34(2), 2004",
+        ControllerKind::westwood_plus(),
+    ),
+    entry(
+        "westwood-nr",
+        "Westwood-NR",
+        "Westwood with ABSE's adaptive sampling and filter; goes with NewReno's recovery",
+        "Wang et al., GLOBECOM 2002",
+        ControllerKind::westwood_nr(),
+    ),
+    entry(
+        "tibet",
+        "TIBET",
+        "Westwood with segment sizes and gaps filtered apart",
+        "Capone, Fratta & Martignon, IEEE TMC 3(2), 2004",
+        ControllerKind::tibet(),
+    ),
+    entry(
+        "balde",
+        "BaLDE",
+        "bandwidth by the receiver's stamps, slow start that ends before the queue is full",
+        "Le & Hong, IEICE Trans. E89-B(4), 2006",
+        ControllerKind::balde(),
+    ),
+];
+
+/// The entry of that id.
+pub fn find(id: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().find(|entry| entry.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique() {
+        for (index, entry) in REGISTRY.iter().enumerate() {
+            assert!(REGISTRY[..index].iter().all(|other| other.id != entry.id));
+            assert!(find(entry.id).is_some());
+        }
+    }
+}
