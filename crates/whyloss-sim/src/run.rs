@@ -402,6 +402,25 @@ mod tests {
         assert!(events > 1000, "{events}");
     }
 
+    /// Slow start without a threshold drops a window's worth of segments; whatever repairs them, the link is full again
+    /// soon, since a timeout in the middle halves what is in the network, not what was ever sent.
+    #[test]
+    fn an_overshoot_is_overcome() {
+        for recovery in ["reno", "newreno", "sack"] {
+            let text = format!(
+                r#"
+                    duration = "60 s"
+                    link = [{{ from = "a", to = "b", rate = "10 Mbit/s", delay = "50 ms", queue = {{ packets = 83 }} }}]
+                    flow = [{{ from = "a", to = "b", transport = {{ kind = "tcp", recovery = "{recovery}" }} }}]
+                "#
+            );
+            let result = measure(&scenario(&text, 60.0), 1, true);
+            let (flow, used) = (&result.flows[0], result.links[0].utilisation(result.window));
+            assert!(flow.timeouts <= 1, "{recovery}: {} timeouts", flow.timeouts);
+            assert!(used > 0.9, "{recovery}: {used}");
+        }
+    }
+
     /// What was sent was received, lost, or is under way.
     #[test]
     fn packets_are_conserved() {

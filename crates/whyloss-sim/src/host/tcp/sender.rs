@@ -215,7 +215,7 @@ impl Sender {
         }
         let loss = LossEvent {
             repeated: self.una_at_timeout == self.una,
-            ..self.loss_event(now, Detection::Timeout, self.nxt - self.una)
+            ..self.loss_event(now, Detection::Timeout, self.outstanding())
         };
         let cause = self.classify(&loss);
         self.control.on_timeout(&loss, cause);
@@ -372,6 +372,17 @@ impl Sender {
             1 => Some(at),
             _ => Some(Time::from_nanos(at.as_nanos() / tick * tick)),
         }
+    }
+
+    /// FlightSize in segments: those in the network (RFC 5681 §2), without those that duplicates or SACK blocks say have
+    /// left it. What a long recovery sent meanwhile can exceed the window several times.
+    fn outstanding(&self) -> u64 {
+        let sacked = self
+            .scoreboard
+            .as_ref()
+            .map_or(0, |s| s.count_below(self.nxt));
+        let left = sacked.max(u64::from(self.inflation));
+        (self.nxt - self.una).saturating_sub(left)
     }
 
     /// The loss of segment `una`, with so many segments under way.
