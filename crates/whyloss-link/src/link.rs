@@ -4,7 +4,7 @@ use whyloss::{Cause, Duration, Rate, Time};
 
 use crate::channel::{Channel, ChannelSpec};
 use crate::queue::{Queue, QueueSpec};
-use crate::random::Random;
+use crate::random::Streams;
 
 /// What a scenario says about a link.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +13,9 @@ pub struct LinkSpec {
     pub rate: Rate,
     /// From the last bit's departure to its arrival.
     pub delay: Duration,
+    /// Delays that take the place of `delay`, each from its time on, in the order of their times: a path that changes.
+    /// What departs from then on has the new delay, but arrives no sooner than what departed before.
+    pub delay_changes: Vec<(Time, Duration)>,
     /// Where packets wait.
     pub queue: QueueSpec,
     /// What corrupts them.
@@ -35,10 +38,19 @@ pub enum Fate {
 #[derive(Clone, Debug)]
 pub struct Link {
     rate: Rate,
+    /// That of the last packet: longer than `settled` while a packet would overtake others.
     delay: Duration,
+    /// The delay in force.
+    settled: Duration,
+    /// Changes of it still to come, the last one first.
+    delay_changes: Vec<(Time, Duration)>,
+    /// `delay` is that of all departures before this time.
+    delay_until: Time,
     queue: Queue,
     channel: Channel,
     channel_before_queue: bool,
+    /// Whether anything but room decides who enters the queue.
+    gated: bool,
     /// When the last admitted packet's last bit leaves.
     busy_until: Time,
     /// The last size asked about and its transmission time: most packets of a link are of one size.
@@ -46,13 +58,22 @@ pub struct Link {
 }
 
 impl Link {
-    /// An idle link, whose channel draws from `random`.
-    pub fn new(spec: &LinkSpec, random: Random) -> Self {
+    /// The idle link number `index`, whose channel and queue each draw from their own stream.
+    pub fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
+        let random = streams.stream("queue", index);
+        let queue = Queue::new(&spec.queue, spec.rate, spec.delay, random);
         Self {
             rate: spec.rate,
             delay: spec.delay,
-            queue: Queue::new(&spec.queue),
-            channel: spec.channel.build(random),
+            delay_changes: spec.delay_changes.iter().rev().copied().collect(),
+            delay_until: spec
+                .delay_changes
+                .first()
+                .map_or(Time::MAX, |first| first.0),
+            settled: spec.delay,
+            gated: spec.channel_before_queue || queue.is_selective(),
+            queue,
+            channel: spec.channel.build(streams.stream("channel", index)),
             channel_before_queue: spec.channel_before_queue,
             busy_until: Time::ZERO,
             transmission: (0, Duration::ZERO),
@@ -62,19 +83,18 @@ impl Link {
     /// Offers a packet of `size` bytes at `now` and says what becomes of it. Times never decrease.
     #[inline]
     pub fn offer(&mut self, now: Time, size: u32) -> Fate {
-        if self.channel_before_queue && self.channel.corrupts(now, size) {
-            return Fate::Lost(Cause::Wireless, now);
+        if self.gated
+            && let Some(cause) = self.turns_away(now, size)
+        {
+            return Fate::Lost(cause, now);
         }
-        let start = if self.busy_until > now {
-            if !self.queue.has_room(now, size) {
-                return Fate::Lost(Cause::Congestion, now);
-            }
-            self.queue.admit(self.busy_until, size);
-            self.busy_until
-        } else {
-            now
+        let Some(start) = self.queue.enter(now, self.busy_until, size) else {
+            return Fate::Lost(Cause::Congestion, now);
         };
         let departure = start + self.transmission_time(size);
+        if departure >= self.delay_until {
+            self.change_delay(departure);
+        }
         self.busy_until = departure;
         if !self.channel_before_queue && self.channel.corrupts(departure, size) {
             return Fate::Lost(Cause::Wireless, departure);
@@ -87,11 +107,135 @@ impl Link {
         self.queue.len(now)
     }
 
+    /// Why a packet does not come as far as the queue, if it does not.
+    #[inline(never)]
+    fn turns_away(&mut self, now: Time, size: u32) -> Option<Cause> {
+        if self.channel_before_queue && self.channel.corrupts(now, size) {
+            return Some(Cause::Wireless);
+        }
+        let refused = self.queue.is_selective() && self.queue.refuses(now, self.busy_until, size);
+        refused.then_some(Cause::Congestion)
+    }
+
+    /// Sets the delay of a packet that departs at `departure`, after one that departed at `busy_until`.
+    #[cold]
+    fn change_delay(&mut self, departure: Time) {
+        let last_arrival = if self.busy_until > Time::ZERO {
+            self.busy_until + self.delay
+        } else {
+            Time::ZERO
+        };
+        while let Some((_, delay)) = self
+            .delay_changes
+            .pop_if(|&mut (from, _)| from <= departure)
+        {
+            self.settled = delay;
+        }
+        self.delay = self.settled.max(last_arrival - departure);
+        self.delay_until = if self.delay > self.settled {
+            Time::ZERO
+        } else {
+            self.delay_changes.last().map_or(Time::MAX, |next| next.0)
+        };
+    }
+
     #[inline]
     fn transmission_time(&mut self, size: u32) -> Duration {
         if self.transmission.0 != size {
             self.transmission = (size, self.rate.transmission_time(size));
         }
         self.transmission.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::queue::{Discipline, Limit, RedSpec};
+
+    fn millis(millis: i64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    /// 1 ms for a packet of 1000 bytes, and these changes of a delay of 10 ms.
+    fn link(delay_changes: &[(i64, i64)]) -> Link {
+        let change = |&(at, delay)| (millis(at), Duration::from_millis(delay));
+        let spec = LinkSpec {
+            rate: Rate::from_mbps(8),
+            delay: Duration::from_millis(10),
+            delay_changes: delay_changes.iter().map(change).collect(),
+            ..LinkSpec::default()
+        };
+        Link::new(&spec, Streams::new(0), 0)
+    }
+
+    /// When packets of 1000 bytes offered at these times arrive.
+    fn arrivals(link: &mut Link, offers: &[i64]) -> Vec<Time> {
+        let arrival = |&at: &i64| match link.offer(millis(at), 1_000) {
+            Fate::Delivered(at) => at,
+            Fate::Lost(cause, at) => panic!("lost to {cause:?} at {at}"),
+        };
+        offers.iter().map(arrival).collect()
+    }
+
+    #[test]
+    fn a_longer_path_by_hand() {
+        // The last bit of the third leaves at 20 ms, just when the delay changes.
+        let mut link = link(&[(20, 30)]);
+        let times = arrivals(&mut link, &[0, 0, 19, 30]);
+        assert_eq!(times, [11, 12, 50, 61].map(millis));
+    }
+
+    #[test]
+    fn a_shorter_path_lets_nobody_overtake() {
+        let mut link = link(&[(20, 2), (40, 1)]);
+        // Leaves at 19, arrives at 29; leaves at 20 and 21, would arrive at 22 and 23; leaves at 31; at 101.
+        let times = arrivals(&mut link, &[18, 19, 20, 30, 100]);
+        assert_eq!(times, [29, 29, 29, 33, 102].map(millis));
+    }
+
+    #[test]
+    fn changes_in_a_pause_and_before_the_first_packet() {
+        let mut link = link(&[(0, 5), (20, 50), (30, 3)]);
+        let times = arrivals(&mut link, &[4, 40]);
+        assert_eq!(times, [10, 44].map(millis));
+    }
+
+    proptest! {
+        /// FIFO: arrivals never decrease, whatever the queue and however the delay changes.
+        #[test]
+        fn nobody_overtakes(
+            gaps in prop::collection::vec(0i64..3_000_000, 1..200),
+            changes in prop::collection::vec((0i64..100_000_000, 0i64..50_000_000), 0..6),
+            red: bool,
+        ) {
+            let mut changes: Vec<_> = changes
+                .into_iter()
+                .map(|(at, delay)| (Time::from_nanos(at as u64), Duration::from_nanos(delay)))
+                .collect();
+            changes.sort();
+            let discipline = Discipline::Red(RedSpec::default());
+            let spec = LinkSpec {
+                rate: Rate::from_mbps(8),
+                delay: Duration::from_millis(10),
+                delay_changes: changes,
+                queue: QueueSpec {
+                    limit: Limit::Packets(20),
+                    discipline: if red { discipline } else { Discipline::DropTail },
+                },
+                ..LinkSpec::default()
+            };
+            let mut link = Link::new(&spec, Streams::new(1), 0);
+            let (mut now, mut last) = (Time::ZERO, Time::ZERO);
+            for gap in gaps {
+                now += Duration::from_nanos(gap);
+                if let Fate::Delivered(arrival) = link.offer(now, 1_000) {
+                    prop_assert!(arrival >= last && arrival >= now);
+                    last = arrival;
+                }
+            }
+        }
     }
 }

@@ -48,6 +48,12 @@ impl Random {
         -mean * libm::log(1.0 - self.uniform())
     }
 
+    /// Pareto with the given mean and a shape above 1: above mean·(shape − 1)/shape.
+    pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
+        let least = mean * (shape - 1.0) / shape;
+        least * libm::pow(1.0 - self.uniform(), -1.0 / shape)
+    }
+
     /// Normal with mean 0 and variance 1 (Box–Muller).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
@@ -76,6 +82,19 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pareto_has_its_mean_and_its_tail() {
+        const DRAWS: usize = 1_000_000;
+        let mut random = Streams::new(1).stream("test", 0);
+        // Shape 3: the variance is finite. Least 2/3 of the mean, and an eighth beyond twice that.
+        let draws: Vec<f64> = (0..DRAWS).map(|_| random.pareto(6.0, 3.0)).collect();
+        let mean = draws.iter().sum::<f64>() / DRAWS as f64;
+        let beyond = draws.iter().filter(|&&x| x > 8.0).count() as f64 / DRAWS as f64;
+        assert!(draws.iter().all(|&x| x >= 4.0));
+        assert!((mean - 6.0).abs() < 0.02, "{mean}");
+        assert!((beyond - 0.125).abs() < 0.002, "{beyond}");
+    }
 
     #[test]
     fn streams_differ_by_name_index_and_seed() {

@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 
 use whyloss::tfrc::{Data, Feedback, Options, Receiver, Sender};
 use whyloss::{Cause, Duration, Rate, Time};
-use whyloss_link::channel::ChannelSpec;
 use whyloss_link::queue::{Limit, QueueSpec};
 use whyloss_link::{Fate, Link, LinkSpec, Random, Streams};
 
@@ -28,13 +27,10 @@ impl Path {
             let spec = LinkSpec {
                 rate: Rate::from_bps(bps),
                 delay: Duration::from_millis(millis),
-                queue: QueueSpec {
-                    limit: Limit::Packets(limit),
-                },
-                channel: ChannelSpec::None,
-                channel_before_queue: false,
+                queue: QueueSpec::drop_tail(Limit::Packets(limit)),
+                ..LinkSpec::default()
             };
-            Link::new(&spec, Streams::new(0).stream("unused", 0))
+            Link::new(&spec, Streams::new(0), 0)
         };
         Self(hops.iter().map(link).collect())
     }

@@ -73,7 +73,7 @@ impl Network {
                 .zip(feeders)
                 .enumerate()
                 .map(|(index, (connection, feeder))| Wire {
-                    link: Link::new(&connection.link, streams.stream("channel", index as u64)),
+                    link: Link::new(&connection.link, streams, index as u64),
                     fused: fuse && matches!(feeder, Feeder::Link(_)),
                     pipe: VecDeque::new(),
                     count: LinkResult {

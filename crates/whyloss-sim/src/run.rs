@@ -341,10 +341,13 @@ fn worse(a: (Cause, Cause), b: (Cause, Cause)) -> (Cause, Cause) {
 mod tests {
     use proptest::prelude::*;
 
+    use whyloss_link::queue::{Discipline, Limit, RedSpec};
+
     use super::*;
     use crate::host::TfrcSink;
 
     const DUMBBELL: &str = include_str!("../../../scenarios/dumbbell.toml");
+    const PARKING_LOT: &str = include_str!("../../../scenarios/parking-lot.toml");
     const LAST_HOP: &str = include_str!("../../../scenarios/wlh.toml");
 
     fn scenario(text: &str, end: f64) -> Scenario {
@@ -358,6 +361,22 @@ mod tests {
         Engine::new(scenario, seed, fuse).run(&mut ())
     }
 
+    /// Gives every link RED if it has a limit, and these delays from these seconds on.
+    fn unsettle(scenario: &mut Scenario, changes: &[(f64, f64)]) {
+        let mut changes: Vec<_> = changes
+            .iter()
+            .map(|&(at, delay)| (Time::from_secs_f64(at), Duration::from_secs_f64(delay)))
+            .collect();
+        changes.sort();
+        for connection in &mut scenario.links {
+            let link = &mut connection.link;
+            link.delay_changes.clone_from(&changes);
+            if link.queue.limit != Limit::Unlimited {
+                link.queue.discipline = Discipline::Red(RedSpec::default());
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
 
@@ -365,9 +384,14 @@ mod tests {
         #[test]
         fn fused_links_change_nothing(seed: u64, (text, end) in prop_oneof![
             (Just(DUMBBELL), 1.0..5.0),
+            (Just(PARKING_LOT), 1.0..10.0),
             (Just(LAST_HOP), 25.0..80.0),
-        ]) {
-            let scenario = scenario(text, end);
+        ], unsettled: bool, changes in prop::collection::vec((0.0..1.0, 0.0..0.1), 0..5)) {
+            let mut scenario = scenario(text, end);
+            if unsettled {
+                let changes: Vec<_> = changes.iter().map(|&(at, delay)| (at * end, delay)).collect();
+                unsettle(&mut scenario, &changes);
+            }
             let (fused, plain) = (measure(&scenario, seed, true), measure(&scenario, seed, false));
             prop_assert!(fused.events < plain.events);
             prop_assert_eq!(Measurement { events: 0, ..fused }, Measurement { events: 0, ..plain });
@@ -454,7 +478,7 @@ mod tests {
             engine.advance(&mut ());
             engine.network.held() + engine.hosts.iter().map(Hosts::held).sum::<usize>()
         };
-        for (text, end) in [(DUMBBELL, 10.0), (LAST_HOP, 40.0)] {
+        for (text, end) in [(DUMBBELL, 10.0), (LAST_HOP, 40.0), (PARKING_LOT, 10.0)] {
             let (short, long) = (held(text, end), held(text, 10.0 * end));
             assert!(
                 long <= 2 * short,

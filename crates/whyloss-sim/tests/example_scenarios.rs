@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use whyloss::Rate;
-use whyloss_link::queue::Limit;
+use whyloss_link::queue::{Discipline, Limit};
 use whyloss_sim::Scenario;
 use whyloss_sim::scenario::{Router, ScenarioFile};
 
@@ -35,6 +35,7 @@ fn all_are_valid() {
         names,
         [
             "dumbbell.toml",
+            "parking-lot.toml",
             "two-hop.toml",
             "wb.toml",
             "wlan.toml",
@@ -80,6 +81,37 @@ fn cen_topologies() {
             rates.len() == 1 && (rates[0] - 0.078).abs() < 1e-12,
             "{rates:?}"
         );
+    }
+}
+
+#[test]
+fn the_parking_lot_is_what_it_says() {
+    let lot = read("parking-lot.toml", &[]).scenario;
+    let (access, bottleneck) = ((15_000, Limit::Unlimited), (10_000, Limit::Packets(100)));
+    let way = way(&lot);
+    assert_eq!(way, [access, bottleneck, bottleneck, bottleneck, access]);
+    let red: Vec<_> = lot
+        .links
+        .iter()
+        .filter(|link| matches!(link.link.queue.discipline, Discipline::Red(_)))
+        .collect();
+    // Three, both ways, all alike.
+    assert_eq!(red.len(), 6);
+    assert!(red.iter().all(|link| link.link == red[0].link));
+    let router = Router::new(&lot);
+    let flow = &lot.flows[0];
+    let round_trip: f64 = [(flow.source, flow.sink), (flow.sink, flow.source)]
+        .into_iter()
+        .flat_map(|(from, to)| router.route(from, to).unwrap())
+        .map(|index| lot.links[index].link.delay.as_secs_f64())
+        .sum();
+    assert!((round_trip - 0.08).abs() < 1e-5, "{round_trip}");
+    for flow in lot
+        .flows
+        .iter()
+        .filter(|flow| flow.name.starts_with("cross"))
+    {
+        assert_eq!(router.route(flow.source, flow.sink).unwrap().len(), 3);
     }
 }
 

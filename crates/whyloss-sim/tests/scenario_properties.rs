@@ -4,10 +4,11 @@
 use proptest::prelude::*;
 use whyloss_sim::scenario::{Location, ScenarioFile};
 
-const EXAMPLES: [&str; 3] = [
+const EXAMPLES: [&str; 4] = [
     include_str!("../../../scenarios/wlh.toml"),
     include_str!("../../../scenarios/two-hop.toml"),
     include_str!("../../../scenarios/dumbbell.toml"),
+    include_str!("../../../scenarios/parking-lot.toml"),
 ];
 
 /// Pieces that are more likely to get past the first checks than random characters.

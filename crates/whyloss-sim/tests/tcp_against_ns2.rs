@@ -99,12 +99,11 @@ impl Run {
                     rate: Rate::from_kbps(kbps),
                     delay: Duration::from_millis(millis),
                     // ns-2's limit of n holds n − 1 packets besides the one in transmission.
-                    queue: QueueSpec {
-                        limit: Limit::Packets(limit - 1),
-                    },
+                    queue: QueueSpec::drop_tail(Limit::Packets(limit - 1)),
                     ..LinkSpec::default()
                 },
-                Streams::new(0).stream("unused", 0),
+                Streams::new(0),
+                0,
             )
         };
         let links = || match topology {

@@ -3,6 +3,7 @@
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
+use whyloss_sim::host::datagrams::{Law, Pattern};
 use whyloss_sim::scenario::{Flow, Scenario, Transport};
 
 use super::scheme::Scheme;
@@ -64,9 +65,7 @@ const SHARED_DELAY: Duration = Duration::from_millis(20);
 /// bring the queue to it, so one less may wait beside the packet in transmission.
 fn queue(rate: Rate) -> QueueSpec {
     let limit = (rate.as_bps() / 60_000).max(6) as u32;
-    QueueSpec {
-        limit: Limit::Packets(limit - 1),
-    }
+    QueueSpec::drop_tail(Limit::Packets(limit - 1))
 }
 
 fn link(rate: Rate, delay: Duration, channel: &ChannelSpec) -> LinkSpec {
@@ -75,7 +74,7 @@ fn link(rate: Rate, delay: Duration, channel: &ChannelSpec) -> LinkSpec {
         delay,
         queue: queue(rate),
         channel: channel.clone(),
-        channel_before_queue: false,
+        ..LinkSpec::default()
     }
 }
 
@@ -168,10 +167,13 @@ fn warm_up(index: usize, source: usize, sink: usize, shared: Rate) -> Flow {
         route: Vec::new(),
         return_route: Vec::new(),
         packet_size: PACKET,
-        transport: Transport::OnOff {
+        transport: Transport::Datagrams {
             rate,
-            burst: half_a_second,
-            idle: half_a_second,
+            pattern: Pattern::Bursts {
+                law: Law::Exponential,
+                burst: half_a_second,
+                idle: half_a_second,
+            },
         },
         start: (Time::ZERO, Time::ZERO),
         stop: Some((WARM_UP, WARM_UP + STARTS_WITHIN)),

@@ -3,9 +3,10 @@
 //! A source sends data and takes acknowledgements; a sink takes data and answers. Both are driven by the engine: it
 //! delivers packets, wakes a host at its deadline, and asks for packets until there are none.
 
-pub(crate) mod on_off;
+pub mod datagrams;
 pub mod tcp;
 mod tfrc;
+pub mod web;
 
 use whyloss::receiver::Classifier;
 use whyloss::{Time, tfrc as tfrc_core};
@@ -14,8 +15,9 @@ use whyloss_link::Streams;
 use crate::packet::{Packet, Payload};
 use crate::scenario::{Flow, Transport};
 
-use self::on_off::OnOff;
+use self::datagrams::Datagrams;
 pub(crate) use self::tfrc::TfrcSink;
+use self::web::Web;
 
 /// The sending end.
 #[derive(Debug)]
@@ -24,9 +26,10 @@ pub(crate) use self::tfrc::TfrcSink;
     reason = "TCP is the hot one: no pointer to follow"
 )]
 pub(crate) enum Source {
-    OnOff(Box<OnOff>),
+    Datagrams(Box<Datagrams>),
     Tcp(tcp::Sender),
     Tfrc(Box<tfrc_core::Sender>),
+    Web(Box<Web>),
 }
 
 /// The receiving end.
@@ -42,15 +45,10 @@ impl Source {
     /// The source of flow number `index`, which starts at `start`.
     pub(crate) fn new(flow: &Flow, index: u64, start: Time, streams: Streams) -> Self {
         match &flow.transport {
-            Transport::OnOff { rate, burst, idle } => {
-                let random = streams.stream("on-off", index);
-                Self::OnOff(Box::new(OnOff::new(
-                    *rate,
-                    *burst,
-                    *idle,
-                    flow.packet_size,
-                    start,
-                    random,
+            Transport::Datagrams { rate, pattern } => {
+                let (size, random) = (flow.packet_size, streams.stream("on-off", index));
+                Self::Datagrams(Box::new(Datagrams::new(
+                    *rate, pattern, size, start, random,
                 )))
             }
             Transport::Tcp {
@@ -68,6 +66,10 @@ impl Source {
                 flow.packet_size,
                 start,
             ))),
+            Transport::Web { options, transfers } => {
+                let random = streams.stream("web", index);
+                Self::Web(Box::new(Web::new(options, transfers, start, random)))
+            }
         }
     }
 
@@ -75,21 +77,25 @@ impl Source {
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {
         match self {
-            Self::OnOff(source) => source.next_timeout(),
+            Self::Datagrams(source) => source.next_timeout(),
             Self::Tcp(sender) => sender.next_timeout(),
             Self::Tfrc(sender) => sender.next_timeout(),
+            Self::Web(web) => web.next_timeout(),
         }
     }
 
     /// Lets the source act on a deadline that has come. Answers whether it was a retransmission timeout.
     #[inline]
     pub(crate) fn wake(&mut self, now: Time) -> bool {
-        let Self::Tcp(sender) = self else {
-            return false;
-        };
-        let before = sender.timeouts();
-        sender.on_timeout(now);
-        sender.timeouts() > before
+        match self {
+            Self::Tcp(sender) => {
+                let before = sender.timeouts();
+                sender.on_timeout(now);
+                sender.timeouts() > before
+            }
+            Self::Web(web) => web.wake(now),
+            Self::Datagrams(_) | Self::Tfrc(_) => false,
+        }
     }
 
     /// Delivers an answer of the sink.
@@ -97,6 +103,7 @@ impl Source {
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet) {
         match (self, &packet.payload) {
             (Self::Tcp(sender), Payload::Ack(ack)) => sender.on_ack(now, ack, packet.sent),
+            (Self::Web(web), Payload::Ack(ack)) => web.on_ack(now, ack, packet.sent),
             (Self::Tfrc(sender), Payload::TfrcFeedback(feedback)) => {
                 sender.on_feedback(now, feedback);
             }
@@ -108,7 +115,7 @@ impl Source {
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
         match self {
-            Self::OnOff(source) => source.poll(now).map(Payload::Datagram),
+            Self::Datagrams(source) => source.poll(now).map(Payload::Datagram),
             Self::Tcp(sender) => sender.poll_transmit(now).map(Payload::Segment),
             Self::Tfrc(sender) => {
                 while sender.next_timeout() <= now {
@@ -118,6 +125,7 @@ impl Source {
                 }
                 None
             }
+            Self::Web(web) => web.poll(now).map(Payload::Segment),
         }
     }
 
@@ -125,9 +133,10 @@ impl Source {
     #[inline]
     pub(crate) fn allowance(&self) -> Option<f64> {
         match self {
-            Self::OnOff(_) => None,
+            Self::Datagrams(_) => None,
             Self::Tcp(sender) => Some(sender.cwnd() as f64),
             Self::Tfrc(sender) => Some(sender.rate()),
+            Self::Web(web) => Some(web.cwnd() as f64),
         }
     }
 }
@@ -136,8 +145,10 @@ impl Sink {
     /// The sink of flow number `index`.
     pub(crate) fn new(flow: &Flow, index: u64, streams: Streams) -> Self {
         match &flow.transport {
-            Transport::OnOff { .. } => Self::Silent,
-            Transport::Tcp { options, .. } => Self::Tcp(tcp::Receiver::new(options)),
+            Transport::Datagrams { .. } => Self::Silent,
+            Transport::Tcp { options, .. } | Transport::Web { options, .. } => {
+                Self::Tcp(tcp::Receiver::new(options))
+            }
             Transport::Tfrc {
                 options,
                 classifier,

@@ -1,6 +1,7 @@
 //! Captures as a reader finds them: blocks by pcap-file, headers by etherparse.
 
 use super::*;
+use crate::host::datagrams::{Law, Pattern};
 use crate::host::tcp;
 use crate::packet::Payload;
 use crate::scenario::{Flow, Transport};
@@ -10,10 +11,13 @@ use whyloss::{Duration, Rate, tfrc};
 use whyloss_link::LinkSpec;
 
 fn scenario(channel_before_queue: bool) -> Scenario {
-    let transport = Transport::OnOff {
+    let transport = Transport::Datagrams {
         rate: Rate::default(),
-        burst: Duration::ZERO,
-        idle: Duration::ZERO,
+        pattern: Pattern::Bursts {
+            law: Law::Exponential,
+            burst: Duration::ZERO,
+            idle: Duration::ZERO,
+        },
     };
     let flow = Flow {
         name: "flow".to_owned(),

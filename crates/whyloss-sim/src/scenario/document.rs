@@ -253,7 +253,7 @@ fn descend<'a>(
 /// The key that a value given by its name alone stands for.
 pub(super) fn selector(key: &str) -> Option<&'static str> {
     match key {
-        "transport" | "channel" | "reverse_channel" => Some("kind"),
+        "transport" | "channel" | "reverse_channel" | "red" => Some("kind"),
         "classifier" => Some("name"),
         _ => None,
     }

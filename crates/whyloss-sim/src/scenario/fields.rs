@@ -154,6 +154,19 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// What changes and when: a list of pairs of a time and what holds from then on.
+    pub(super) fn changes<T>(
+        &self,
+        expected: &str,
+        read: impl Fn(&Self) -> Result<T, Fault>,
+    ) -> Result<Vec<(Time, T)>, Fault> {
+        let pair = |pair: &Self| match &pair.list(expected)?[..] {
+            [from, value] => Ok((from.time()?, read(value)?)),
+            _ => Err(pair.unexpected(expected)),
+        };
+        self.list(expected)?.iter().map(pair).collect()
+    }
+
     pub(super) fn list(&self, expected: &str) -> Result<Vec<Field<'a>>, Fault> {
         let Value::List(items) = &self.item.value else {
             return Err(self.unexpected(expected));

@@ -18,10 +18,12 @@ pub use error::{Location, ScenarioError};
 pub use parse::{MOST_SEEDS, ScenarioFile};
 pub use route::Router;
 
-use whyloss::{Duration, Rate, Time, receiver, sender, tfrc};
+use whyloss::{Rate, Time, receiver, sender, tfrc};
 use whyloss_link::LinkSpec;
 
+use crate::host::datagrams::Pattern;
 use crate::host::tcp;
+use crate::host::web::Transfers;
 
 /// A network and what happens on it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -82,14 +84,12 @@ pub struct Flow {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Transport {
-    /// An on/off source without congestion control: exponential bursts and pauses (ns-2's Expoo).
-    OnOff {
-        /// Rate during a burst.
+    /// A source without congestion control.
+    Datagrams {
+        /// Its rate while it sends.
         rate: Rate,
-        /// Mean length of a burst.
-        burst: Duration,
-        /// Mean length of a pause.
-        idle: Duration,
+        /// When it sends.
+        pattern: Pattern,
     },
     /// TCP, with a classifier at the sender.
     Tcp {
@@ -104,6 +104,13 @@ pub enum Transport {
         options: tfrc::Options,
         /// What decides the cause of a loss.
         classifier: receiver::Classifier,
+    },
+    /// One TCP connection after the other, each with one transfer. Their losses are not scored.
+    Web {
+        /// The connections' choices; there is no handshake, and each transfer sets how many segments there are.
+        options: tcp::Options,
+        /// When transfers come, and how large they are.
+        transfers: Transfers,
     },
 }
 

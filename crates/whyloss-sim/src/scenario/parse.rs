@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use whyloss::Time;
-use whyloss_link::queue::Limit;
-use whyloss_link::{LinkSpec, QueueSpec};
+use whyloss_link::LinkSpec;
 
-use super::check::{MOST, MOST_WAITING};
+use super::check::MOST;
 use super::choices;
 use super::document;
 use super::error::{Fault, ScenarioError, suggest};
@@ -43,13 +42,14 @@ const TOP: [&str; 7] = [
     "link",
     "flow",
 ];
-const LINK: [&str; 10] = [
+const LINK: [&str; 11] = [
     "name",
     "from",
     "to",
     "count",
     "rate",
     "delay",
+    "delay_changes",
     "queue",
     "channel",
     "both_ways",
@@ -195,14 +195,18 @@ impl Builder {
         let both_ways = optional(&fields, "both_ways", Field::flag)?.unwrap_or(true);
         let rate = fields.need("rate", r#"how fast bits leave, such as "150 kbit/s""#)?;
         let delay = fields.need("delay", r#"how long bits travel, such as "20 ms""#)?;
-        let queue = fields.need("queue", QUEUE)?;
+        let queue = fields.need("queue", choices::QUEUE)?;
         let (channel, channel_before_queue) =
             optional(&fields, "channel", |f| choices::channel(f, &self.directory))?
                 .unwrap_or_default();
         let forward = LinkSpec {
             rate: rate.rate()?,
             delay: delay.duration()?,
-            queue: read_queue(&queue)?,
+            delay_changes: optional(&fields, "delay_changes", |f| {
+                f.changes(DELAY_CHANGES, Field::duration)
+            })?
+            .unwrap_or_default(),
+            queue: choices::queue(&queue)?,
             channel,
             channel_before_queue,
         };
@@ -361,29 +365,8 @@ impl Builder {
     }
 }
 
-const QUEUE: &str =
-    r#"how much may wait, such as { packets = 6 }, { bytes = "20 kB" } or "unlimited""#;
-
-fn read_queue(field: &Field<'_>) -> Result<QueueSpec, Fault> {
-    let limit = if field.item.text() == Some("unlimited") {
-        Limit::Unlimited
-    } else {
-        let fields = field.fields(QUEUE)?;
-        fields.only(&["packets", "bytes"])?;
-        match (fields.get("packets"), fields.get("bytes")) {
-            (Some(packets), None) => {
-                Limit::Packets(packets.integer(1..=u64::from(MOST_WAITING))? as u32)
-            }
-            (None, Some(bytes)) => Limit::Bytes(bytes.bytes()?),
-            (Some(_), Some(_)) => {
-                let message = "found both `packets` and `bytes`, expected one of them";
-                return Err(field.fault(message));
-            }
-            (None, None) => return Err(field.fault(format!("found {{}}, expected {QUEUE}"))),
-        }
-    };
-    Ok(QueueSpec { limit })
-}
+const DELAY_CHANGES: &str =
+    r#"pairs of a time and a delay, such as [["50 s", "60 ms"], ["80 s", "20 ms"]]"#;
 
 fn count(field: &Field<'_>) -> Result<u64, Fault> {
     field.integer(1..=MOST as u64)

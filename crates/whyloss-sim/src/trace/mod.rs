@@ -109,8 +109,8 @@ impl Trace {
         let stems = file_stems(scenario.flows.iter().map(|flow| flow.name.as_str()));
         let flows = scenario.flows.iter().zip(&stems).map(|(flow, stem)| {
             let unit = match flow.transport {
-                Transport::OnOff { .. } => None,
-                Transport::Tcp { .. } => Some("cwnd_bytes"),
+                Transport::Datagrams { .. } => None,
+                Transport::Tcp { .. } | Transport::Web { .. } => Some("cwnd_bytes"),
                 Transport::Tfrc { .. } => Some("rate_bytes_per_s"),
             };
             let allowance = unit.map(|unit| table(stem, "allowance", &["time_s", unit]));

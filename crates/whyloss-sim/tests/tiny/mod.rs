@@ -5,6 +5,7 @@ use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::Scenario;
+use whyloss_sim::host::datagrams::{Law, Pattern};
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::{Connection, Flow, Transport};
 
@@ -30,9 +31,7 @@ pub(crate) fn scenario(end_ms: i64) -> Scenario {
     let radio = LinkSpec {
         rate: Rate::from_kbps(800),
         delay: Duration::from_millis(10),
-        queue: QueueSpec {
-            limit: Limit::Packets(5),
-        },
+        queue: QueueSpec::drop_tail(Limit::Packets(5)),
         channel: ChannelSpec::Bernoulli { loss: 0.08 },
         ..LinkSpec::default()
     };
@@ -48,10 +47,13 @@ pub(crate) fn scenario(end_ms: i64) -> Scenario {
         stop: None,
         background: false,
     };
-    let on_off = Transport::OnOff {
+    let on_off = Transport::Datagrams {
         rate: Rate::from_kbps(200),
-        burst: Duration::from_millis(100),
-        idle: Duration::from_millis(50),
+        pattern: Pattern::Bursts {
+            law: Law::Exponential,
+            burst: Duration::from_millis(100),
+            idle: Duration::from_millis(50),
+        },
     };
     Scenario {
         title: "tiny".to_owned(),

@@ -4,15 +4,16 @@
 //! empty window), or what a slip would make so large that it eats the memory.
 
 mod problem;
+mod queue;
+mod transport;
 
 use std::collections::BTreeMap;
 
-use whyloss::{Duration, Rate, Time, tfrc};
-use whyloss_link::queue::Limit;
+use whyloss::{Duration, Rate, Time};
 
 pub use problem::{CheckError, Place, Problem};
 
-use super::{Flow, Router, Scenario, Transport};
+use super::{Flow, Router, Scenario};
 
 /// Most nodes, most links and most flows of a scenario.
 pub const MOST: usize = 10_000;
@@ -96,30 +97,12 @@ impl Scenario {
         self.check_ends((link.from, link.to), place)?;
         let spec = &link.link;
         check_rate(spec.rate, place("rate"))?;
-        if spec.delay < Duration::ZERO || spec.delay > LONGEST_DELAY {
-            let expected = format!("0 to {} s", LONGEST_DELAY.as_secs_f64());
-            return out_of_range(place("delay"), span(spec.delay), expected);
+        check_delay(spec.rate, spec.delay, place("delay"))?;
+        check_order(&spec.delay_changes, place("delay_changes"))?;
+        for &(_, delay) in &spec.delay_changes {
+            check_delay(spec.rate, delay, place("delay_changes"))?;
         }
-        let bits = u128::from(spec.rate.as_bps()) * spec.delay.as_nanos().unsigned_abs() as u128;
-        let bytes = (bits / 8_000_000_000) as u64;
-        require(bytes <= MOST_IN_FLIGHT, place("delay"), || {
-            Problem::InFlight {
-                rate: bits_per_second(spec.rate),
-                delay: span(spec.delay),
-                bytes,
-            }
-        })?;
-        match spec.queue.limit {
-            Limit::Packets(limit) if limit == 0 || limit > MOST_WAITING => {
-                let expected = format!("1 to {MOST_WAITING} packets");
-                out_of_range(place("queue.packets"), limit.to_string(), expected)
-            }
-            Limit::Bytes(limit) if limit == 0 || limit > MOST_IN_FLIGHT => {
-                let expected = format!("1 B to {MOST_IN_FLIGHT} B");
-                out_of_range(place("queue.bytes"), format!("{limit} B"), expected)
-            }
-            _ => Ok(()),
-        }?;
+        queue::check(&spec.queue, spec.rate, place)?;
         let checked = spec.channel.check();
         checked.or_else(|error| fail(place("channel"), Problem::Channel(error)))
     }
@@ -149,7 +132,7 @@ impl Scenario {
                 }
             })?;
         }
-        check_transport(flow, place)
+        transport::check(flow, place)
     }
 
     fn check_ends(
@@ -213,102 +196,34 @@ impl Scenario {
     }
 }
 
-fn check_transport(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checked {
-    match &flow.transport {
-        Transport::OnOff { rate, burst, idle } => {
-            check_rate(*rate, place("transport.rate"))?;
-            // A source whose packets take no time would send them all at once, for ever.
-            if rate.transmission_time(flow.packet_size) <= Duration::ZERO {
-                let expected = "a rate at which a packet takes at least 1 ns".to_owned();
-                return out_of_range(place("transport.rate"), bits_per_second(*rate), expected);
-            }
-            for (key, mean, least, bound) in [
-                (
-                    "transport.burst",
-                    *burst,
-                    Duration::from_nanos(1),
-                    "more than 0 s, at most",
-                ),
-                ("transport.idle", *idle, Duration::ZERO, "0 s to"),
-            ] {
-                if mean < least || mean > LONGEST_DELAY {
-                    let expected = format!("{bound} {}", span(LONGEST_DELAY));
-                    return out_of_range(place(key), span(mean), expected);
-                }
-            }
-            Ok(())
-        }
-        Transport::Tcp { options, .. } => {
-            if options.segment_size == 0 || options.segment_size > flow.packet_size {
-                let expected = "more than the 40 B of a TCP packet's headers".to_owned();
-                return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);
-            }
-            Ok(())
-        }
-        Transport::Tfrc { options, .. } => check_tfrc(options, flow, place),
-    }
-}
-
-fn check_tfrc(
-    options: &tfrc::Options,
-    flow: &Flow,
-    place: impl Fn(&'static str) -> Place,
-) -> Checked {
-    if flow.wire_size() > LARGEST_PACKET {
-        let found = format!(
-            "{} B with its {} B header",
-            flow.packet_size, options.header
-        );
-        return out_of_range(place("packet"), found, format!("1 B to {LARGEST_PACKET} B"));
-    }
-    let initial_rate = options.initial_rate.unwrap_or(1.0);
-    for (key, value, range, expected) in [
-        (
-            "transport.filter",
-            options.filter,
-            0.0..=0.999,
-            "0 to 0.999",
-        ),
-        (
-            "transport.packets_per_ack",
-            options.packets_per_ack,
-            1.0..=100.0,
-            "1 to 100",
-        ),
-        (
-            "transport.discount_floor",
-            options.discount_floor,
-            0.0..=1.0,
-            "0 to 1",
-        ),
-        (
-            "transport.initial_rate",
-            initial_rate,
-            f64::MIN_POSITIVE..=FASTEST.as_bps() as f64 / 8.0,
-            "more than 0, at most 1000 Gbit/s",
-        ),
-    ] {
-        if !range.contains(&value) {
-            return out_of_range(place(key), value.to_string(), expected.to_owned());
-        }
-    }
-    let threshold = options.loss_threshold;
-    if threshold == 0 {
-        return out_of_range(
-            place("transport.loss_threshold"),
-            "0".into(),
-            "1 to 255".into(),
-        );
-    }
-    Ok(())
-}
-
 fn check_rate(rate: Rate, place: Place) -> Checked {
     if rate.as_bps() == 0 || rate > FASTEST {
         let expected = format!("more than 0 bit/s and at most {}", bits_per_second(FASTEST));
         return out_of_range(place, bits_per_second(rate), expected);
     }
     Ok(())
+}
+
+fn check_delay(rate: Rate, delay: Duration, place: Place) -> Checked {
+    if delay < Duration::ZERO || delay > LONGEST_DELAY {
+        let expected = format!("0 to {} s", LONGEST_DELAY.as_secs_f64());
+        return out_of_range(place, span(delay), expected);
+    }
+    let bits = u128::from(rate.as_bps()) * delay.as_nanos().unsigned_abs() as u128;
+    let bytes = (bits / 8_000_000_000) as u64;
+    require(bytes <= MOST_IN_FLIGHT, place, || Problem::InFlight {
+        rate: bits_per_second(rate),
+        delay: span(delay),
+        bytes,
+    })
+}
+
+/// Whether changes come in the order of their times.
+fn check_order<T>(changes: &[(Time, T)], place: Place) -> Checked {
+    match changes.windows(2).find(|pair| pair[0].0 > pair[1].0) {
+        Some(pair) => fail(place, backwards((pair[0].0, pair[1].0))),
+        None => Ok(()),
+    }
 }
 
 fn unique<'a>(

@@ -1,7 +1,9 @@
 //! What the checks refuse, and where they say it is.
 
 use super::*;
-use crate::scenario::Connection;
+use crate::host::datagrams::{Law, Pattern};
+use crate::scenario::{Connection, Transport};
+use whyloss::tfrc;
 use whyloss_link::{ChannelSpec, LinkSpec};
 
 /// a → b and back, with one on/off flow.
@@ -26,10 +28,13 @@ fn good() -> Scenario {
             route: vec![0],
             return_route: vec![],
             packet_size: 762,
-            transport: Transport::OnOff {
+            transport: Transport::Datagrams {
                 rate: Rate::from_kbps(75),
-                burst: Duration::from_millis(500),
-                idle: Duration::ZERO,
+                pattern: Pattern::Bursts {
+                    law: Law::Exponential,
+                    burst: Duration::from_millis(500),
+                    idle: Duration::ZERO,
+                },
             },
             start: (Time::ZERO, Time::ZERO),
             stop: None,

@@ -5,11 +5,13 @@
 
 mod channel;
 mod classifier;
+mod queue;
 mod tcp;
 mod tfrc;
 mod transport;
 
 pub(super) use channel::channel;
+pub(super) use queue::{QUEUE, queue};
 pub(super) use transport::transport;
 
 use whyloss::Duration;
@@ -121,6 +123,10 @@ mod tests {
             &super::tcp::KEYS[..],
             &super::tfrc::KEYS,
             &super::channel::CHANNELS,
+            &super::queue::RED,
+            &super::transport::BURSTS,
+            &super::transport::STEADY,
+            &super::transport::WEB,
         ]
         .concat()
         {

@@ -44,9 +44,8 @@ const LARGEST_WINDOW: u64 = 1 << 20;
 /// What `window` is with `base = "ns2"` if it is not given: large enough not to limit (ns-2's own default is 20).
 const NS2_WINDOW: u32 = 1_000;
 
-/// See [`Options`] for what each field means; packets of `packet` bytes are full segments with their headers.
+/// See [`Options`] for what each field means, and [`KEYS`] for their names; packets of `packet` bytes are full segments with their headers.
 pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault> {
-    choice.only(&KEYS)?;
     let segment_size = packet.saturating_sub(HEADER);
     let recovery = choice.or("recovery", Recovery::default(), |field| {
         field.one_of(&[

@@ -3,11 +3,20 @@
 use whyloss::{receiver, sender};
 
 use super::{Choice, classifier, tcp, tfrc};
+use crate::host::datagrams::{Law, Pattern};
+use crate::host::web::Transfers;
 use crate::scenario::Transport;
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-pub(super) const TRANSPORTS: [&str; 3] = ["tfrc", "tcp", "on-off"];
+pub(super) const TRANSPORTS: [&str; 5] = ["tfrc", "tcp", "on-off", "cbr", "web"];
+
+/// ns-2's, and that of the sources of Martignon and Fratta (2005) and of Le and Hong (2006).
+const PARETO_SHAPE: f64 = 1.5;
+
+pub(super) const BURSTS: [&str; 5] = ["rate", "burst", "idle", "law", "shape"];
+pub(super) const WEB: [&str; 3] = ["transfers", "size", "shape"];
+pub(super) const STEADY: [&str; 3] = ["rate", "dither", "rate_changes"];
 
 /// A transport of packets of `packet` bytes, with its classifier if it can have one: TFRC's is at the receiver, TCP's
 /// at the sender.
@@ -16,9 +25,9 @@ pub(in crate::scenario) fn transport(
     classifier: Option<Field<'_>>,
     packet: u32,
 ) -> Result<Transport, Fault> {
-    let expected = r#"a transport: "tfrc", "tcp" or "on-off""#;
+    let expected = r#"a transport: "tfrc", "tcp", "on-off", "cbr" or "web""#;
     let choice = Choice::of(field, "transport", expected)?;
-    if let ("on-off", Some(field)) = (choice.name, &classifier) {
+    if let ("on-off" | "cbr" | "web", Some(field)) = (choice.name, &classifier) {
         let message = format!(
             "only a `tfrc` or `tcp` flow has a classifier; this one is `{}`",
             choice.name
@@ -34,28 +43,92 @@ pub(in crate::scenario) fn transport(
             },
         }),
         "tcp" => Ok(Transport::Tcp {
-            options: tcp::options(&choice, packet)?,
+            options: {
+                choice.only(&tcp::KEYS)?;
+                tcp::options(&choice, packet)?
+            },
             classifier: match classifier {
                 Some(classifier) => classifier::classifier(&classifier, sender::REGISTRY)?,
                 None => classifier::unaware(field, sender::REGISTRY)?,
             },
         }),
-        "on-off" => on_off(&choice),
+        "on-off" => bursts(&choice),
+        "cbr" => steady(&choice),
+        "web" => web(&choice, packet),
         _ => Err(choice.unknown("transport", TRANSPORTS)),
     }
 }
 
-fn on_off(choice: &Choice<'_>) -> Result<Transport, Fault> {
-    choice.only(&["rate", "burst", "idle"])?;
-    Ok(Transport::OnOff {
+/// See [`Pattern::Bursts`].
+fn bursts(choice: &Choice<'_>) -> Result<Transport, Fault> {
+    choice.only(&BURSTS)?;
+    let shape = choice.get("shape");
+    let law = choice.or("law", Law::default(), |field| {
+        let shape = match &shape {
+            Some(shape) => shape.number(f64::MIN..=f64::MAX)?,
+            None => PARETO_SHAPE,
+        };
+        field.one_of(&[
+            ("exponential", Law::Exponential),
+            ("pareto", Law::Pareto { shape }),
+            ("constant", Law::Constant),
+        ])
+    })?;
+    if let (false, Some(shape)) = (matches!(law, Law::Pareto { .. }), shape) {
+        return Err(shape.fault("only `law = \"pareto\"` has a shape"));
+    }
+    Ok(Transport::Datagrams {
         rate: choice
             .need("rate", r#"the rate during a burst, such as "75 kbit/s""#)?
             .rate()?,
-        burst: choice
-            .need("burst", r#"the mean length of a burst, such as "500 ms""#)?
-            .duration()?,
-        idle: choice
-            .need("idle", r#"the mean length of a pause, such as "500 ms""#)?
-            .duration()?,
+        pattern: Pattern::Bursts {
+            law,
+            burst: choice
+                .need("burst", r#"the mean length of a burst, such as "500 ms""#)?
+                .duration()?,
+            idle: choice
+                .need("idle", r#"the mean length of a pause, such as "500 ms""#)?
+                .duration()?,
+        },
+    })
+}
+
+/// See [`Pattern::Steady`].
+fn steady(choice: &Choice<'_>) -> Result<Transport, Fault> {
+    choice.only(&STEADY)?;
+    let expected =
+        r#"pairs of a time and a rate, such as [["25 s", "500 kbit/s"], ["50 s", "0 bit/s"]]"#;
+    Ok(Transport::Datagrams {
+        rate: choice
+            .need("rate", r#"its rate, such as "64 kbit/s""#)?
+            .rate()?,
+        pattern: Pattern::Steady {
+            dither: choice.or("dither", false, Field::flag)?,
+            changes: choice.or("rate_changes", Vec::new(), |field| {
+                field.changes(expected, Field::rate)
+            })?,
+        },
+    })
+}
+
+/// See [`Transfers`]; the keys of `tcp` are those of the connections.
+fn web(choice: &Choice<'_>, packet: u32) -> Result<Transport, Fault> {
+    let mut known = WEB.to_vec();
+    // A connection has its transfer, and no handshake.
+    let fixed = |key: &&str| matches!(*key, "segments" | "handshake");
+    known.extend(tcp::KEYS.iter().filter(|key| !fixed(key)));
+    choice.only(&known)?;
+    let base = Transfers::default();
+    Ok(Transport::Web {
+        options: tcp::options(choice, packet)?,
+        transfers: Transfers {
+            per_second: choice
+                .need("transfers", "how many transfers come a second, such as 0.5")?
+                .number(0.0..=f64::MAX)?,
+            size: choice.or("size", base.size, Field::bytes)?,
+            shape: choice.or("shape", base.shape, |field| {
+                field.number(f64::MIN..=f64::MAX)
+            })?,
+        },
     })
 }

@@ -1,0 +1,273 @@
+//! Sources without congestion control: steady, or in bursts with pauses between.
+//!
+//! ```text
+//! steady    a packet every size/rate; dithered: times a number drawn uniformly from 1/2 … 3/2
+//!           (ns-2's Traffic/CBR with random_ 1)
+//! bursts    a pause, then n packets every size/rate, and again from the end of the last one's interval
+//!           (ns-2's Traffic/Exponential and Traffic/Pareto)
+//!           n = burst·rate/size, at least 1; rounded up if exponential, else to the nearest
+//! ```
+//!
+//! ns-2 rounds exponential bursts to the nearest too.
+
+use whyloss::{Duration, Rate, Time};
+use whyloss_link::Random;
+
+/// When a source without congestion control sends.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// All the time.
+    Steady {
+        /// Whether each interval is drawn uniformly between half and one and a half times its mean, so that sources do
+        /// not fall into step.
+        dither: bool,
+        /// Rates that take the place of the first, each from its time on, in the order of their times. At a rate of
+        /// zero it is silent; any other takes effect with the next packet.
+        changes: Vec<(Time, Rate)>,
+    },
+    /// In bursts, with pauses between; it starts with a pause.
+    Bursts {
+        /// How the lengths of both are distributed.
+        law: Law,
+        /// Mean length of a burst.
+        burst: Duration,
+        /// Mean length of a pause.
+        idle: Duration,
+    },
+}
+
+/// The distribution of a length with a given mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Law {
+    /// Always the mean.
+    Constant,
+    /// Exponential.
+    #[default]
+    Exponential,
+    /// Pareto: above mean·(shape − 1)/shape, longer than x with probability proportional to x^−shape.
+    Pareto {
+        /// Above 1. Up to 2 the variance is infinite, and many such sources together are long-range dependent.
+        shape: f64,
+    },
+}
+
+/// A source at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Datagrams {
+    size: u32,
+    spacing: Duration,
+    /// The pattern; of the changes those still to come, the last one first.
+    pattern: Pattern,
+    random: Random,
+    next: Time,
+    /// Packets of the burst still to come.
+    left: u64,
+    sequence: u64,
+}
+
+impl Datagrams {
+    pub(crate) fn new(
+        rate: Rate,
+        pattern: &Pattern,
+        size: u32,
+        start: Time,
+        random: Random,
+    ) -> Self {
+        let mut source = Self {
+            size,
+            spacing: rate.transmission_time(size),
+            pattern: pattern.clone(),
+            random,
+            next: start,
+            left: 0,
+            sequence: 0,
+        };
+        if let Pattern::Steady { changes, .. } = &mut source.pattern {
+            changes.reverse();
+        }
+        source.go_on(start);
+        source
+    }
+
+    /// When the next packet is due.
+    pub(crate) fn next_timeout(&self) -> Time {
+        self.next
+    }
+
+    /// The number of the packet that is due at `now`, if one is.
+    pub(crate) fn poll(&mut self, now: Time) -> Option<u64> {
+        if self.next > now {
+            return None;
+        }
+        self.sequence += 1;
+        let interval = self.interval();
+        self.go_on(self.next + interval);
+        Some(self.sequence - 1)
+    }
+
+    /// From this packet to the next.
+    fn interval(&mut self) -> Duration {
+        match self.pattern {
+            Pattern::Steady { dither: true, .. } => {
+                let share = 0.5 + self.random.uniform();
+                Duration::from_secs_f64(self.spacing.as_secs_f64() * share)
+            }
+            _ => self.spacing,
+        }
+    }
+
+    /// Sets when the next packet is due: at `at`, or after the pause or the silence that starts there.
+    fn go_on(&mut self, at: Time) {
+        self.next = at;
+        match &mut self.pattern {
+            Pattern::Steady { changes, .. } => {
+                while let Some((from, rate)) = changes
+                    .pop_if(|&mut (from, _)| from <= self.next || self.spacing == Duration::MAX)
+                {
+                    self.spacing = rate.transmission_time(self.size);
+                    self.next = self.next.max(from);
+                }
+                if self.spacing == Duration::MAX {
+                    self.next = Time::MAX;
+                }
+            }
+            &mut Pattern::Bursts { law, burst, idle } => {
+                if self.left == 0 {
+                    self.next = at + law.draw(idle, &mut self.random);
+                    let burst = law.draw(burst, &mut self.random);
+                    self.left = packets(law, burst, self.spacing);
+                }
+                self.left -= 1;
+            }
+        }
+    }
+}
+
+impl Law {
+    fn draw(self, mean: Duration, random: &mut Random) -> Duration {
+        let seconds = mean.as_secs_f64();
+        match self {
+            Self::Constant => mean,
+            Self::Exponential => Duration::from_secs_f64(random.exponential(seconds)),
+            Self::Pareto { shape } => Duration::from_secs_f64(random.pareto(seconds, shape)),
+        }
+    }
+}
+
+/// Packets of a burst.
+fn packets(law: Law, burst: Duration, spacing: Duration) -> u64 {
+    let (burst, spacing) = (burst.as_nanos() as u64, spacing.as_nanos().max(1) as u64);
+    let packets = match law {
+        Law::Exponential => burst.div_ceil(spacing),
+        Law::Constant | Law::Pareto { .. } => (burst + spacing / 2) / spacing,
+    };
+    packets.max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whyloss_link::Streams;
+
+    /// A source of packets of 1000 bytes.
+    fn source(kbps: u64, pattern: &Pattern, start_ms: i64) -> Datagrams {
+        let random = Streams::new(1).stream("on-off", 0);
+        let rate = Rate::from_kbps(kbps);
+        Datagrams::new(rate, pattern, 1_000, millis(start_ms), random)
+    }
+
+    fn millis(millis: i64) -> Time {
+        Time::ZERO + Duration::from_millis(millis)
+    }
+
+    /// When packets are sent, up to `end_ms`, in ms.
+    fn sent(mut source: Datagrams, end_ms: i64) -> Vec<f64> {
+        let mut times = Vec::new();
+        while source.next_timeout() <= millis(end_ms) {
+            let now = source.next_timeout();
+            assert_eq!(source.poll(now), Some(times.len() as u64));
+            times.push(now.as_secs_f64() * 1e3);
+        }
+        times
+    }
+
+    fn steady(dither: bool, changes: &[(i64, u64)]) -> Pattern {
+        let change = |&(at, kbps)| (millis(at), Rate::from_kbps(kbps));
+        Pattern::Steady {
+            dither,
+            changes: changes.iter().map(change).collect(),
+        }
+    }
+
+    fn bursts(law: Law, burst_ms: i64, idle_ms: i64) -> Pattern {
+        Pattern::Bursts {
+            law,
+            burst: Duration::from_millis(burst_ms),
+            idle: Duration::from_millis(idle_ms),
+        }
+    }
+
+    #[test]
+    fn rates_change_by_hand() {
+        // 8 Mbit/s is a packet per ms.
+        let changes = [(3, 4_000), (10, 0), (15, 2_000), (20, 0), (21, 0)];
+        let times = sent(source(8_000, &steady(false, &changes), 1), 100);
+        assert_eq!(times, [1., 2., 3., 5., 7., 9., 15., 19.]);
+        // Silent at first; a change while it is silent takes effect at once.
+        let changes = [(2, 0), (5, 8_000), (7, 0)];
+        let times = sent(source(0, &steady(false, &changes), 1), 100);
+        assert_eq!(times, [5., 6.]);
+        assert_eq!(sent(source(0, &steady(false, &[]), 1), 100), []);
+        assert_eq!(sent(source(8_000, &steady(false, &[(0, 0)]), 1), 100), []);
+    }
+
+    #[test]
+    fn dither_keeps_the_rate() {
+        let times = sent(source(8_000, &steady(true, &[]), 0), 100_000);
+        let intervals = times.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(intervals.clone().all(|ms| (0.499..1.501).contains(&ms)));
+        let squares: f64 = intervals.map(|ms| (ms - 1.0).powi(2)).sum();
+        // The variance of a uniform interval is its square/12.
+        assert!((times.len() as f64 / 1e5 - 1.0).abs() < 0.005);
+        assert!((squares / times.len() as f64 * 12.0 - 1.0).abs() < 0.03);
+    }
+
+    #[test]
+    fn constant_bursts_by_hand() {
+        // 2.6 packets are 3.
+        let mut half = source(4_000, &bursts(Law::Constant, 5, 4), 1);
+        half.spacing = Duration::from_micros(2_000);
+        assert_eq!(sent(half, 21), [5., 7., 9., 15., 17., 19.]);
+    }
+
+    #[test]
+    fn bursts_of_zero_length_have_a_packet() {
+        let times = sent(source(8_000, &bursts(Law::Constant, 0, 4), 0), 20);
+        assert_eq!(times, [4., 9., 14., 19.]);
+    }
+
+    /// MAR-11: 30 sources of 0.5 Mbit/s that are on for 100 ms and off for 200 ms bring 5 Mbit/s.
+    #[test]
+    fn pareto_sources_bring_their_mean() {
+        let pattern = bursts(Law::Pareto { shape: 1.5 }, 100, 200);
+        let load = |seed| {
+            let random = Streams::new(seed).stream("on-off", 0);
+            let rate = Rate::from_kbps(500);
+            let source = Datagrams::new(rate, &pattern, 1_500, Time::ZERO, random);
+            sent(source, 2_000_000).len() as f64 * 12_000.0 / 2e9
+        };
+        let total: f64 = (1..=30).map(load).sum();
+        assert!((total - 5.0).abs() < 0.25, "{total}");
+    }
+
+    proptest::proptest! {
+        /// The number of packets of an exponential burst is that of packets that begin within it.
+        #[test]
+        fn exponential_bursts_hold_what_begins_in_them(burst in 0i64..1_000, spacing in 1i64..100) {
+            let begins = (0..1_000).filter(|k| k * spacing < burst).count().max(1);
+            let nanos = Duration::from_nanos;
+            let counted = packets(Law::Exponential, nanos(burst), nanos(spacing));
+            proptest::prop_assert_eq!(counted, begins as u64);
+        }
+    }
+}

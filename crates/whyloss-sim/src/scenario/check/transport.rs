@@ -1,0 +1,176 @@
+//! What a flow's transport must satisfy.
+
+use whyloss::{Duration, Rate, tfrc};
+
+use super::{
+    Checked, FASTEST, LARGEST_PACKET, LONGEST_DELAY, Place, bits_per_second, check_order,
+    check_rate, out_of_range, span,
+};
+use crate::host::datagrams::{Law, Pattern};
+use crate::host::tcp;
+use crate::host::web::Transfers;
+use crate::scenario::{Flow, Transport};
+
+/// Most transfers a second of a flow.
+const MOST_TRANSFERS: f64 = 1e6;
+/// Largest mean size of a transfer.
+const LARGEST_TRANSFER: u64 = 1_000_000_000_000;
+
+pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checked {
+    match &flow.transport {
+        Transport::Datagrams { rate, pattern } => {
+            check_datagrams(*rate, pattern, flow.packet_size, place)
+        }
+        Transport::Tcp { options, .. } => check_tcp(options, flow, place),
+        Transport::Tfrc { options, .. } => check_tfrc(options, flow, place),
+        Transport::Web { options, transfers } => {
+            check_tcp(options, flow, &place)?;
+            check_transfers(transfers, place)
+        }
+    }
+}
+
+fn check_tcp(
+    options: &tcp::Options,
+    flow: &Flow,
+    place: impl Fn(&'static str) -> Place,
+) -> Checked {
+    if options.segment_size == 0 || options.segment_size > flow.packet_size {
+        let expected = "more than the 40 B of a TCP packet's headers".to_owned();
+        return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);
+    }
+    Ok(())
+}
+
+fn check_transfers(transfers: &Transfers, place: impl Fn(&'static str) -> Place) -> Checked {
+    let per_second = transfers.per_second;
+    if !(per_second > 0.0 && per_second <= MOST_TRANSFERS) {
+        let expected = format!("more than 0, at most {MOST_TRANSFERS}");
+        return out_of_range(
+            place("transport.transfers"),
+            per_second.to_string(),
+            expected,
+        );
+    }
+    if transfers.size == 0 || transfers.size > LARGEST_TRANSFER {
+        let expected = format!("1 B to {LARGEST_TRANSFER} B");
+        return out_of_range(
+            place("transport.size"),
+            format!("{} B", transfers.size),
+            expected,
+        );
+    }
+    check_shape(transfers.shape, place("transport.shape"))
+}
+
+fn check_datagrams(
+    rate: Rate,
+    pattern: &Pattern,
+    size: u32,
+    place: impl Fn(&'static str) -> Place,
+) -> Checked {
+    match pattern {
+        Pattern::Steady { changes, .. } => {
+            let place_of_changes = place("transport.rate_changes");
+            check_order(changes, place_of_changes)?;
+            // A rate of zero is silence, but not for ever.
+            if rate.as_bps() > 0 || changes.is_empty() {
+                check_sending_rate(rate, size, place("transport.rate"))?;
+            }
+            for &(_, rate) in changes.iter().filter(|(_, rate)| rate.as_bps() > 0) {
+                check_sending_rate(rate, size, place_of_changes)?;
+            }
+            Ok(())
+        }
+        Pattern::Bursts { law, burst, idle } => {
+            check_sending_rate(rate, size, place("transport.rate"))?;
+            let some = Duration::from_nanos(1);
+            for (key, mean, least, bound) in [
+                ("transport.burst", *burst, some, "more than 0 s, at most"),
+                ("transport.idle", *idle, Duration::ZERO, "0 s to"),
+            ] {
+                if mean < least || mean > LONGEST_DELAY {
+                    let expected = format!("{bound} {}", span(LONGEST_DELAY));
+                    return out_of_range(place(key), span(mean), expected);
+                }
+            }
+            match *law {
+                Law::Pareto { shape } => check_shape(shape, place("transport.shape")),
+                Law::Constant | Law::Exponential => Ok(()),
+            }
+        }
+    }
+}
+
+/// A source whose packets take no time would send them all at once, for ever.
+fn check_sending_rate(rate: Rate, size: u32, place: Place) -> Checked {
+    check_rate(rate, place)?;
+    if rate.transmission_time(size) <= Duration::ZERO {
+        let expected = "a rate at which a packet takes at least 1 ns".to_owned();
+        return out_of_range(place, bits_per_second(rate), expected);
+    }
+    Ok(())
+}
+
+/// A Pareto distribution of shape 1 has no mean.
+fn check_shape(shape: f64, place: Place) -> Checked {
+    if shape > 1.0 && shape <= 100.0 {
+        return Ok(());
+    }
+    let expected = "more than 1, at most 100: at 1 there is no mean".to_owned();
+    out_of_range(place, shape.to_string(), expected)
+}
+
+fn check_tfrc(
+    options: &tfrc::Options,
+    flow: &Flow,
+    place: impl Fn(&'static str) -> Place,
+) -> Checked {
+    if flow.wire_size() > LARGEST_PACKET {
+        let found = format!(
+            "{} B with its {} B header",
+            flow.packet_size, options.header
+        );
+        return out_of_range(place("packet"), found, format!("1 B to {LARGEST_PACKET} B"));
+    }
+    let initial_rate = options.initial_rate.unwrap_or(1.0);
+    for (key, value, range, expected) in [
+        (
+            "transport.filter",
+            options.filter,
+            0.0..=0.999,
+            "0 to 0.999",
+        ),
+        (
+            "transport.packets_per_ack",
+            options.packets_per_ack,
+            1.0..=100.0,
+            "1 to 100",
+        ),
+        (
+            "transport.discount_floor",
+            options.discount_floor,
+            0.0..=1.0,
+            "0 to 1",
+        ),
+        (
+            "transport.initial_rate",
+            initial_rate,
+            f64::MIN_POSITIVE..=FASTEST.as_bps() as f64 / 8.0,
+            "more than 0, at most 1000 Gbit/s",
+        ),
+    ] {
+        if !range.contains(&value) {
+            return out_of_range(place(key), value.to_string(), expected.to_owned());
+        }
+    }
+    let threshold = options.loss_threshold;
+    if threshold == 0 {
+        return out_of_range(
+            place("transport.loss_threshold"),
+            "0".into(),
+            "1 to 255".into(),
+        );
+    }
+    Ok(())
+}
