@@ -177,23 +177,38 @@ impl History {
         self.points[(self.oldest + age) % POINTS]
     }
 
+    /// How many seconds ago a point is.
+    fn ago(&self, age: usize) -> f64 {
+        (self.now - self.point(age).0).as_secs_f64()
+    }
+
     /// Bytes per second in the last `span` seconds, or in as many as are known.
     fn rate(&self, span: f64) -> f64 {
-        let (mut later, mut later_total) = (0.0, self.total as f64);
-        let total = later_total;
-        for index in (0..self.known).rev() {
-            let (time, total_then) = self.point(index);
-            let ago = (self.now - time).as_secs_f64();
-            let total_then = total_then as f64;
-            if ago >= span && ago > later {
-                let share = (span - later) / (ago - later);
-                let then = later_total - share * (later_total - total_then);
-                return (total - then) / span;
+        let whole = Duration::from_secs_f64(span);
+        // Points from `within` on are less than `span` ago.
+        let (mut within, mut end) = (0, self.known);
+        while within < end {
+            let middle = usize::midpoint(within, end);
+            if self.now - self.point(middle).0 >= whole {
+                within = middle + 1;
+            } else {
+                end = middle;
             }
-            (later, later_total) = (ago, total_then);
         }
-        if later > 0.0 {
-            (total - later_total) / later
+        let (span, total) = if within == 0 {
+            (self.ago(0), self.point(0).1 as f64)
+        } else {
+            let (early, early_total) = (self.ago(within - 1), self.point(within - 1).1 as f64);
+            let (late, late_total) = if within < self.known {
+                (self.ago(within), self.point(within).1 as f64)
+            } else {
+                (0.0, self.total as f64)
+            };
+            let share = (span - late) / (early - late);
+            (span, late_total - share * (late_total - early_total))
+        };
+        if span > 0.0 {
+            (self.total as f64 - total) / span
         } else {
             0.0
         }

@@ -72,8 +72,7 @@ impl Pipe {
     #[inline]
     pub(super) fn bytes(&self) -> Option<u64> {
         let (rate, rtt) = (self.bandwidth()?, self.min_rtt?);
-        let bits = u128::from(rate.as_bps()) * u128::from(rtt.as_nanos().unsigned_abs());
-        let bytes = u64::try_from(bits / 8_000_000_000).unwrap_or(u64::MAX);
-        Some(bytes.max(2 * self.segment))
+        let bytes = rate.as_bps() as f64 * rtt.as_nanos() as f64 / 8e9;
+        Some((bytes as u64).max(2 * self.segment))
     }
 }
