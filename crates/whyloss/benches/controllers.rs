@@ -23,6 +23,7 @@ fn acks(count: u64) -> Vec<AckEvent> {
                 acknowledged: 1500 * k,
                 in_flight: 120_000,
                 window: 130_000,
+                segment_size: 1500,
                 rtt: (acked > 0).then_some(Duration::from_micros(100_000 + (k % 500) as i64 * 40)),
                 receiver_stamp: Some(now),
                 app_limited: false,

@@ -6,15 +6,13 @@
 //! ```text
 //! oCwnd = max(eBw·RTT_min, 2·SMSS)                                        [bytes]   eBw: see sarbe.rs
 //!
-//! new acknowledgement   incipient = LDEA;  if cwnd < ssthresh and incipient: ssthresh = oCwnd;  then see window.rs
+//! new acknowledgement   if cwnd < ssthresh and LDEA: ssthresh = oCwnd;  then see window.rs
 //! loss by congestion    ssthresh = oCwnd,  cwnd = min(cwnd, ssthresh)
 //! other loss            ssthresh = oCwnd,  cwnd stays
 //! timeout               ssthresh = oCwnd,  cwnd = SMSS
-//!
-//! LDEA   D = cwnd·(1 − RTT_min/RTT)/SMSS;  D ≥ 3: incipient congestion,  D ≤ 1: none,  between: as before;
-//!        at first: none
 //! ```
 //!
+//! LDEA says whether there is incipient congestion: the Vegas predictor (`sender/vegas.rs`, α = 1, β = 3), at first not.
 //! The paper's loss by congestion is one that LDEA calls incipient congestion: that is the classifier `ldea` under the
 //! policy [`WirelessPolicy::KeepWindow`](super::WirelessPolicy::KeepWindow); any other classifier can take its place.
 //! The LDEA here only ends slow start. Before there is an estimate, oCwnd is half of FlightSize (RFC 5681 equation 4)
@@ -23,6 +21,8 @@
 use super::{Controller, Pipe, Spared, Start, Window};
 use crate::bandwidth::{DuplicateAcks, EstimatorSpec};
 use crate::event::{AckEvent, LossEvent};
+use crate::sender::SenderClassifier;
+use crate::sender::vegas::Vegas;
 use crate::{Rate, Time};
 
 /// The state of BaLDE.
@@ -30,7 +30,7 @@ use crate::{Rate, Time};
 pub struct Balde {
     window: Window,
     pipe: Pipe,
-    incipient: bool,
+    ldea: Vegas,
 }
 
 impl Balde {
@@ -39,23 +39,7 @@ impl Balde {
         Self {
             window: Window::new(start),
             pipe: Pipe::new(EstimatorSpec::Sarbe(duplicates), start.segment_size),
-            incipient: false,
-        }
-    }
-
-    /// LDEA: α = 1 and β = 3 segments of the window wait in queues.
-    #[inline]
-    fn estimate_congestion(&mut self, ack: &AckEvent) {
-        let (Some(rtt), Some(min)) = (ack.rtt, self.pipe.min_rtt()) else {
-            return;
-        };
-        let nanos = |span: crate::Duration| u128::from(span.as_nanos().max(0).unsigned_abs());
-        let waiting = u128::from(ack.window) * nanos(rtt - min);
-        let segment = u128::from(self.window.segment()) * nanos(rtt);
-        if waiting >= 3 * segment {
-            self.incipient = true;
-        } else if waiting <= segment {
-            self.incipient = false;
+            ldea: Vegas::new(Vegas::ALPHA, Vegas::BETA).congested_at_first(false),
         }
     }
 
@@ -71,8 +55,8 @@ impl Controller for Balde {
     fn on_ack(&mut self, ack: &AckEvent) {
         self.pipe.on_ack(ack, ack.rtt);
         if ack.acked > 0 {
-            self.estimate_congestion(ack);
-            if self.incipient
+            self.ldea.on_ack(ack);
+            if self.ldea.is_congested()
                 && self.window.in_slow_start()
                 && let Some(optimal) = self.pipe.bytes()
             {
@@ -178,7 +162,7 @@ mod tests {
             (5001, false),
         ] {
             balde.on_ack(&at(100, 100, window));
-            assert_eq!(balde.incipient, incipient, "{window}");
+            assert_eq!(balde.ldea.is_congested(), incipient, "{window}");
         }
     }
 

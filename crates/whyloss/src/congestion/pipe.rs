@@ -52,12 +52,6 @@ impl Pipe {
         self.min_rtt = None;
     }
 
-    /// RTT_min.
-    #[inline]
-    pub(super) fn min_rtt(&self) -> Option<Duration> {
-        self.min_rtt
-    }
-
     /// Bw.
     pub(super) fn bandwidth(&self) -> Option<Rate> {
         self.estimator.estimate()
