@@ -16,7 +16,6 @@ fn acks(count: u64) -> Vec<AckEvent> {
             let now = Time::from_nanos(1_200_000 * k + k % 7 * 90_000);
             let acked = if k % 20 == 19 { 0 } else { 1500 };
             AckEvent {
-                segment_size: 1500,
                 now,
                 acked,
                 sacked: 0,
