@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use proptest::prelude::*;
-use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
+use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, Growth, WirelessPolicy};
 use whyloss::{Duration, Time};
 use whyloss_sim::host::tcp::{
     Ack, Dialect, Options, Receiver, Recovery, RtoOptions, RttSampling, SackBlocks, Segment, Sender,
@@ -164,6 +164,7 @@ fn any_options() -> impl Strategy<Value = Options> {
         let (initial_window, receive_window, segments, initial_ssthresh) = numbers;
         Options {
             timestamp_tick: None,
+            growth: Growth::PerByte,
             segment_size: 1000,
             recovery,
             dialect,

@@ -96,13 +96,15 @@ fn slow_start_and_congestion_avoidance() {
     assert_eq!(script.ack(100, 1), [2, 3]);
     assert_eq!(script.ack(110, 2), [4, 5]);
     assert_eq!(script.windows().0, 4000);
-    // A quarter of a segment each; a delayed acknowledgement of two counts as one.
+    // A quarter of a segment per segment; a delayed acknowledgement of two counts as two: 10⁶/4000, 2·10⁶/4250, and so
+    // on.
     assert_eq!(script.ack(200, 3), [6]);
     assert_eq!(script.ack(210, 5), [7, 8]);
     assert_eq!(script.ack(220, 6), [9]);
-    assert_eq!(script.ack(230, 7), [10]);
-    assert_eq!(script.windows().0, 4000 + 250 + 235 + 223 + 212);
-    assert_eq!(script.ack(240, 9), [11, 12, 13]);
+    assert_eq!(script.windows().0, 4000 + 250 + 470 + 212);
+    assert_eq!(script.ack(230, 7), [10, 11]);
+    assert_eq!(script.windows().0, 4000 + 250 + 470 + 212 + 203);
+    assert_eq!(script.ack(240, 9), [12, 13]);
     assert_eq!(script.sender.retransmitted(), 0);
 }
 
@@ -342,11 +344,11 @@ fn the_timer_backs_off_and_sends_everything_again() {
     assert_eq!(script.ack(15_100, 1), [1, 2]);
     assert_eq!(script.sender.next_timeout(), ms(16_100));
     assert_eq!(script.sender.srtt(), Some(Duration::from_millis(100)));
-    // 3 was sent before, 4 was not.
-    assert_eq!(script.ack(15_200, 3), [3, 4]);
+    // 3 was sent before, 4 and 5 were not: two segments acknowledged open a window of two to three.
+    assert_eq!(script.ack(15_200, 3), [3, 4, 5]);
     assert_eq!(
         (script.sender.sent(), script.sender.retransmitted()),
-        (12, 7)
+        (13, 7)
     );
 }
 

@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use whyloss::congestion::{Controller, ControllerKind, Start};
+use whyloss::congestion::{Controller, ControllerKind, Growth, Start};
 use whyloss::event::AckEvent;
 use whyloss::{Duration, Time};
 
@@ -38,6 +38,7 @@ fn controllers(criterion: &mut Criterion) {
         segment_size: 1500,
         initial_window: 4500,
         initial_ssthresh: u64::MAX,
+        growth: Growth::PerByte,
     };
     let mut group = criterion.benchmark_group("controller");
     group.throughput(Throughput::Elements(acks.len() as u64));

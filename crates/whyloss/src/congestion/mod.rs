@@ -35,7 +35,7 @@ pub use policy::{Governed, Spared, WirelessPolicy};
 pub use registry::{Entry, REGISTRY, find};
 pub use reno::{Decrease, Reno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
-pub use window::{Window, may_grow};
+pub use window::{Growth, Window, may_grow};
 
 use crate::bandwidth::DuplicateAcks;
 use crate::event::{AckEvent, LossEvent};
@@ -89,6 +89,8 @@ pub struct Start {
     pub initial_window: u64,
     /// The initial slow start threshold in bytes; [`u64::MAX`]: slow start until the first loss.
     pub initial_ssthresh: u64,
+    /// What congestion avoidance counts, for those that grow as Reno does.
+    pub growth: Growth,
 }
 
 /// What a scenario says about a controller: which one, and what a loss called wireless does to its window.

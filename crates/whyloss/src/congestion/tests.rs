@@ -10,6 +10,7 @@ pub(crate) const START: Start = Start {
     segment_size: 1000,
     initial_window: 2000,
     initial_ssthresh: u64::MAX,
+    growth: Growth::PerByte,
 };
 
 pub(crate) fn ack(acked: u64) -> AckEvent {
@@ -180,7 +181,7 @@ proptest! {
         events in prop::collection::vec((events(), 0..100_000_000u64), 0..200),
         size in 0..65_536u32,
     ) {
-        let start = Start { segment_size: size, initial_window: 0, initial_ssthresh: u64::MAX };
+        let start = Start { segment_size: size, initial_window: 0, initial_ssthresh: u64::MAX, growth: Growth::PerByte };
         let mut governed = ControllerSpec { kind, wireless }.build(&start);
         let cause = |wireless| if wireless { Cause::Wireless } else { Cause::Congestion };
         let (mut now, mut acknowledged) = (0, 0);

@@ -2,14 +2,26 @@
 //!
 //! ```text
 //! cwnd < ssthresh:  cwnd += min(acked, SMSS)
-//! otherwise:        cwnd += SMSS²/cwnd                                                        [bytes]
+//! otherwise:        cwnd += SMSS·acked/cwnd   [`Growth::PerByte`]
+//!                   cwnd += SMSS²/cwnd        [`Growth::PerAck`]                              [bytes]
 //! ```
 //!
-//! The fraction of a byte that SMSS²/cwnd leaves is carried over, so that growth is exact for any window. The window
+//! The RFC recommends counting bytes; counting acknowledgements grows half as fast when they are delayed. The fraction
+//! of a byte that the quotient leaves is carried over, so that growth is exact for any window. The window
 //! does not grow during a recovery, nor while the application limits it (RFC 7661 §4.3 says why).
 
 use super::Start;
 use crate::event::AckEvent;
+
+/// What congestion avoidance counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Growth {
+    /// Bytes acknowledged, as RFC 5681 §3.1 recommends (and RFC 3465): a segment per round trip.
+    #[default]
+    PerByte,
+    /// Acknowledgements (equation 3 of RFC 5681; ns-2): half a segment per round trip when they are delayed.
+    PerAck,
+}
 
 /// cwnd and ssthresh in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +31,7 @@ pub struct Window {
     /// What congestion avoidance has not yet turned into a byte of cwnd, in bytes²; below cwnd.
     credit: u64,
     segment_size: u32,
+    growth: Growth,
 }
 
 impl Window {
@@ -30,6 +43,7 @@ impl Window {
             ssthresh: start.initial_ssthresh,
             credit: 0,
             segment_size,
+            growth: start.growth,
         }
     }
 
@@ -42,7 +56,7 @@ impl Window {
         if self.in_slow_start() {
             self.slow_start(ack.acked);
         } else {
-            self.avoid_congestion(1);
+            self.avoid_congestion(ack.acked, 1);
         }
     }
 
@@ -54,9 +68,15 @@ impl Window {
 
     /// One acknowledgement of congestion avoidance at `1/slower` of Reno's pace.
     #[inline]
-    pub fn avoid_congestion(&mut self, slower: u64) {
+    pub fn avoid_congestion(&mut self, acked: u64, slower: u64) {
         let segment = self.segment();
-        let credit = self.credit + segment * segment / slower;
+        let counted = match self.growth {
+            Growth::PerByte => acked,
+            Growth::PerAck => segment,
+        };
+        let credit = self
+            .credit
+            .saturating_add(segment.saturating_mul(counted) / slower);
         self.credit = credit % self.cwnd;
         self.cwnd = self.cwnd.saturating_add(credit / self.cwnd);
     }
@@ -134,6 +154,17 @@ mod tests {
             window.grow(&ack(1000));
         }
         assert_eq!((window.cwnd(), window.credit), (1_000_000_009, 999_999_964));
+    }
+
+    #[test]
+    fn delayed_acknowledgements_count_for_what_they_acknowledge() {
+        for (growth, grown) in [(Growth::PerByte, 200), (Growth::PerAck, 100)] {
+            let mut window = Window::new(&Start { growth, ..START });
+            window.set(10_000, 10_000);
+            // 1000·2000/10 000, or 1000²/10 000.
+            window.grow(&ack(2000));
+            assert_eq!(window.cwnd(), 10_000 + grown, "{growth:?}");
+        }
     }
 
     #[test]

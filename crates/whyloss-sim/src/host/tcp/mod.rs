@@ -46,7 +46,7 @@ pub use sender::Sender;
 
 use std::ops::Range;
 
-use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
+use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, Growth, WirelessPolicy};
 use whyloss::{Duration, Time};
 
 /// A data segment.
@@ -159,6 +159,8 @@ pub struct Options {
     pub dialect: Dialect,
     /// Congestion control.
     pub controller: ControllerSpec,
+    /// What congestion avoidance counts.
+    pub growth: Growth,
     /// IW in segments.
     pub initial_window: u32,
     /// The initial slow start threshold in segments; `None`: slow start until the first loss.
@@ -199,6 +201,7 @@ impl Options {
             recovery: Recovery::Sack,
             dialect: Dialect::Rfc,
             controller: ControllerSpec::default(),
+            growth: Growth::PerByte,
             initial_window: match segment_size {
                 0..=1095 => 4,
                 1096..=2190 => 3,
@@ -226,6 +229,7 @@ impl Options {
                 kind: ControllerKind::Reno(Decrease::Window),
                 wireless: WirelessPolicy::default(),
             },
+            growth: Growth::PerAck,
             initial_window: 2,
             initial_ssthresh: Some(window),
             receive_window: window,

@@ -114,6 +114,7 @@ impl Sender {
                 segment_size,
                 initial_window: bytes(options.initial_window.max(1)),
                 initial_ssthresh: options.initial_ssthresh.map_or(u64::MAX, bytes),
+                growth: options.growth,
             }),
             attentive: !matches!(classifier, Classifier::Reference(_)),
             judged: false,

@@ -1,6 +1,6 @@
 //! TCP's choices: a base, and each field that departs from it.
 
-use whyloss::congestion::{self, ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
+use whyloss::congestion::{self, ControllerKind, ControllerSpec, Decrease, Growth, WirelessPolicy};
 
 use crate::host::tcp::{Options, Recovery, RtoOptions, RttSampling};
 
@@ -8,7 +8,7 @@ use super::{Choice, positive};
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
 
-pub(super) const KEYS: [&str; 17] = [
+pub(super) const KEYS: [&str; 18] = [
     "base",
     "recovery",
     "delayed_ack",
@@ -21,6 +21,7 @@ pub(super) const KEYS: [&str; 17] = [
     "rtt_sampling",
     "timestamp_tick",
     "controller",
+    "growth",
     "wireless",
     "rto_initial",
     "rto_min",
@@ -94,6 +95,9 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
             })?,
             wireless: choice.or("wireless", base.controller.wireless, wireless)?,
         },
+        growth: choice.or("growth", base.growth, |field| {
+            field.one_of(&[("per-byte", Growth::PerByte), ("per-ack", Growth::PerAck)])
+        })?,
         rto: rto(choice, base.rto)?,
         delayed_ack: choice.or("delayed_ack", base.delayed_ack, |field| {
             if field.item.text() == Some("none") {
