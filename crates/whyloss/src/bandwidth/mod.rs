@@ -1,4 +1,5 @@
-//! Bandwidth estimators: how fast a path lets a sender go, from its acknowledgements.
+//! Bandwidth estimators: how fast a path lets a sender go, from its acknowledgements. What controllers that measure
+//! packet by packet are told (BBR) is in [`delivery_rate`].
 //!
 //! # Contract
 //!
@@ -15,6 +16,7 @@
 
 mod abse;
 mod acked_count;
+pub mod delivery_rate;
 mod sarbe;
 mod tibet;
 mod westwood;

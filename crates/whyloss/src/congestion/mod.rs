@@ -5,15 +5,21 @@
 //! The transport finds and repairs losses (what to retransmit, when a recovery begins and ends); the controller says how
 //! much may be under way. The transport holds a [`Governed`] controller and calls
 //!
+//! - [`Controller::on_rate_sample`] for every acknowledgement that delivers something, before `on_ack`, if the controller
+//!   [wants them](Controller::wants_rate_samples): see [`delivery_rate`](crate::bandwidth::delivery_rate);
 //! - [`Controller::on_ack`] for every acknowledgement that acknowledges something or is a duplicate, in order of
 //!   arrival, also during a recovery ([`AckEvent::in_recovery`]);
 //! - [`Governed::on_loss`] once per loss event, when a recovery begins, after `on_ack` of the acknowledgement that
 //!   reveals it; later losses of the same window belong to it;
 //! - [`Controller::on_recovery_end`] once everything that was under way at its beginning has been acknowledged;
-//! - [`Governed::on_timeout`] when the retransmission timer expires, which ends a recovery without `on_recovery_end`.
+//! - [`Governed::on_timeout`] when the retransmission timer expires, which ends a recovery without `on_recovery_end`;
+//! - [`Controller::on_packet_lost`] for every packet marked as lost, after all of the above, if the controller wants rate
+//!   samples and the loss event is not one that its policy spares ([`Governed::spares_losses`]).
 //!
 //! After each call it may read [`Controller::window`] and [`Controller::pacing_rate`] again. Sizes are bytes. The
-//! transport's own inflation of the window during a recovery (RFC 5681 §3.2) is not the controller's business.
+//! transport's own inflation of the window during a recovery (RFC 5681 §3.2) is not the controller's business. With a
+//! pacing rate, packets leave in groups of no more than a [`send_quantum`], each as long after the one before as the
+//! rate needs for it.
 //!
 //! A controller only knows losses by congestion. What a loss that a classifier calls wireless does to the window is
 //! stated by a [`WirelessPolicy`] around it, so that any classifier can be paired with any controller.
@@ -23,21 +29,28 @@
 //! One file here, one variant in [`ControllerKind`], one line in the list of [`AnyController`], one entry in [`REGISTRY`].
 
 mod balde;
+mod bbr;
+mod cubic;
 mod pipe;
 mod policy;
 mod registry;
 mod reno;
+mod veno;
 mod westwood;
 mod window;
 
 pub use balde::Balde;
+pub use bbr::Bbr;
+pub use cubic::Cubic;
 pub use policy::{Governed, Spared, WirelessPolicy};
 pub use registry::{Entry, REGISTRY, find};
 pub use reno::{Decrease, Reno};
+pub use veno::{BacklogRtt, Veno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
 pub use window::{Growth, Window, may_grow};
 
 use crate::bandwidth::DuplicateAcks;
+use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::event::{AckEvent, LossEvent};
 use crate::{Duration, Rate, Time};
 use pipe::Pipe;
@@ -57,6 +70,19 @@ pub trait Controller {
     fn on_recovery_end(&mut self, now: Time, at_most: u64);
     /// The retransmission timer expired.
     fn on_timeout(&mut self, loss: &LossEvent);
+    /// Whether it wants to be told of delivery rates and of every lost packet. Does not change.
+    #[inline]
+    fn wants_rate_samples(&self) -> bool {
+        false
+    }
+    /// Takes the delivery rate that an acknowledgement shows.
+    fn on_rate_sample(&mut self, sample: &RateSample) {
+        let _ = sample;
+    }
+    /// A packet is marked as lost to congestion.
+    fn on_packet_lost(&mut self, packet: &LostPacket) {
+        let _ = packet;
+    }
     /// Sets the window and ssthresh, as a [`WirelessPolicy`] wants them.
     fn set_window(&mut self, cwnd: u64, ssthresh: u64);
     /// How many bytes may be under way; at least one segment.
@@ -93,6 +119,13 @@ pub struct Start {
     pub growth: Growth,
 }
 
+/// C.send_quantum: how many bytes of segments of `segment_size` may leave at once when paced at `rate`: those of a
+/// millisecond, no more than 64 KiB, at least two segments (draft-ietf-ccwg-bbr-06 §5.6.3).
+pub fn send_quantum(rate: Rate, segment_size: u32) -> u64 {
+    let millisecond = rate.as_bps() / 8000;
+    millisecond.min(1 << 16).max(2 * u64::from(segment_size))
+}
+
 /// What a scenario says about a controller: which one, and what a loss called wireless does to its window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ControllerSpec {
@@ -119,6 +152,12 @@ pub enum ControllerKind {
     Westwood(WestwoodOptions),
     /// See [`Balde`].
     Balde(DuplicateAcks),
+    /// See [`Veno`].
+    Veno(BacklogRtt),
+    /// See [`Cubic`].
+    Cubic,
+    /// See [`Bbr`].
+    Bbr,
 }
 
 impl Default for ControllerKind {
@@ -170,6 +209,9 @@ impl ControllerKind {
             Self::Reno(decrease) => AnyController::Reno(Reno::new(start, decrease)),
             Self::Westwood(options) => AnyController::Westwood(Westwood::new(start, options)),
             Self::Balde(duplicates) => AnyController::Balde(Balde::new(start, duplicates)),
+            Self::Veno(rtt) => AnyController::Veno(Veno::new(start, rtt)),
+            Self::Cubic => AnyController::Cubic(Cubic::new(start)),
+            Self::Bbr => AnyController::Bbr(Bbr::new(start)),
         }
     }
 }
@@ -208,6 +250,19 @@ macro_rules! controllers {
                 match self { $(Self::$name(inner) => inner.on_timeout(loss)),+ }
             }
 
+            #[inline]
+            fn wants_rate_samples(&self) -> bool {
+                match self { $(Self::$name(inner) => inner.wants_rate_samples()),+ }
+            }
+
+            fn on_rate_sample(&mut self, sample: &RateSample) {
+                match self { $(Self::$name(inner) => inner.on_rate_sample(sample)),+ }
+            }
+
+            fn on_packet_lost(&mut self, packet: &LostPacket) {
+                match self { $(Self::$name(inner) => inner.on_packet_lost(packet)),+ }
+            }
+
             fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
                 match self { $(Self::$name(inner) => inner.set_window(cwnd, ssthresh)),+ }
             }
@@ -238,7 +293,7 @@ macro_rules! controllers {
     };
 }
 
-controllers!(Reno, Westwood, Balde);
+controllers!(Reno, Westwood, Balde, Veno, Cubic, Bbr);
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -58,6 +58,7 @@ pub struct Governed {
     pub controller: AnyController,
     policy: WirelessPolicy,
     segment_size: u32,
+    spares_losses: bool,
 }
 
 impl Governed {
@@ -67,7 +68,14 @@ impl Governed {
             controller,
             policy,
             segment_size: segment_size.max(1),
+            spares_losses: false,
         }
+    }
+
+    /// Whether the loss event told last was not treated as congestion: then the controller shall not be told of its
+    /// packets either ([`Controller::on_packet_lost`]).
+    pub fn spares_losses(&self) -> bool {
+        self.spares_losses
     }
 
     /// A recovery begins, for a loss of this cause.
@@ -113,7 +121,13 @@ impl Governed {
     }
 
     /// The policy that applies to this loss; [`WirelessPolicy::AsCongestion`] if none does.
-    fn decide(&self, loss: &LossEvent, cause: Cause) -> WirelessPolicy {
+    fn decide(&mut self, loss: &LossEvent, cause: Cause) -> WirelessPolicy {
+        let policy = self.applying(loss, cause);
+        self.spares_losses = policy != WirelessPolicy::AsCongestion;
+        policy
+    }
+
+    fn applying(&self, loss: &LossEvent, cause: Cause) -> WirelessPolicy {
         if cause == Cause::Congestion {
             return WirelessPolicy::AsCongestion;
         }

@@ -1,6 +1,6 @@
 //! The registry: every controller by name. Scenarios and the command read [`REGISTRY`].
 
-use super::{ControllerKind, Decrease};
+use super::{BacklogRtt, ControllerKind, Decrease};
 
 /// One line of the registry.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +83,27 @@ pub static REGISTRY: &[Entry] = &[
         "bandwidth by the receiver's stamps, slow start that ends before the queue is full",
         "Le & Hong, IEICE Trans. E89-B(4), 2006",
         ControllerKind::balde(),
+    ),
+    entry(
+        "veno",
+        "Veno",
+        "Reno at half its pace with three segments queued; with less, a loss takes a fifth",
+        "Fu & Liew, IEEE JSAC 21(2), 2003",
+        ControllerKind::Veno(BacklogRtt::LastRound),
+    ),
+    entry(
+        "cubic",
+        "CUBIC",
+        "a cubic function of the time since the last loss, seven tenths at a loss",
+        "RFC 9438",
+        ControllerKind::Cubic,
+    ),
+    entry(
+        "bbr",
+        "BBR version 3",
+        "paces at the measured bandwidth, with a window of what the path holds; heeds losses above 2 %",
+        "draft-ietf-ccwg-bbr-06, 2026",
+        ControllerKind::Bbr,
     ),
 ];
 

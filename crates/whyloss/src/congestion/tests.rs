@@ -5,6 +5,7 @@ use super::*;
 use crate::Cause;
 use crate::event::Detection;
 use proptest::prelude::*;
+use std::vec;
 
 pub(crate) const START: Start = Start {
     segment_size: 1000,
@@ -56,6 +57,10 @@ fn kinds() -> impl Strategy<Value = ControllerKind> {
         Just(ControllerKind::westwood_linux()),
         Just(ControllerKind::balde()),
         Just(ControllerKind::Balde(DuplicateAcks::Sample)),
+        Just(ControllerKind::Veno(BacklogRtt::LastRound)),
+        Just(ControllerKind::Veno(BacklogRtt::Latest)),
+        Just(ControllerKind::Cubic),
+        Just(ControllerKind::Bbr),
     ]
 }
 
@@ -133,6 +138,25 @@ fn a_wireless_timeout_keeps_ssthresh_or_makes_it_the_flight() {
     }
 }
 
+#[test]
+fn packets_of_a_spared_loss_are_not_told() {
+    for (policy, spared) in [
+        (WirelessPolicy::Keep, true),
+        (WirelessPolicy::Percent(80), true),
+        (WirelessPolicy::AsCongestion, false),
+        // Without round-trip times there is no saying how much is queued.
+        (WirelessPolicy::KeepUnlessQueued(50), false),
+    ] {
+        let mut governed = under(policy);
+        governed.on_loss(&loss(20_000, 30_000), Cause::Wireless);
+        assert_eq!(governed.spares_losses(), spared, "{policy:?}");
+        governed.on_timeout(&loss(20_000, 30_000), Cause::Wireless);
+        assert_eq!(governed.spares_losses(), spared, "{policy:?}");
+        governed.on_loss(&loss(20_000, 30_000), Cause::Congestion);
+        assert!(!governed.spares_losses());
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Ack {
@@ -145,6 +169,16 @@ enum Event {
         in_flight: u64,
         window: u64,
         wireless: bool,
+    },
+    Sample {
+        rate: u64,
+        rtt_us: i64,
+        bytes: u64,
+        in_flight: u64,
+    },
+    Lost {
+        lost: u64,
+        in_flight: u64,
     },
     End {
         at_most: u64,
@@ -165,6 +199,10 @@ fn events() -> impl Strategy<Value = Event> {
         ),
         1 => (bytes(), bytes(), any::<bool>())
             .prop_map(|(in_flight, window, wireless)| Event::Loss { in_flight, window, wireless }),
+        4 => (prop_oneof![0..100_000_000u64, any::<u64>()], 0..10_000_000i64, bytes(), bytes()).prop_map(
+            |(rate, rtt_us, bytes, in_flight)| Event::Sample { rate, rtt_us, bytes, in_flight }
+        ),
+        1 => (bytes(), bytes()).prop_map(|(lost, in_flight)| Event::Lost { lost, in_flight }),
         1 => bytes().prop_map(|at_most| Event::End { at_most }),
         1 => (bytes(), bytes(), any::<bool>(), any::<bool>()).prop_map(
             |(in_flight, window, wireless, repeated)| Event::Timeout { in_flight, window, wireless, repeated }
@@ -184,7 +222,7 @@ proptest! {
         let start = Start { segment_size: size, initial_window: 0, initial_ssthresh: u64::MAX, growth: Growth::PerByte };
         let mut governed = ControllerSpec { kind, wireless }.build(&start);
         let cause = |wireless| if wireless { Cause::Wireless } else { Cause::Congestion };
-        let (mut now, mut acknowledged) = (0, 0);
+        let (mut now, mut acknowledged, mut delivered) = (0, 0, 0);
         for (event, later) in events {
             now += later;
             let at = Time::from_nanos(now);
@@ -205,6 +243,37 @@ proptest! {
                 Event::Loss { in_flight, window, wireless } => {
                     governed.on_loss(&LossEvent { now: at, ..loss(in_flight, window) }, cause(wireless));
                 }
+                Event::Sample { rate, rtt_us, bytes, in_flight } => {
+                    let before = delivered;
+                    delivered += bytes;
+                    governed.controller.on_rate_sample(&RateSample {
+                        now: at,
+                        delivery_rate: (rate % 5 > 0).then_some(Rate::from_bps(rate)),
+                        rtt: (rtt_us % 3 > 0).then(|| Duration::from_micros(rtt_us)),
+                        delivered: bytes,
+                        prior_delivered: before.saturating_sub(rate % 100_000),
+                        total_delivered: delivered,
+                        newly_acked: bytes / 2,
+                        lost: bytes / 40,
+                        sent_in_flight: in_flight,
+                        in_flight,
+                        app_limited: rate % 7 == 0,
+                        window_limited: rate % 2 == 0,
+                        restarted: (rate % 11 == 0).then_some(at),
+                    });
+                }
+                Event::Lost { lost, in_flight } => {
+                    governed.controller.on_packet_lost(&LostPacket {
+                        now: at,
+                        size,
+                        prior_delivered: delivered,
+                        total_delivered: delivered,
+                        lost,
+                        sent_in_flight: in_flight,
+                        app_limited: lost % 5 == 0,
+                        begins_range: true,
+                    });
+                }
                 Event::End { at_most } => governed.controller.on_recovery_end(at, at_most),
                 Event::Timeout { in_flight, window, wireless, repeated } => {
                     let loss = LossEvent { now: at, repeated, ..loss(in_flight, window) };
@@ -212,6 +281,7 @@ proptest! {
                 }
             }
             prop_assert!(governed.controller.window() >= u64::from(size.max(1)));
+            prop_assert!(governed.controller.pacing_rate() != Some(Rate::default()));
         }
     }
 }

@@ -1,0 +1,190 @@
+//! Windowed maxima and the two windowed minima of BBR (draft-ietf-ccwg-bbr-06 §5.5.3, §5.5.7, §5.5.9).
+
+use crate::bandwidth::delivery_rate::RateSample;
+use crate::{Duration, Rate, Time};
+
+/// BBR.MinRTTFilterLen.
+const MIN_RTT_FILTER: Duration = Duration::from_secs(10);
+/// BBR.ProbeRTTInterval.
+const PROBE_RTT_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The largest delivery rate of this cycle of ProbeBW and of the one before (BBR.max_bw_filter).
+#[derive(Clone, Debug, Default)]
+pub(super) struct MaxBandwidth {
+    last_cycle: Rate,
+    this_cycle: Rate,
+}
+
+impl MaxBandwidth {
+    pub(super) fn get(&self) -> Rate {
+        self.last_cycle.max(self.this_cycle)
+    }
+
+    pub(super) fn update(&mut self, rate: Rate) {
+        self.this_cycle = self.this_cycle.max(rate);
+    }
+
+    /// A cycle is over. One without a sample does not count.
+    pub(super) fn advance(&mut self) {
+        if self.this_cycle > Rate::default() {
+            self.last_cycle = core::mem::take(&mut self.this_cycle);
+        }
+    }
+}
+
+/// The largest value over a window of rounds: the best three candidates, each later and smaller than the one before
+/// (K. Nichols's algorithm, in Linux's `win_minmax.c`).
+#[derive(Clone, Debug, Default)]
+pub(super) struct MaxOverRounds([(u64, u32); 3]);
+
+impl MaxOverRounds {
+    pub(super) fn get(&self) -> u64 {
+        self.0[0].0
+    }
+
+    /// Takes `value` of this `round`; values `window` rounds ago and older are forgotten.
+    pub(super) fn update(&mut self, value: u64, round: u32, window: u32) {
+        let candidates = &mut self.0;
+        let first_smaller = candidates.iter().position(|&(old, _)| old <= value);
+        if let Some(at) = first_smaller {
+            candidates[at..].fill((value, round));
+        }
+        while round.saturating_sub(candidates[0].1) >= window {
+            candidates.copy_within(1.., 0);
+            candidates[2] = (value, round);
+        }
+        // So that later candidates exist by the time the first one has to go.
+        let age = round.saturating_sub(candidates[0].1);
+        if candidates[1].1 == candidates[0].1 && age >= window / 4 {
+            candidates[1] = (value, round);
+            candidates[2] = (value, round);
+        } else if candidates[2].1 == candidates[1].1 && age >= window / 2 {
+            candidates[2] = (value, round);
+        }
+    }
+}
+
+/// BBR.min_rtt over ten seconds, and the smallest round-trip time that schedules ProbeRTT.
+#[derive(Clone, Debug)]
+pub(super) struct MinRtt {
+    /// BBR.min_rtt; `None` before the first sample.
+    min: Option<Duration>,
+    stamp: Time,
+    /// BBR.probe_rtt_min_delay; [`Duration::MAX`] before the first sample.
+    probe_min: Duration,
+    /// BBR.probe_rtt_min_stamp.
+    probe_stamp: Time,
+}
+
+impl MinRtt {
+    pub(super) fn new() -> Self {
+        Self {
+            min: None,
+            stamp: Time::ZERO,
+            probe_min: Duration::MAX,
+            probe_stamp: Time::ZERO,
+        }
+    }
+
+    pub(super) fn get(&self) -> Option<Duration> {
+        self.min
+    }
+
+    /// The connection is at work from `now` on.
+    pub(super) fn start(&mut self, now: Time) {
+        self.stamp = now;
+        self.probe_stamp = now;
+    }
+
+    /// Takes a sample (UpdateMinRTT), and answers whether ProbeRTT is due.
+    pub(super) fn update(&mut self, sample: &RateSample) -> bool {
+        let now = sample.now;
+        let expired = now > self.probe_stamp + PROBE_RTT_INTERVAL;
+        if let Some(rtt) = sample.rtt
+            && (rtt < self.probe_min || expired)
+        {
+            self.probe_min = rtt;
+            self.probe_stamp = now;
+        }
+        let outdated = now > self.stamp + MIN_RTT_FILTER;
+        if self.probe_min < Duration::MAX
+            && (outdated || self.min.is_none_or(|min| self.probe_min < min))
+        {
+            self.min = Some(self.probe_min);
+            self.stamp = self.probe_stamp;
+        }
+        expired
+    }
+
+    /// ProbeRTT has done its work: the next one is due an interval later.
+    pub(super) fn probed(&mut self, now: Time) {
+        self.probe_stamp = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::sample;
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn the_bandwidth_is_that_of_two_cycles() {
+        let mut filter = MaxBandwidth::default();
+        let mbps = Rate::from_mbps;
+        filter.update(mbps(8));
+        filter.update(mbps(5));
+        filter.advance();
+        filter.update(mbps(6));
+        assert_eq!(filter.get(), mbps(8));
+        filter.advance();
+        assert_eq!(filter.get(), mbps(6));
+        filter.advance();
+        assert_eq!(filter.get(), mbps(6));
+    }
+
+    #[test]
+    fn the_minimum_holds_for_ten_seconds_and_probing_is_due_after_five() {
+        let mut filter = MinRtt::new();
+        filter.start(Time::ZERO);
+        let mut told = |seconds: f64, rtt_ms| {
+            let due = filter.update(&RateSample {
+                now: Time::from_secs_f64(seconds),
+                rtt: Some(Duration::from_millis(rtt_ms)),
+                ..sample()
+            });
+            (due, filter.get().unwrap_or_default().as_nanos() / 1_000_000)
+        };
+        assert_eq!(told(1.0, 100), (false, 100));
+        assert_eq!(told(6.0, 120), (false, 100));
+        assert_eq!(told(6.1, 120), (true, 100));
+        // The minimum of 1 s is outdated at 11 s; the one of 6.1 s takes its place with the next sample.
+        assert_eq!(told(11.0, 130), (false, 100));
+        assert_eq!(told(11.05, 130), (false, 120));
+        assert_eq!(told(11.06, 90), (false, 90));
+    }
+
+    proptest! {
+        /// The naive oracle: all values are remembered. The algorithm may keep less than the window, never more, and
+        /// the latest value at least.
+        #[test]
+        fn the_maximum_is_one_of_the_window(
+            values in prop::collection::vec((0..1000u64, 0..4u32), 1..60),
+            window in 1..12u32,
+        ) {
+            let mut filter = MaxOverRounds::default();
+            let mut all = Vec::new();
+            let mut round = 0;
+            for (value, rounds) in values {
+                round += rounds;
+                filter.update(value, round, window);
+                all.push((value, round));
+                let within = |&&(_, at): &&(u64, u32)| round - at < window;
+                let largest = all.iter().filter(within).map(|&(value, _)| value).max();
+                prop_assert!(filter.get() >= value);
+                prop_assert!(Some(filter.get()) <= largest);
+            }
+        }
+    }
+}

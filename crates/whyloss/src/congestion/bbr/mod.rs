@@ -1,0 +1,390 @@
+//! BBR, version 3: a window and a pacing rate from a model of the path (draft-ietf-ccwg-bbr-06, July 2026, which was
+//! read in full).
+//!
+//! ```text
+//! model      max_bw = largest delivery rate of two cycles of ProbeBW,   min_rtt = smallest RTT of 10 s
+//!            bw = min(max_bw, bw_shortterm),   BDP = bw·min_rtt
+//!            inflight_longterm: what was under way when probing lost more than 2 %
+//!            a round with losses, not probing: bw_shortterm = max(bw_latest, 0.7·bw_shortterm), inflight likewise
+//! pacing     0.99·gain·bw
+//! window     gain·BDP + extra_acked, within inflight_longterm and inflight_shortterm, at least 4 segments
+//!
+//! state      pacing  window   until
+//! Startup     2.77     2      three rounds without 25 % more bandwidth, or a round with 6 ranges and 2 % lost
+//! Drain       0.5      2      no more than a BDP under way, or three rounds
+//! ProbeBW                     (ProbeRTT interrupts whatever goes on)
+//!   Down      0.9      2      no more than a BDP, and 0.85·inflight_longterm, under way
+//!   Cruise    1        2      2 to 3 s, or as many rounds as a BDP has segments (at most 63), since Down began
+//!   Refill    1        2      a round
+//!   Up        1.25     2.25   no more bandwidth, or 2 % lost, or inflight_longterm reached after a loss
+//! ProbeRTT    1        0.5    200 ms and a round with half a BDP under way; every 5 s without a new smallest RTT
+//! ```
+//!
+//! Names are the draft's. `probe.rs` has ProbeBW and ProbeRTT, `model.rs` the path's model and what follows from it,
+//! `filters.rs` the windowed extrema.
+//!
+//! # Departures
+//!
+//! - No randomness: where the draft draws (how long to wait before probing), a hash of what the connection has delivered,
+//!   of its round count and of its smallest round-trip time stands in. Connections that differ in any of these draw
+//!   differently; a run repeated draws the same.
+//! - Restarting from idle is noticed with the first acknowledgement after it rather than before the first packet, so
+//!   that packet's flight is paced as the state has it (§5.4). The pacing rate starts from the initial window over 1 ms,
+//!   and anew from the first round trip measured, which §5.6.2 says and its pseudocode leaves open.
+//! - An acknowledgement without a reliable delivery rate counts no round towards a full pipe.
+//! - Undoing the answer to spurious losses (§5.5.11) is left out, since no transport here tells of them, and so is ECN,
+//!   as in the draft. The offload budget is that of TCP, three quanta (QUIC: one).
+//!
+//! # Losses called wireless
+//!
+//! The draft counts every loss. Of the packets of a loss event that is called wireless the transport does not tell,
+//! unless the policy treats it as congestion ([`Governed::spares_losses`](super::Governed::spares_losses)): they enter
+//! neither the loss rate nor the rounds with losses. A policy that sets the window has no lasting effect, since the model
+//! decides again with the next acknowledgement.
+
+mod filters;
+mod model;
+mod probe;
+#[cfg(test)]
+mod tests;
+
+use self::filters::{MaxBandwidth, MaxOverRounds, MinRtt};
+use self::probe::Probe;
+use super::{Controller, Start};
+use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
+use crate::event::{AckEvent, LossEvent};
+use crate::{Duration, Rate, Time};
+
+/// No bound.
+const UNBOUNDED: u64 = u64::MAX;
+/// No bound.
+const UNBOUNDED_RATE: Rate = Rate::from_bps(u64::MAX);
+/// BBR.MinPipeCwnd in segments.
+const MIN_PIPE: u64 = 4;
+
+/// BBR.state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Startup,
+    /// With the round it began in (BBR.drain_start_round).
+    Drain(u32),
+    ProbeBw(Phase),
+    ProbeRtt,
+}
+
+/// The phases of ProbeBW.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Down,
+    Cruise,
+    Refill,
+    Up,
+}
+
+impl State {
+    /// BBR.pacing_gain in percent.
+    fn pacing_gain(self) -> u64 {
+        match self {
+            Self::Startup => 277,
+            Self::Drain(_) => 50,
+            Self::ProbeBw(Phase::Down) => 90,
+            Self::ProbeBw(Phase::Cruise | Phase::Refill) | Self::ProbeRtt => 100,
+            Self::ProbeBw(Phase::Up) => 125,
+        }
+    }
+
+    /// BBR.cwnd_gain in percent.
+    fn window_gain(self) -> u64 {
+        match self {
+            Self::ProbeBw(Phase::Up) => 225,
+            Self::ProbeRtt => 50,
+            _ => 200,
+        }
+    }
+
+    /// IsProbingBW.
+    fn is_probing(self) -> bool {
+        matches!(
+            self,
+            Self::Startup | Self::ProbeBw(Phase::Refill | Phase::Up)
+        )
+    }
+}
+
+/// The state of BBR.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, as in the draft"
+)]
+pub struct Bbr {
+    segment_size: u32,
+    state: State,
+    // What the transport reads.
+    cwnd: u64,
+    pacing_rate: Rate,
+    // What it started with and may return to.
+    initial_window: u64,
+    prior_cwnd: u64,
+    in_recovery: bool,
+    /// After a timeout: the recovery is over once this offset is acknowledged.
+    recovery_end: u64,
+    // The data rate model.
+    max_bw: MaxBandwidth,
+    bw_shortterm: Rate,
+    bw: Rate,
+    bw_latest: Rate,
+    // The data volume model.
+    min_rtt: MinRtt,
+    inflight_longterm: u64,
+    inflight_shortterm: u64,
+    inflight_latest: u64,
+    extra_acked: MaxOverRounds,
+    extra_acked_since: Time,
+    extra_acked_delivered: u64,
+    // Rounds.
+    round_count: u32,
+    next_round_delivered: u64,
+    loss_round_delivered: u64,
+    round_start: bool,
+    loss_round_start: bool,
+    is_loss_in_round: bool,
+    loss_ranges_in_round: u8,
+    // Whether the pipe is full.
+    full_bw: Rate,
+    full_bw_count: u8,
+    full_bw_now: bool,
+    full_bw_reached: bool,
+    /// Whether the first sample has come.
+    started: bool,
+    probe: Probe,
+}
+
+impl Bbr {
+    /// BBR at its start.
+    pub fn new(start: &Start) -> Self {
+        let segment_size = start.segment_size.max(1);
+        let initial_window = start.initial_window.max(u64::from(segment_size));
+        let mut bbr = Self {
+            segment_size,
+            state: State::Startup,
+            cwnd: initial_window,
+            pacing_rate: Rate::default(),
+            initial_window,
+            prior_cwnd: 0,
+            in_recovery: false,
+            recovery_end: UNBOUNDED,
+            max_bw: MaxBandwidth::default(),
+            bw_shortterm: UNBOUNDED_RATE,
+            bw: Rate::default(),
+            bw_latest: Rate::default(),
+            min_rtt: MinRtt::new(),
+            inflight_longterm: UNBOUNDED,
+            inflight_shortterm: UNBOUNDED,
+            inflight_latest: 0,
+            extra_acked: MaxOverRounds::default(),
+            extra_acked_since: Time::ZERO,
+            extra_acked_delivered: 0,
+            round_count: 0,
+            next_round_delivered: 0,
+            loss_round_delivered: 0,
+            round_start: false,
+            loss_round_start: false,
+            is_loss_in_round: false,
+            loss_ranges_in_round: 0,
+            full_bw: Rate::default(),
+            full_bw_count: 0,
+            full_bw_now: false,
+            full_bw_reached: false,
+            started: false,
+            probe: Probe::new(),
+        };
+        bbr.init_pacing_rate(Duration::from_millis(1));
+        bbr
+    }
+
+    fn segment(&self) -> u64 {
+        u64::from(self.segment_size)
+    }
+
+    /// BBR.MinPipeCwnd.
+    fn min_pipe(&self) -> u64 {
+        MIN_PIPE * self.segment()
+    }
+
+    /// What happens before the first sample is taken.
+    fn start(&mut self, sample: &RateSample) {
+        self.started = true;
+        self.min_rtt.start(sample.now);
+        self.extra_acked_since = sample.now;
+    }
+
+    /// StartRound: the round is over when a packet sent from now on is acknowledged.
+    fn start_round(&mut self, total_delivered: u64) {
+        self.next_round_delivered = total_delivered;
+    }
+
+    /// CheckStartupDone.
+    fn check_startup_done(&mut self, sample: &RateSample) {
+        if self.state == State::Startup && self.is_startup_loss_high(sample) {
+            self.full_bw_reached = true;
+            self.inflight_longterm = self.bdp(self.bw, 100).max(self.inflight_latest);
+        }
+        if self.loss_round_start {
+            self.loss_ranges_in_round = 0;
+        }
+        if self.state == State::Startup && self.full_bw_reached {
+            self.state = State::Drain(self.round_count);
+        }
+    }
+
+    /// The criteria of §5.3.1.3, at the end of a round that began with a loss.
+    fn is_startup_loss_high(&self, sample: &RateSample) -> bool {
+        /// BBRStartupFullLossCnt.
+        const RANGES: u8 = 6;
+        self.loss_round_start
+            && self.in_recovery
+            && self.loss_ranges_in_round >= RANGES
+            && is_inflight_too_high(sample.lost, sample.sent_in_flight)
+    }
+
+    /// CheckDrainDone.
+    fn check_drain_done(&mut self, sample: &RateSample) {
+        if let State::Drain(since) = self.state
+            && (sample.in_flight <= self.inflight(self.bw, 100)
+                || self.round_count > since.saturating_add(3))
+        {
+            self.start_probe_bw_down(sample.now, sample.total_delivered);
+        }
+    }
+
+    /// SaveCwnd.
+    fn save_cwnd(&mut self) {
+        let kept = if self.in_recovery || self.state == State::ProbeRtt {
+            self.prior_cwnd
+        } else {
+            0
+        };
+        self.prior_cwnd = kept.max(self.cwnd);
+    }
+
+    /// RestoreCwnd.
+    fn restore_cwnd(&mut self) {
+        self.cwnd = self.cwnd.max(self.prior_cwnd);
+    }
+
+    fn end_recovery(&mut self) {
+        self.in_recovery = false;
+        self.recovery_end = UNBOUNDED;
+        self.restore_cwnd();
+        self.bound_window();
+    }
+}
+
+impl Controller for Bbr {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if ack.acknowledged >= self.recovery_end {
+            self.end_recovery();
+        }
+    }
+
+    fn wants_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn on_rate_sample(&mut self, sample: &RateSample) {
+        if !self.started {
+            self.start(sample);
+        }
+        let sample = &RateSample {
+            app_limited: self.is_app_limited(sample.app_limited, sample.prior_delivered),
+            ..*sample
+        };
+        self.note_restart(sample);
+        // UpdateModelAndState.
+        self.update_latest_delivery_signals(sample);
+        self.update_congestion_signals(sample);
+        self.update_ack_aggregation(sample);
+        self.check_full_bw_reached(sample);
+        self.check_startup_done(sample);
+        self.check_drain_done(sample);
+        self.update_probe_bw(sample);
+        let had_rtt = self.min_rtt.get().is_some();
+        let probe_rtt_due = self.min_rtt.update(sample);
+        self.check_probe_rtt(sample, probe_rtt_due);
+        self.advance_latest_delivery_signals(sample);
+        self.bw = self.max_bw.get().min(self.bw_shortterm);
+        // UpdateControlParameters.
+        if let (false, Some(rtt)) = (had_rtt, self.min_rtt.get()) {
+            self.init_pacing_rate(rtt);
+        }
+        self.set_pacing_rate();
+        self.set_window(sample);
+    }
+
+    fn on_packet_lost(&mut self, packet: &LostPacket) {
+        self.note_loss(packet);
+        if self.probe.is_sample && is_inflight_too_high(packet.lost, packet.sent_in_flight) {
+            self.handle_inflight_too_high(packet);
+        }
+    }
+
+    fn on_loss(&mut self, _loss: &LossEvent) {
+        self.save_cwnd();
+        self.in_recovery = true;
+    }
+
+    fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
+        self.end_recovery();
+        self.cwnd = self.cwnd.min(at_most).max(self.segment());
+    }
+
+    fn on_timeout(&mut self, loss: &LossEvent) {
+        self.save_cwnd();
+        self.in_recovery = true;
+        self.recovery_end = loss.first.saturating_add(loss.in_flight);
+        // What was under way counts as lost: C.inflight is 0.
+        self.cwnd = self.segment();
+    }
+
+    fn set_window(&mut self, cwnd: u64, _ssthresh: u64) {
+        self.cwnd = cwnd.max(self.segment());
+    }
+
+    #[inline]
+    fn window(&self) -> u64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.pacing_rate)
+    }
+
+    fn bandwidth(&self) -> Option<Rate> {
+        Some(self.max_bw.get()).filter(|&rate| rate > Rate::default())
+    }
+}
+
+/// IsInflightTooHigh: whether more than BBR.LossThresh, 2 %, of what was under way has been lost.
+fn is_inflight_too_high(lost: u64, sent_in_flight: u64) -> bool {
+    u128::from(lost) * 50 > u128::from(sent_in_flight)
+}
+
+/// So many percent of `amount`.
+fn percent(amount: u64, percent: u64) -> u64 {
+    let share = u128::from(amount) * u128::from(percent) / 100;
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
+/// What `rate` delivers in `span`, in bytes.
+fn delivered_in(rate: Rate, span: Duration) -> u64 {
+    let nanos = u128::try_from(span.as_nanos()).unwrap_or(0);
+    let bytes = u128::from(rate.as_bps()).saturating_mul(nanos) / 8_000_000_000;
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,291 @@
+//! CUBIC: a window that is a cubic function of the time since the last reduction (RFC 9438).
+//!
+//! ```text
+//! W_cubic(t)   = C·(t − K)³ + W_max,   K = ∛((W_max − cwnd_epoch)/C)                      [segments, seconds]
+//! target       = W_cubic(t + RTT), but no less than cwnd and no more than 1.5·cwnd                       §4.2
+//! W_est       += α·segments_acked/cwnd,   α = 3·(1 − β)/(1 + β), and 1 once W_est ≥ cwnd_prior           §4.3
+//! new ack      W_cubic(t) < W_est: cwnd = W_est;  else cwnd += (target − cwnd)/cwnd                §4.3 to 4.5
+//! loss         W_max = cwnd, or cwnd·(1 + β)/2 if cwnd < W_max;  ssthresh = max(β·FlightSize, 2)    §4.6, §4.7
+//!              cwnd = ssthresh
+//! timeout      ssthresh likewise (unchanged if repeated), cwnd = 1;  then K = 0 and W_max = cwnd_epoch    §4.8
+//! ```
+//!
+//! C = 0.4 segments/s³, β = 0.7. t counts from the first acknowledgement of congestion avoidance, without what passes
+//! while the application limits the window (§5.8). RTT is smoothed as RFC 6298 does.
+//!
+//! Departures: cwnd is never lowered to W_est. After a slow start that ended at the initial ssthresh, W_max is unknown
+//! and set as after a timeout, which §4.10 says of HyStart++ (RFC 9406). HyStart++ itself is left out (a SHOULD): slow
+//! start is Reno's. So is §4.9, the undoing of spurious reductions (a MAY), since no transport here tells of them.
+//! The RFC's text was read in the authors' working copy (draft-ietf-tcpm-rfc8312bis).
+
+use super::{Controller, Start, may_grow};
+use crate::event::{AckEvent, LossEvent};
+use crate::{Duration, Time};
+
+/// C in segments per cubic second.
+const C: f64 = 0.4;
+/// β: what remains of the window after a loss.
+const BETA: f64 = 0.7;
+/// α: the growth per round trip that gives, with β, the average window of Reno.
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// The state of CUBIC. Windows are bytes here, in reals so that growth by fractions adds up.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    cwnd: f64,
+    ssthresh: u64,
+    segment: f64,
+    /// Zero if unknown.
+    w_max: f64,
+    cwnd_prior: f64,
+    w_est: f64,
+    /// K in seconds.
+    k: f64,
+    /// t_epoch; `None` until congestion avoidance goes on.
+    epoch: Option<Time>,
+    last_ack: Time,
+    /// The smoothed round-trip time; zero before the first sample.
+    srtt: Duration,
+}
+
+impl Cubic {
+    /// CUBIC at its start.
+    pub fn new(start: &Start) -> Self {
+        let segment = f64::from(start.segment_size.max(1));
+        Self {
+            cwnd: (start.initial_window as f64).max(segment),
+            ssthresh: start.initial_ssthresh,
+            segment,
+            w_max: 0.0,
+            cwnd_prior: 0.0,
+            w_est: 0.0,
+            k: 0.0,
+            epoch: None,
+            last_ack: Time::ZERO,
+            srtt: Duration::ZERO,
+        }
+    }
+
+    /// W_cubic at `t` seconds.
+    fn w_cubic(&self, t: f64) -> f64 {
+        let beyond = t - self.k;
+        C * self.segment * beyond * beyond * beyond + self.w_max
+    }
+
+    /// Congestion avoidance begins: sets t_epoch, K and W_est.
+    fn begin_epoch(&mut self, now: Time) -> Time {
+        if self.w_max <= self.cwnd {
+            self.w_max = self.cwnd;
+        }
+        if self.cwnd_prior == 0.0 {
+            self.cwnd_prior = self.cwnd;
+        }
+        self.k = libm::cbrt((self.w_max - self.cwnd) / (C * self.segment));
+        self.w_est = self.cwnd;
+        self.epoch = Some(now);
+        now
+    }
+
+    /// One acknowledgement of congestion avoidance.
+    fn avoid_congestion(&mut self, now: Time, acked: u64) {
+        let epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(now));
+        let t = now - epoch;
+        let alpha = if self.w_est >= self.cwnd_prior {
+            1.0
+        } else {
+            ALPHA
+        };
+        self.w_est += alpha * acked as f64 / self.cwnd * self.segment;
+        if self.w_cubic(t.as_secs_f64()) < self.w_est {
+            self.cwnd = self.cwnd.max(self.w_est);
+        } else {
+            let target = self
+                .w_cubic((t + self.srtt).as_secs_f64())
+                .clamp(self.cwnd, 1.5 * self.cwnd);
+            self.cwnd += (target - self.cwnd) / self.cwnd * self.segment;
+        }
+    }
+
+    /// Sets W_max and cwnd_prior, and gives the new ssthresh.
+    fn reduce(&mut self, loss: &LossEvent) -> u64 {
+        let cwnd = loss.window as f64;
+        self.w_max = if cwnd < self.w_max {
+            cwnd * f64::midpoint(1.0, BETA)
+        } else {
+            cwnd
+        };
+        self.cwnd_prior = cwnd;
+        let reduced = loss.in_flight as f64 * BETA;
+        reduced.max(2.0 * self.segment) as u64
+    }
+
+    fn set(&mut self, cwnd: u64, ssthresh: u64) {
+        self.cwnd = (cwnd as f64).max(self.segment);
+        self.ssthresh = ssthresh;
+        self.epoch = None;
+    }
+}
+
+impl Controller for Cubic {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if let Some(rtt) = ack.rtt {
+            self.srtt = if self.srtt == Duration::ZERO {
+                rtt
+            } else {
+                self.srtt + (rtt - self.srtt) / 8
+            };
+        }
+        if may_grow(ack) {
+            if self.window() < self.ssthresh {
+                self.cwnd += (ack.acked as f64).min(self.segment);
+            } else {
+                self.avoid_congestion(ack.now, ack.acked);
+            }
+        } else if ack.app_limited
+            && let Some(epoch) = &mut self.epoch
+        {
+            *epoch += ack.now - self.last_ack;
+        }
+        self.last_ack = ack.now;
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) {
+        let ssthresh = self.reduce(loss);
+        self.set(ssthresh, ssthresh);
+    }
+
+    fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
+        self.set(self.window().min(at_most), self.ssthresh);
+    }
+
+    fn on_timeout(&mut self, loss: &LossEvent) {
+        let mut ssthresh = self.ssthresh;
+        if !loss.repeated {
+            ssthresh = self.reduce(loss);
+        }
+        self.w_max = 0.0;
+        self.set(0, ssthresh);
+    }
+
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        self.set(cwnd, ssthresh);
+    }
+
+    #[inline]
+    fn window(&self) -> u64 {
+        self.cwnd as u64
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{START, ack, loss};
+    use super::*;
+
+    /// CUBIC after a loss at 100 segments, which all were under way.
+    fn after_loss() -> Cubic {
+        let mut cubic = Cubic::new(&START);
+        cubic.on_loss(&loss(100_000, 100_000));
+        cubic
+    }
+
+    fn at(seconds: f64, acked: u64) -> AckEvent {
+        AckEvent {
+            now: Time::from_secs_f64(seconds),
+            rtt: Some(Duration::from_millis(100)),
+            ..ack(acked)
+        }
+    }
+
+    #[test]
+    fn concave_growth_by_hand() {
+        let mut cubic = after_loss();
+        assert_eq!((cubic.window(), cubic.ssthresh()), (70_000, 70_000));
+        // The epoch begins here: K = ∛(30/0.4) = 4.217 s. W_cubic(0) = 70 is less than W_est = 70 + 0.5294/70 segments.
+        cubic.on_ack(&at(10.0, 1000));
+        assert_eq!(cubic.window(), 70_007);
+        assert!((cubic.k - 4.217_163_3).abs() < 1e-6);
+        // W_cubic(1 s) = 86.68 exceeds W_est. W_cubic(1.1 s) = 100 − 0.4·3.1171633³ = 87.8846 segments:
+        // 70.00756 + (87.8846 − 70.00756)/70.00756 = 70.26291.
+        cubic.on_ack(&at(11.0, 1000));
+        assert_eq!(cubic.window(), 70_262);
+    }
+
+    #[test]
+    fn convex_growth_is_bounded() {
+        let mut cubic = after_loss();
+        cubic.on_ack(&at(0.0, 1000));
+        // W_cubic(60.1 s) = 100 + 0.4·55.88³ is beyond 1.5·cwnd: half a segment an acknowledgement.
+        cubic.on_ack(&at(60.0, 1000));
+        assert_eq!(cubic.window(), 70_507);
+    }
+
+    #[test]
+    fn the_window_follows_reno_where_that_is_faster() {
+        let mut cubic = after_loss();
+        cubic.on_ack(&at(0.0, 1000));
+        let before = cubic.w_est;
+        // In no time W_cubic stays at 70: 0.5294 segments a window, with or without delayed acknowledgements.
+        for _ in 0..35 {
+            cubic.on_ack(&at(0.0, 2000));
+        }
+        let grown = cubic.w_est - before;
+        assert!((grown - 1000.0 * 0.5294).abs() < 3.0, "{grown}");
+        assert_eq!(cubic.window(), cubic.w_est as u64);
+        // Once W_est is back where the loss was, a whole segment.
+        cubic.w_est = 100_000.0;
+        cubic.cwnd = 100_000.0;
+        cubic.on_ack(&at(0.0, 2000));
+        assert_eq!(cubic.window(), 100_020);
+    }
+
+    #[test]
+    fn convergence_is_faster_when_less_is_left() {
+        let mut cubic = after_loss();
+        // cwnd = 80 < W_max = 100: W_max = 0.85·80 = 68. Half of it was under way.
+        cubic.on_loss(&loss(40_000, 80_000));
+        assert!((cubic.w_max - 68_000.0).abs() < 1e-9);
+        assert_eq!((cubic.window(), cubic.cwnd_prior), (28_000, 80_000.0));
+        cubic.on_loss(&loss(1000, 90_000));
+        assert_eq!((cubic.window(), cubic.ssthresh()), (2000, 2000));
+        assert!((cubic.w_max - 90_000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_timeout_begins_a_convex_region() {
+        let mut cubic = after_loss();
+        cubic.on_timeout(&loss(70_000, 70_000));
+        assert_eq!((cubic.window(), cubic.ssthresh()), (1000, 49_000));
+        cubic.on_timeout(&LossEvent {
+            repeated: true,
+            ..loss(1000, 1000)
+        });
+        assert_eq!((cubic.window(), cubic.ssthresh()), (1000, 49_000));
+        for _ in 0..48 {
+            cubic.on_ack(&at(0.0, 1000));
+        }
+        assert_eq!((cubic.window(), cubic.epoch), (49_000, None));
+        cubic.on_ack(&at(5.0, 1000));
+        assert_eq!((cubic.w_max, cubic.k), (49_000.0, 0.0));
+    }
+
+    #[test]
+    fn time_without_data_does_not_count() {
+        let mut cubic = after_loss();
+        cubic.on_ack(&at(1.0, 1000));
+        for seconds in [2.0, 3.0] {
+            cubic.on_ack(&AckEvent {
+                app_limited: true,
+                ..at(seconds, 1000)
+            });
+        }
+        assert_eq!(cubic.window(), 70_007);
+        // t is a second, as in concave_growth_by_hand.
+        cubic.on_ack(&at(4.0, 1000));
+        assert_eq!(cubic.window(), 70_262);
+    }
+}
