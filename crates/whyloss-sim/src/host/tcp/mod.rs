@@ -10,7 +10,8 @@
 //! nothing, so an event queue may hold one entry per flow that is behind the deadline and put it off when it fires.
 //!
 //! Sequence numbers count whole segments from 0. Anything may arrive in any order, also acknowledgements that no honest
-//! receiver would send; they are ignored.
+//! receiver would send; they are ignored. With a pacing rate [`Sender::poll_transmit`] may answer `None` although the
+//! window is open; [`Sender::next_timeout`] then says when to poll again.
 //!
 //! # Where ns-2 departs from the RFCs
 //!
@@ -29,9 +30,13 @@
 //! | SACK: after a timeout | the scoreboard stays and sacked segments are not sent again | the scoreboard is emptied; duplicates are ignored until new data is acknowledged |
 //! | receiver: another copy of the last segment delivered | acknowledged at once | its acknowledgement may be delayed |
 //!
+//! With a controller that wants delivery rates (BBR), segments are paced, and a retransmission that three later segments
+//! have overtaken is repeated: see `meter.rs`.
+//!
 //! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
 
 mod judge;
+mod meter;
 mod ranges;
 mod receiver;
 mod recovery;

@@ -44,6 +44,23 @@ impl Ranges {
         self.find(sequence).map_or(sequence, |range| range.end)
     }
 
+    /// The parts of `within` that are in no range.
+    pub(super) fn gaps(&self, within: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+        let mut at = within.start;
+        let beyond = within.end..within.end;
+        self.0[self.ending_after(within.start)..]
+            .iter()
+            .take_while(move |range| range.start < within.end)
+            .cloned()
+            .chain([beyond])
+            .map(move |range| {
+                let gap = at..range.start;
+                at = range.end;
+                gap
+            })
+            .filter(|gap| !gap.is_empty())
+    }
+
     /// Adds `[start, end)` and says how many numbers are new.
     pub(super) fn insert(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {
@@ -151,6 +168,9 @@ mod tests {
                 prop_assert!(ranges.0.windows(2).all(|pair| pair[0].end < pair[1].start));
                 prop_assert_eq!(ranges.find(probe).is_some(), naive.contains(&probe));
                 prop_assert_eq!(ranges.count_below(probe), naive.range(..probe).count() as u64);
+                let gaps: Vec<u64> = ranges.gaps(probe..probe + len).flatten().collect();
+                let missing = (probe..probe + len).filter(|s| !naive.contains(s));
+                prop_assert_eq!(gaps, missing.collect::<Vec<_>>());
                 let hole = (probe..100).find(|s| !naive.contains(s));
                 prop_assert_eq!(Some(ranges.hole_from(probe)), hole);
             }

@@ -29,6 +29,7 @@ impl Sender {
             return;
         }
         self.retransmit &= ack.next == self.una;
+        self.meter_delivery(now, ack);
         if self.recovery == Recovery::Sack {
             self.on_ack_selective(now, ack, stamped);
         } else if ack.next == self.una {
@@ -40,13 +41,24 @@ impl Sender {
         } else {
             self.end_recovery(now, ack, stamped);
         }
+        self.meter_losses(now);
         self.settle();
     }
 
     /// The next segment to leave while the sender is alert.
     #[cold]
     #[inline(never)]
-    pub(super) fn next_alert(&mut self) -> Option<u64> {
+    pub(super) fn next_alert(&mut self, now: Time) -> Option<u64> {
+        if !self.paced(now) {
+            return None;
+        }
+        let next = self.next_unpaced();
+        self.meter_sent(now, next);
+        next
+    }
+
+    /// The next segment to leave as far as windows and losses decide.
+    fn next_unpaced(&mut self) -> Option<u64> {
         if self.is_handshaking() && self.nxt > 0 {
             return None;
         }
@@ -55,6 +67,9 @@ impl Sender {
             return Some(self.una);
         }
         let window = self.window_segments();
+        if let Some(again) = self.meter_again(window) {
+            return Some(again);
+        }
         let limit = self.una.saturating_add(u64::from(self.receive_window));
         let limit = limit.min(self.segments);
         let next = match self.scoreboard.as_deref_mut() {

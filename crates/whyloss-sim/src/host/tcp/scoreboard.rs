@@ -10,6 +10,8 @@
 //! Everything is computed from the list of sacked ranges; the window is never scanned. RFC 6675's other test for IsLost,
 //! three discontiguous ranges above s, follows from the one above when sequence numbers count segments.
 
+use std::ops::Range;
+
 use super::ranges::Ranges;
 use super::{Ack, Dialect};
 
@@ -55,6 +57,11 @@ impl Scoreboard {
         }
         self.count += new;
         new
+    }
+
+    /// What of `block` has not been sacked yet.
+    pub(super) fn news(&self, block: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
+        self.sacked.gaps(block)
     }
 
     pub(super) fn clear(&mut self) {

@@ -11,6 +11,7 @@
 //! deals with it until all is well again. When a loss is found, `judge.rs` gives it a cause.
 
 use super::judge::{Judge, Judgement};
+use super::meter::Meter;
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
@@ -41,7 +42,7 @@ pub struct Sender {
     timed_sequence: u64,
     timed_at: Time,
     pub(super) control: Governed,
-    /// Whether the classifier wants to hear of acknowledgements.
+    /// Whether the classifier wants to hear of acknowledgements, or there is a meter.
     attentive: bool,
     /// Whether the last event found a loss: see [`Sender::judgement`].
     pub(super) judged: bool,
@@ -79,6 +80,7 @@ pub struct Sender {
     /// `una` when the timer last expired.
     pub(super) una_at_timeout: u64,
     pub(super) scoreboard: Option<Box<Scoreboard>>,
+    pub(super) meter: Option<Box<Meter>>,
     retransmitted: u64,
     timeouts: u32,
     pub(super) fast_recoveries: u32,
@@ -101,6 +103,13 @@ impl Sender {
     ) -> Self {
         let segment_size = options.segment_size.max(1);
         let bytes = |segments: u32| u64::from(segments) * u64::from(segment_size);
+        let control = options.controller.build(&Start {
+            segment_size,
+            initial_window: bytes(options.initial_window.max(1)),
+            initial_ssthresh: options.initial_ssthresh.map_or(u64::MAX, bytes),
+            growth: options.growth,
+        });
+        let meter = Meter::new(&control);
         let mut sender = Self {
             una: 0,
             nxt: 0,
@@ -110,13 +119,8 @@ impl Sender {
             deadline: Time::MAX,
             timed_sequence: UNTIMED,
             timed_at: Time::ZERO,
-            control: options.controller.build(&Start {
-                segment_size,
-                initial_window: bytes(options.initial_window.max(1)),
-                initial_ssthresh: options.initial_ssthresh.map_or(u64::MAX, bytes),
-                growth: options.growth,
-            }),
-            attentive: !matches!(classifier, Classifier::Reference(_)),
+            control,
+            attentive: !matches!(classifier, Classifier::Reference(_)) || meter.is_some(),
             judged: false,
             judge: Box::new(Judge::new(classifier, random)),
             judgement: None,
@@ -127,7 +131,7 @@ impl Sender {
             segment_size,
             receive_window: options.receive_window.max(1),
             rtt_sampling: options.rtt_sampling,
-            alert: options.handshake,
+            alert: options.handshake || meter.is_some(),
             recovery: options.recovery,
             dialect: options.dialect,
             limited_transmit: options.limited_transmit,
@@ -142,6 +146,7 @@ impl Sender {
             nxt_before: 0,
             una_at_timeout: u64::MAX,
             scoreboard: None,
+            meter,
             retransmitted: 0,
             timeouts: 0,
             fast_recoveries: 0,
@@ -171,7 +176,7 @@ impl Sender {
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let sequence = if self.alert {
-            self.next_alert()?
+            self.next_alert(now)?
         } else if self.nxt < self.edge {
             self.nxt += 1;
             self.nxt - 1
@@ -198,10 +203,14 @@ impl Sender {
         })
     }
 
-    /// When the retransmission timer expires; [`Time::MAX`] if nothing is outstanding.
+    /// When the retransmission timer expires, or a segment that pacing holds back may leave; [`Time::MAX`] if nothing is
+    /// outstanding.
     #[inline]
     pub fn next_timeout(&self) -> Time {
-        self.deadline
+        match &self.meter {
+            Some(meter) => self.deadline.min(meter.next_timeout()),
+            None => self.deadline,
+        }
     }
 
     /// Tells that [`Sender::next_timeout`] has come. Then call [`Sender::poll_transmit`] until it answers `None`.
@@ -220,6 +229,7 @@ impl Sender {
         };
         let cause = self.classify(&loss);
         self.control.on_timeout(&loss, cause);
+        self.meter_timeout(now);
         self.una_at_timeout = self.una;
         self.recover = self.max;
         self.nxt = self.una;
@@ -360,6 +370,7 @@ impl Sender {
     pub(super) fn tell(&mut self, ack: &AckEvent) {
         if self.attentive {
             self.judge.on_ack(ack);
+            self.meter_rate(ack.now);
         }
         self.control.controller.on_ack(ack);
     }
@@ -462,7 +473,11 @@ impl Sender {
     pub(super) fn settle(&mut self) {
         let sacked = self.scoreboard.as_ref().is_some_and(|s| !s.is_empty());
         self.handshaking &= self.una == 0;
-        self.alert = self.handshaking || self.in_recovery || self.duplicates > 0 || sacked;
+        self.alert = self.handshaking
+            || self.in_recovery
+            || self.duplicates > 0
+            || sacked
+            || self.meter.is_some();
     }
 
     /// Whether the connection waits for its first acknowledgement.

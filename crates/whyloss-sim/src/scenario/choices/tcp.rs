@@ -1,6 +1,8 @@
 //! TCP's choices: a base, and each field that departs from it.
 
-use whyloss::congestion::{self, ControllerKind, ControllerSpec, Decrease, Growth, WirelessPolicy};
+use whyloss::congestion::{
+    self, BacklogRtt, ControllerKind, ControllerSpec, Decrease, Growth, WirelessPolicy,
+};
 
 use crate::host::tcp::{Options, Recovery, RtoOptions, RttSampling};
 
@@ -109,12 +111,14 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
     })
 }
 
-/// A controller by its name; ns-2's Reno halves the window where the RFCs halve what is under way.
+/// A controller by its name; ns-2's Reno halves the window where the RFCs halve what is under way, and its Veno is
+/// Linux's.
 fn controller(field: &Field<'_>, ns2: bool) -> Result<ControllerKind, Fault> {
     let expected = r#"a controller, such as "westwood""#;
     let name = field.text(expected)?;
     match (name, congestion::find(name)) {
         ("reno", _) if ns2 => Ok(ControllerKind::Reno(Decrease::Window)),
+        ("veno", _) if ns2 => Ok(ControllerKind::Veno(BacklogRtt::Latest)),
         (_, Some(entry)) => Ok(entry.kind),
         (_, None) => {
             let ids = congestion::REGISTRY.iter().map(|entry| entry.id);

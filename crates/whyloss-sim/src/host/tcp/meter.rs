@@ -1,0 +1,278 @@
+//! What a sender does for a controller that measures delivery rates and paces (BBR); no other has one of these.
+//!
+//! It remembers each segment of the window as it left, tells the controller what every acknowledgement delivers and which
+//! segments are lost, and holds back what the pacing rate does not allow yet. A sender with a meter is always alert, so
+//! that others need not ask.
+//!
+//! A segment counts as lost once RFC 6675's IsLost says so in a recovery, when it is retransmitted although neither
+//! acknowledged nor lost, or when the retransmission timer expires. A retransmission is lost, and repeated at once, when
+//! a segment that left three or more after it has arrived (RFC 9002's packet threshold; RFC 6675 waits for the timer,
+//! which no controller that shrugs off losses can afford). Whether the controller hears of a loss depends on the verdict
+//! about the loss event that goes on ([`Governed::spares_losses`](whyloss::congestion::Governed::spares_losses)).
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::Ack;
+use super::scoreboard::DUP_THRESH;
+use super::sender::Sender;
+use whyloss::bandwidth::delivery_rate::{DeliveryRate, Snapshot};
+use whyloss::congestion::{Controller, Governed, send_quantum};
+use whyloss::{Rate, Time};
+
+/// The window as it left, and the pacer.
+#[derive(Clone, Debug)]
+pub(super) struct Meter {
+    path: DeliveryRate,
+    /// Segments from `first` on.
+    segments: VecDeque<Snapshot>,
+    first: u64,
+    /// All segments below this have been looked at by [`Meter::lose`].
+    settled: u64,
+    /// Retransmissions that may have been lost, in the order they left: order, segment.
+    retransmissions: VecDeque<(u64, u64)>,
+    /// Segments whose retransmission was lost.
+    again: VecDeque<u64>,
+    /// C.next_send_time: when the next group of segments may leave.
+    next_send: Time,
+    /// Bytes of the group that leaves which have not left yet.
+    group: u64,
+    /// Whether the pacer held back a segment.
+    held_back: bool,
+}
+
+impl Meter {
+    /// A meter, if the controller wants one.
+    pub(super) fn new(control: &Governed) -> Option<Box<Self>> {
+        control.controller.wants_rate_samples().then(|| {
+            Box::new(Self {
+                path: DeliveryRate::default(),
+                segments: VecDeque::new(),
+                first: 0,
+                settled: 0,
+                retransmissions: VecDeque::new(),
+                again: VecDeque::new(),
+                next_send: Time::ZERO,
+                group: 0,
+                held_back: false,
+            })
+        })
+    }
+
+    /// When the pacer lets the next segment leave that it held back.
+    pub(super) fn next_timeout(&self) -> Time {
+        if self.held_back {
+            self.next_send
+        } else {
+            Time::MAX
+        }
+    }
+
+    /// Whether the pacer lets a segment leave now.
+    fn lets_leave(&mut self, now: Time, rate: Option<Rate>, segment_size: u32) -> bool {
+        let Some(rate) = rate else {
+            return true;
+        };
+        if self.group == 0 && now >= self.next_send {
+            self.group = send_quantum(rate, segment_size);
+        }
+        self.held_back = self.group == 0;
+        !self.held_back
+    }
+
+    fn on_sent(&mut self, now: Time, sequence: u64, rate: Option<Rate>, segment_size: u32) {
+        let index = sequence.wrapping_sub(self.first) as usize;
+        let retransmission = index < self.segments.len();
+        let snapshot = self.path.on_sent(now, segment_size, retransmission);
+        match self.segments.get_mut(index) {
+            Some(old) => {
+                *old = snapshot;
+                self.retransmissions.push_back((snapshot.order(), sequence));
+            }
+            None => self.segments.push_back(snapshot),
+        }
+        if let Some(rate) = rate {
+            self.next_send = self.next_send.max(now) + rate.transmission_time(segment_size);
+            self.group = self.group.saturating_sub(u64::from(segment_size));
+        }
+    }
+
+    /// All segments before `next` have arrived.
+    fn on_acked_below(&mut self, now: Time, next: u64) {
+        while self.first < next
+            && let Some(mut segment) = self.segments.pop_front()
+        {
+            self.path.on_acked(now, &mut segment);
+            self.first += 1;
+        }
+    }
+
+    fn on_acked(&mut self, now: Time, range: Range<u64>) {
+        let (path, segments) = (&mut self.path, &mut self.segments);
+        for segment in within(self.first, segments, range) {
+            path.on_acked(now, segment);
+        }
+    }
+
+    /// Of the segments below `end`, those that are under way and have not been looked at are lost.
+    fn lose(&mut self, now: Time, end: u64, control: &mut Governed) {
+        let range = self.settled..end;
+        self.settled = self.settled.max(end);
+        self.lose_range(now, range, control);
+    }
+
+    /// Retransmissions that three later segments have overtaken are lost. Answers whether there are any.
+    fn lose_retransmissions(&mut self, now: Time, control: &mut Governed) -> bool {
+        let overtaken = self
+            .path
+            .newest_acked()
+            .saturating_sub(u64::from(DUP_THRESH));
+        let before = self.again.len();
+        while let Some(&(order, sequence)) = self.retransmissions.front()
+            && order <= overtaken
+        {
+            self.retransmissions.pop_front();
+            let Some(segment) =
+                within(self.first, &mut self.segments, sequence..sequence + 1).next()
+            else {
+                continue;
+            };
+            if segment.order() == order && segment.is_under_way() {
+                self.lose_range(now, sequence..sequence + 1, control);
+                self.again.push_back(sequence);
+            }
+        }
+        self.again.len() > before
+    }
+
+    /// The first segment whose retransmission was lost, and that has not arrived since.
+    fn next_again(&mut self) -> Option<u64> {
+        while let Some(sequence) = self.again.pop_front() {
+            let mut segment = within(self.first, &mut self.segments, sequence..sequence + 1);
+            if sequence >= self.first && segment.next().is_some_and(|s| !s.is_acknowledged()) {
+                return Some(sequence);
+            }
+        }
+        None
+    }
+
+    fn lose_range(&mut self, now: Time, range: Range<u64>, control: &mut Governed) {
+        let (path, segments) = (&mut self.path, &mut self.segments);
+        for segment in within(self.first, segments, range).filter(|s| s.is_under_way()) {
+            if control.spares_losses() {
+                path.on_spared_loss(segment);
+            } else if let Some(lost) = path.on_lost(now, segment) {
+                control.controller.on_packet_lost(&lost);
+            }
+        }
+    }
+}
+
+/// The snapshots of the segments in `range`, as far as they are known; `first` is the sequence number of the first.
+fn within(
+    first: u64,
+    segments: &mut VecDeque<Snapshot>,
+    range: Range<u64>,
+) -> impl Iterator<Item = &mut Snapshot> {
+    let index = |sequence: u64| {
+        let index = usize::try_from(sequence.saturating_sub(first)).unwrap_or(usize::MAX);
+        index.min(segments.len())
+    };
+    let (start, end) = (index(range.start), index(range.end));
+    segments.range_mut(start.min(end)..end)
+}
+
+impl Sender {
+    /// Takes what an acknowledgement delivers, before the scoreboard does.
+    pub(super) fn meter_delivery(&mut self, now: Time, ack: &Ack) {
+        let Some(meter) = &mut self.meter else {
+            return;
+        };
+        meter.on_acked_below(now, ack.next);
+        for block in ack.sacked() {
+            let block = block.start.max(ack.next + 1)..block.end.min(self.max);
+            match self.scoreboard.as_deref() {
+                Some(scoreboard) => {
+                    for new in scoreboard.news(block) {
+                        meter.on_acked(now, new);
+                    }
+                }
+                None => meter.on_acked(now, block),
+            }
+        }
+    }
+
+    /// Tells the controller the delivery rate.
+    pub(super) fn meter_rate(&mut self, now: Time) {
+        if let Some(meter) = &mut self.meter
+            && let Some(sample) = meter.path.sample(now)
+        {
+            self.control.controller.on_rate_sample(&sample);
+        }
+    }
+
+    /// Tells the controller of the losses that an acknowledgement reveals.
+    pub(super) fn meter_losses(&mut self, now: Time) {
+        if let Some(meter) = &mut self.meter
+            && self.in_recovery
+            && let Some(scoreboard) = &mut self.scoreboard
+        {
+            meter.lose(now, scoreboard.lost_below(), &mut self.control);
+            let again = meter.lose_retransmissions(now, &mut self.control);
+            scoreboard.pipe = (meter.path.in_flight() / u64::from(self.segment_size)) as i64;
+            if again {
+                self.restart_timer(now);
+            }
+        }
+    }
+
+    /// A segment whose retransmission was lost, if `window` has room for it.
+    pub(super) fn meter_again(&mut self, window: u64) -> Option<u64> {
+        let meter = self.meter.as_mut()?;
+        let scoreboard = self.scoreboard.as_mut()?;
+        if !self.in_recovery || scoreboard.pipe >= window as i64 {
+            return None;
+        }
+        let sequence = meter.next_again()?;
+        scoreboard.pipe += 1;
+        Some(sequence)
+    }
+
+    /// Tells the controller that all that was under way is lost.
+    pub(super) fn meter_timeout(&mut self, now: Time) {
+        if let Some(meter) = &mut self.meter {
+            // Also what had been looked at before and was sent again since.
+            meter.settled = self.una;
+            meter.lose(now, self.max, &mut self.control);
+            meter.retransmissions.clear();
+            meter.again.clear();
+        }
+    }
+
+    /// Whether the pacer lets a segment leave now.
+    pub(super) fn paced(&mut self, now: Time) -> bool {
+        let rate = self.control.controller.pacing_rate();
+        match &mut self.meter {
+            Some(meter) => meter.lets_leave(now, rate, self.segment_size),
+            None => true,
+        }
+    }
+
+    /// Segment `sequence` leaves; `None`: nothing may.
+    pub(super) fn meter_sent(&mut self, now: Time, sequence: Option<u64>) {
+        let rate = self.control.controller.pacing_rate();
+        let Some(meter) = &mut self.meter else {
+            return;
+        };
+        let Some(sequence) = sequence else {
+            if self.nxt >= self.segments {
+                meter.path.mark_app_limited();
+            } else {
+                meter.path.mark_window_limited();
+            }
+            return;
+        };
+        meter.lose_range(now, sequence..sequence + 1, &mut self.control);
+        meter.on_sent(now, sequence, rate, self.segment_size);
+    }
+}
