@@ -112,7 +112,8 @@ impl Controller for Veno {
             self.window.slow_start(ack.acked);
         } else {
             let congested = self.uncongested(self.window.cwnd()) == Some(false);
-            self.window.avoid_congestion(1 + u64::from(congested));
+            self.window
+                .avoid_congestion(ack.acked, 1 + u64::from(congested));
         }
     }
 
