@@ -67,14 +67,18 @@ impl Controller for Balde {
     }
 
     fn on_loss(&mut self, loss: &LossEvent) {
+        self.pipe.settle();
         let optimal = self.optimal(loss);
         self.window.set(self.window.cwnd().min(optimal), optimal);
     }
 
     fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared) {
         match spared {
-            Spared::Wholly => self.pipe.undo(),
-            Spared::Window => self.window.set(self.window.cwnd(), self.optimal(loss)),
+            Spared::Wholly => self.pipe.forget_last(),
+            Spared::Window => {
+                self.pipe.settle();
+                self.window.set(self.window.cwnd(), self.optimal(loss));
+            }
         }
     }
 
@@ -83,6 +87,7 @@ impl Controller for Balde {
     }
 
     fn on_timeout(&mut self, loss: &LossEvent) {
+        self.pipe.settle();
         self.window.set(0, self.optimal(loss));
     }
 

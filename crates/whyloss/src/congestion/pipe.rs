@@ -8,8 +8,9 @@ use crate::{Duration, Rate};
 #[derive(Clone, Debug)]
 pub(super) struct Pipe {
     estimator: AnyEstimator,
-    /// The estimator before the last acknowledgement, if that may have revealed a loss.
-    before: Option<AnyEstimator>,
+    /// The last acknowledgement, if it may have revealed a loss: the estimator hears of it with the next event, unless
+    /// it shall not have noticed.
+    pending: Option<AckEvent>,
     /// RTT_min; `None` before the first round-trip time, or since it is to be found anew.
     min_rtt: Option<Duration>,
     segment: u64,
@@ -19,7 +20,7 @@ impl Pipe {
     pub(super) fn new(estimator: EstimatorSpec, segment_size: u32) -> Self {
         Self {
             estimator: estimator.build(segment_size),
-            before: None,
+            pending: None,
             min_rtt: None,
             segment: u64::from(segment_size.max(1)),
         }
@@ -31,20 +32,26 @@ impl Pipe {
         if let Some(rtt) = rtt.filter(|&rtt| rtt > Duration::ZERO) {
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
+        self.settle();
         // What moves the left edge and nothing else reveals no loss.
         if ack.acked == 0 || ack.sacked > 0 {
-            self.before = Some(self.estimator.clone());
-        } else if self.before.is_some() {
-            self.before = None;
+            self.pending = Some(*ack);
+        } else {
+            self.estimator.on_ack(ack);
         }
-        self.estimator.on_ack(ack);
     }
 
-    /// The last acknowledgement shall not have changed the estimate.
-    pub(super) fn undo(&mut self) {
-        if let Some(before) = self.before.take() {
-            self.estimator = before;
+    /// The last acknowledgement counts, whatever it revealed.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        if let Some(ack) = self.pending.take() {
+            self.estimator.on_ack(&ack);
         }
+    }
+
+    /// The last acknowledgement, if it revealed a loss, shall not change the estimate.
+    pub(super) fn forget_last(&mut self) {
+        self.pending = None;
     }
 
     /// RTT_min is to be found anew.

@@ -156,6 +156,7 @@ impl Controller for Westwood {
     }
 
     fn on_loss(&mut self, loss: &LossEvent) {
+        self.pipe.settle();
         let share = self.share(loss);
         match self.reaction {
             Reaction::Westwood => self.window.set(self.window.cwnd().min(share), share),
@@ -168,8 +169,11 @@ impl Controller for Westwood {
 
     fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared) {
         match spared {
-            Spared::Wholly => self.pipe.undo(),
-            Spared::Window => self.window.set(self.window.cwnd(), self.share(loss)),
+            Spared::Wholly => self.pipe.forget_last(),
+            Spared::Window => {
+                self.pipe.settle();
+                self.window.set(self.window.cwnd(), self.share(loss));
+            }
         }
     }
 
@@ -182,6 +186,7 @@ impl Controller for Westwood {
     }
 
     fn on_timeout(&mut self, loss: &LossEvent) {
+        self.pipe.settle();
         let ssthresh = match self.reaction {
             Reaction::Westwood => self.share(loss),
             Reaction::Linux => self.whole(self.half(loss.window)),
@@ -280,7 +285,9 @@ mod tests {
             westwood.set_window(30_000, 15_000);
             let before = westwood.pipe.clone();
             westwood.on_ack(&at(19_991, 0, 100));
-            assert_ne!(westwood.pipe.estimator(), before.estimator());
+            let mut noticing = westwood.clone();
+            noticing.on_spared_loss(&loss(20_000, 30_000), Spared::Window);
+            assert_ne!(noticing.pipe.estimator(), before.estimator());
             westwood.on_spared_loss(&loss(20_000, 30_000), Spared::Wholly);
             assert_eq!(westwood.pipe.estimator(), before.estimator());
             assert_eq!(sizes(&westwood), (30_000, 15_000));
