@@ -7,6 +7,8 @@
 mod build;
 pub mod cen;
 pub mod experiment;
+#[cfg(test)]
+mod ns2_path;
 pub mod outcome;
 mod reasons;
 mod replicate;

@@ -32,6 +32,7 @@ impl Variant {
             Recovery::Reno => ("reno", "Reno"),
             Recovery::NewReno => ("newreno", "NewReno"),
             Recovery::Sack => ("sack", "SACK"),
+            Recovery::Vegas => ("vegas", "Vegas"),
         };
         Self {
             id,

@@ -6,7 +6,7 @@
 //! channel is a per-packet chain with a stationary loss rate and a probability that the packet after a lost one is lost.
 //! The throughput is what reached the receiver, duplicates included, over the rate of the wireless link.
 //!
-//! ns-2's figures are means over five seeds, printed with their standard deviation.
+//! ns-2's figures are means over five seeds (thirty for Vegas with bursts), printed with their standard deviation.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::{Fate, Link, LinkSpec, QueueSpec, Random, Streams, queue::Limit};
@@ -86,6 +86,8 @@ struct Run {
     acks: Vec<Ack>,
     sender: Sender,
     receiver: Receiver,
+    /// Whether segment 0 is as large as the others.
+    data_at_once: bool,
     /// When the earliest timer event pending for the sender and the receiver comes.
     armed: [Time; 2],
 }
@@ -126,6 +128,7 @@ impl Run {
             acks: Vec::new(),
             sender: Sender::new(options, start),
             receiver: Receiver::new(options),
+            data_at_once: options.recovery == Recovery::Vegas,
             armed: [start, Time::MAX],
         }
     }
@@ -147,8 +150,8 @@ impl Run {
                     self.acknowledge(now, ack);
                 }
                 Event::Data(hop, id) => {
-                    // ns-2's SYN, segment 0, carries no data.
-                    let size = if self.data[id].sequence == 0 {
+                    // ns-2's SYN, segment 0, carries no data; Vegas has none.
+                    let size = if self.data[id].sequence == 0 && !self.data_at_once {
                         40
                     } else {
                         PACKET
@@ -236,7 +239,7 @@ fn throughput(topology: Topology, options: &Options, per: f64, stay: f64) -> f64
 
 #[test]
 fn throughput_agrees_with_ns2() {
-    use Recovery::{NewReno, Reno, Sack};
+    use Recovery::{NewReno, Reno, Sack, Vegas};
     use Topology::{Wb, Wlh};
     // Topology, recovery, delayed acknowledgements, loss rate, stay; ns-2's throughput, its deviation.
     let measured = [
@@ -264,6 +267,18 @@ fn throughput_agrees_with_ns2() {
         (Wb, Sack, true, 0.078, 0.25, 0.243_23, 0.0142),
         (Wb, Sack, true, 0.01, 0.01, 0.822_648, 0.00489),
         (Wb, Sack, true, 0.0, 0.0, 0.998_906, 0.0),
+        // In WLH with bursts ns-2's Vegas often waits with a window of nothing, which no window here falls to: 0.673 and
+        // with delayed acknowledgements 0.611 there, 0.700 and 0.628 here.
+        (Wlh, Vegas, false, 0.01, 0.01, 0.983_041, 0.00235),
+        (Wlh, Vegas, false, 0.0, 0.0, 0.998_728, 0.0),
+        (Wlh, Vegas, true, 0.01, 0.01, 0.967_191, 0.00599),
+        (Wlh, Vegas, true, 0.0, 0.0, 0.997_712, 0.0),
+        (Wb, Vegas, false, 0.078, 0.25, 0.372_107, 0.0411),
+        (Wb, Vegas, false, 0.01, 0.01, 0.976_991, 0.00176),
+        (Wb, Vegas, false, 0.0, 0.0, 0.999_02, 0.0),
+        (Wb, Vegas, true, 0.078, 0.25, 0.301, 0.0188),
+        (Wb, Vegas, true, 0.01, 0.01, 0.928_093, 0.00328),
+        (Wb, Vegas, true, 0.0, 0.0, 0.997_953, 0.0),
     ];
     for (topology, recovery, delayed, per, stay, theirs, deviation) in measured {
         let ours = throughput(topology, &options(recovery, delayed), per, stay);
@@ -276,10 +291,6 @@ fn throughput_agrees_with_ns2() {
     }
 }
 
-/// ns-2 starts its 10 ms clock at a random phase (`boot_time_`): the second number that its generator gives under the
-/// seed of the replayed runs, 0.891_149_2, times the tick.
-const CLOCK_PHASE: Duration = Duration::from_nanos(8_911_492);
-
 /// The same losses give the same run, to the packet: whatever ns-2 did about each of them, so do we.
 #[test]
 fn replayed_losses_give_the_run_of_ns2() {
@@ -289,20 +300,23 @@ fn replayed_losses_give_the_run_of_ns2() {
         let recovery = match fields.next() {
             Some("Reno") => Recovery::Reno,
             Some("NewReno") => Recovery::NewReno,
+            Some("Vegas") => Recovery::Vegas,
             _ => Recovery::Sack,
         };
         let delayed = fields.next() == Some("true");
         let mut numbers = fields.map(|field| field.parse::<u64>().expect("a number"));
+        // ns-2 starts its 10 ms clock at a random phase.
+        let phase = Duration::from_nanos(numbers.next().expect("the phase") as i64);
         let micros = numbers.next().expect("the start");
         let theirs = numbers.next().expect("what arrived");
         let channel = Channel::Replay(numbers.collect(), 0);
-        let start = Time::from_nanos(micros * 1000) + CLOCK_PHASE;
+        let start = Time::from_nanos(micros * 1000) + phase;
         let options = Options {
             // ns-2's window is real: let the unit that stands for a byte be small.
             segment_size: 1_000_000,
             ..options(recovery, delayed)
         };
-        let end = Time::ZERO + Duration::from_secs(60) + CLOCK_PHASE;
+        let end = Time::ZERO + Duration::from_secs(60) + phase;
         let ours = Run::new(Topology::Wb, &options, channel, start).received(end);
         assert_eq!(ours, theirs, "{recovery:?} delayed {delayed}");
     }

@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use proptest::prelude::*;
-use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, Growth, WirelessPolicy};
+use whyloss::congestion::{
+    ControllerKind, ControllerSpec, Decrease, Growth, VegasDialect, WirelessPolicy,
+};
 use whyloss::{Duration, Time};
 use whyloss_sim::host::tcp::{
     Ack, Dialect, Options, Receiver, Recovery, RtoOptions, RttSampling, SackBlocks, Segment, Sender,
@@ -147,7 +149,8 @@ fn any_options() -> impl Strategy<Value = Options> {
         prop_oneof![
             Just(Recovery::Reno),
             Just(Recovery::NewReno),
-            Just(Recovery::Sack)
+            Just(Recovery::Sack),
+            Just(Recovery::Vegas)
         ],
         prop_oneof![Just(Dialect::Rfc), Just(Dialect::Ns2)],
         prop_oneof![
@@ -155,6 +158,8 @@ fn any_options() -> impl Strategy<Value = Options> {
             Just(ControllerKind::Reno(Decrease::Window)),
             Just(ControllerKind::Cubic),
             Just(ControllerKind::Bbr),
+            Just(ControllerKind::Vegas(VegasDialect::Paper)),
+            Just(ControllerKind::Vegas(VegasDialect::Ns2))
         ],
         prop_oneof![
             Just(RttSampling::EveryAck),

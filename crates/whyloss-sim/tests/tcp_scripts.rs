@@ -5,85 +5,12 @@
 
 #![allow(clippy::single_range_in_vec_init)]
 
-use std::ops::Range;
+mod script;
 
 use whyloss::{Duration, Time};
-use whyloss_sim::host::tcp::{Ack, Dialect, Options, Recovery, RttSampling, SackBlocks, Sender};
+use whyloss_sim::host::tcp::{Dialect, Options, Recovery, RttSampling};
 
-const MSS: u32 = 1000;
-
-struct Script {
-    sender: Sender,
-    last: u64,
-}
-
-/// The options of most scripts.
-fn options(recovery: Recovery) -> Options {
-    Options {
-        recovery,
-        initial_window: 10,
-        limited_transmit: false,
-        ..Options::rfc(MSS)
-    }
-}
-
-fn ms(millis: u64) -> Time {
-    Time::from_nanos(millis * 1_000_000)
-}
-
-impl Script {
-    fn new(options: &Options) -> Self {
-        Self {
-            sender: Sender::new(options, Time::ZERO),
-            last: 0,
-        }
-    }
-
-    /// A sender whose first window of ten segments has left at 0 ms.
-    fn after_ten(options: &Options) -> Self {
-        let mut script = Self::new(options);
-        assert!(script.leave(0).into_iter().eq(0..10));
-        script
-    }
-
-    /// What leaves at `at`.
-    fn leave(&mut self, at: u64) -> Vec<u64> {
-        std::iter::from_fn(|| self.sender.poll_transmit(ms(at)))
-            .map(|segment| segment.sequence)
-            .collect()
-    }
-
-    /// What leaves on an acknowledgement at `at`, of a segment sent 100 ms before.
-    fn ack(&mut self, at: u64, next: u64) -> Vec<u64> {
-        self.sack(at, next, &[])
-    }
-
-    fn sack(&mut self, at: u64, next: u64, blocks: &[Range<u64>]) -> Vec<u64> {
-        assert!(at >= self.last, "scripts go forward");
-        self.last = at;
-        let ack = Ack {
-            next,
-            echo: ms(at.saturating_sub(100)),
-            sack: SackBlocks::new(next, blocks.iter().cloned()),
-        };
-        self.sender.on_ack(ms(at), &ack, ms(at));
-        self.leave(at)
-    }
-
-    /// What leaves when the retransmission timer, due at `at`, expires.
-    fn timeout(&mut self, at: u64) -> Vec<u64> {
-        assert_eq!(self.sender.next_timeout(), ms(at));
-        self.sender.on_timeout(ms(at) - Duration::from_nanos(1));
-        assert_eq!(self.leave(at), [], "nothing leaves before");
-        self.sender.on_timeout(ms(at));
-        self.leave(at)
-    }
-
-    /// (cwnd, ssthresh) in bytes.
-    fn windows(&self) -> (u64, u64) {
-        (self.sender.cwnd(), self.sender.ssthresh())
-    }
-}
+use script::{MSS, Script, ms, options};
 
 #[test]
 fn slow_start_and_congestion_avoidance() {

@@ -35,6 +35,7 @@ mod pipe;
 mod policy;
 mod registry;
 mod reno;
+mod vegas;
 mod veno;
 mod westwood;
 mod window;
@@ -45,6 +46,7 @@ pub use cubic::Cubic;
 pub use policy::{Governed, Spared, WirelessPolicy};
 pub use registry::{Entry, REGISTRY, find};
 pub use reno::{Decrease, Reno};
+pub use vegas::{Vegas, VegasDialect};
 pub use veno::{BacklogRtt, Veno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
 pub use window::{Growth, Window, may_grow};
@@ -98,6 +100,10 @@ pub trait Controller {
     /// acknowledgements after a retransmission (Vegas); `None`: there is no such timeout.
     #[inline]
     fn fine_timeout(&self) -> Option<Duration> {
+        None
+    }
+    /// When the algorithm last cut its window, if it remembers (Vegas, which cuts it only for packets sent since).
+    fn last_cut(&self) -> Option<Time> {
         None
     }
     /// The bandwidth estimate at work, if there is one.
@@ -158,6 +164,8 @@ pub enum ControllerKind {
     Cubic,
     /// See [`Bbr`].
     Bbr,
+    /// See [`Vegas`].
+    Vegas(VegasDialect),
 }
 
 impl Default for ControllerKind {
@@ -212,6 +220,7 @@ impl ControllerKind {
             Self::Veno(rtt) => AnyController::Veno(Veno::new(start, rtt)),
             Self::Cubic => AnyController::Cubic(Cubic::new(start)),
             Self::Bbr => AnyController::Bbr(Bbr::new(start)),
+            Self::Vegas(dialect) => AnyController::Vegas(Vegas::new(start, dialect)),
         }
     }
 }
@@ -286,6 +295,10 @@ macro_rules! controllers {
                 match self { $(Self::$name(inner) => inner.fine_timeout()),+ }
             }
 
+            fn last_cut(&self) -> Option<Time> {
+                match self { $(Self::$name(inner) => inner.last_cut()),+ }
+            }
+
             fn bandwidth(&self) -> Option<Rate> {
                 match self { $(Self::$name(inner) => inner.bandwidth()),+ }
             }
@@ -293,7 +306,7 @@ macro_rules! controllers {
     };
 }
 
-controllers!(Reno, Westwood, Balde, Veno, Cubic, Bbr);
+controllers!(Reno, Westwood, Balde, Veno, Cubic, Bbr, Vegas);
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,6 +1,6 @@
 //! The registry: every controller by name. Scenarios and the command read [`REGISTRY`].
 
-use super::{BacklogRtt, ControllerKind, Decrease};
+use super::{BacklogRtt, ControllerKind, Decrease, VegasDialect};
 
 /// One line of the registry.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +104,13 @@ pub static REGISTRY: &[Entry] = &[
         "paces at the measured bandwidth, with a window of what the path holds; heeds losses above 2 %",
         "draft-ietf-ccwg-bbr-06, 2026",
         ControllerKind::Bbr,
+    ),
+    entry(
+        "vegas",
+        "Vegas",
+        "one to three segments in the queues, by round-trip time; goes with Vegas's recovery",
+        "Brakmo & Peterson, IEEE JSAC 13(8), 1995",
+        ControllerKind::Vegas(VegasDialect::Paper),
     ),
 ];
 

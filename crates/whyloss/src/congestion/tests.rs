@@ -61,6 +61,8 @@ fn kinds() -> impl Strategy<Value = ControllerKind> {
         Just(ControllerKind::Veno(BacklogRtt::Latest)),
         Just(ControllerKind::Cubic),
         Just(ControllerKind::Bbr),
+        Just(ControllerKind::Vegas(VegasDialect::Paper)),
+        Just(ControllerKind::Vegas(VegasDialect::Ns2)),
     ]
 }
 

@@ -28,6 +28,13 @@
 //! | SACK: a hole counts as lost | when three segments above it are sacked; others only if there is nothing new to send | when any segment above it is sacked |
 //! | SACK: rescue retransmission | yes (RFC 6675 NextSeg rule 4) | no |
 //! | SACK: after a timeout | the scoreboard stays and sacked segments are not sent again | the scoreboard is emptied; duplicates are ignored until new data is acknowledged |
+//! | Vegas: inflation by up to three duplicates | ends with the recovery | stays in the window |
+//! | Vegas: a loss that does not cut the window | inflates it as any other | inflates it from the fourth duplicate on |
+//! | Vegas: the retransmission timer at a loss | restarts | backs off and restarts |
+//! | Vegas: duplicates of what was sent before a timeout | do nothing | inflate the window from the fourth on |
+//! | Vegas: acknowledgements that will be looked at after a retransmission | forgotten at a timeout | not forgotten |
+//! | Vegas: nothing is under way at the first or second acknowledgement after a retransmission | all is well | the next new segment leaves twice |
+//! | Vegas: a handshake | one segment goes alone | two do |
 //! | receiver: another copy of the last segment delivered | acknowledged at once | its acknowledgement may be delayed |
 //!
 //! With a controller that wants delivery rates (BBR), segments are paced, and a retransmission that three later segments
@@ -43,6 +50,8 @@ mod recovery;
 mod rto;
 mod scoreboard;
 mod sender;
+mod sent;
+mod vegas;
 
 pub use judge::Judgement;
 pub use receiver::Receiver;
@@ -51,7 +60,9 @@ pub use sender::Sender;
 
 use std::ops::Range;
 
-use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, Growth, WirelessPolicy};
+use whyloss::congestion::{
+    ControllerKind, ControllerSpec, Decrease, Growth, VegasDialect, WirelessPolicy,
+};
 use whyloss::{Duration, Time};
 
 /// A data segment.
@@ -131,6 +142,8 @@ pub enum Recovery {
     /// Selective acknowledgements and the pipe algorithm (RFC 6675).
     #[default]
     Sack,
+    /// Vegas's: by the third duplicate or a fine-grained timeout, if the controller has one (Brakmo & Peterson 1995).
+    Vegas,
 }
 
 /// Whose TCP. See the table in the [module](self).
@@ -224,14 +237,19 @@ impl Options {
         }
     }
 
-    /// `Agent/TCP/Reno`, `Newreno` or `Sack1` of ns-2 2.35 with a `window_` of `window` segments, and a `DelAck` sink;
+    /// `Agent/TCP/Reno`, `Newreno`, `Sack1` or `Vegas` of ns-2 2.35 with a `window_` of `window` segments, and a `DelAck` sink;
     /// a plain sink is `delayed_ack: None`.
     pub fn ns2(recovery: Recovery, segment_size: u32, window: u32) -> Self {
+        let vegas = recovery == Recovery::Vegas;
         Self {
             recovery,
             dialect: Dialect::Ns2,
             controller: ControllerSpec {
-                kind: ControllerKind::Reno(Decrease::Window),
+                kind: if vegas {
+                    ControllerKind::Vegas(VegasDialect::Ns2)
+                } else {
+                    ControllerKind::Reno(Decrease::Window)
+                },
                 wireless: WirelessPolicy::default(),
             },
             growth: Growth::PerAck,
@@ -239,6 +257,7 @@ impl Options {
             initial_ssthresh: Some(window),
             receive_window: window,
             handshake: true,
+            limited_transmit: !vegas,
             rtt_sampling: RttSampling::OncePerWindow,
             // Exact, as all of ns-2's time stamps are.
             timestamp_tick: Some(Duration::from_nanos(1)),

@@ -30,7 +30,9 @@ impl Sender {
         }
         self.retransmit &= ack.next == self.una;
         self.meter_delivery(now, ack);
-        if self.recovery == Recovery::Sack {
+        if self.recovery == Recovery::Vegas {
+            self.on_ack_vegas(now, ack, stamped);
+        } else if self.recovery == Recovery::Sack {
             self.on_ack_selective(now, ack, stamped);
         } else if ack.next == self.una {
             self.on_duplicate(now, stamped);
@@ -54,12 +56,15 @@ impl Sender {
         }
         let next = self.next_unpaced();
         self.meter_sent(now, next);
+        if let (Some(vegas), Some(next)) = (&mut self.vegas, next) {
+            vegas.sent.leave(next, now);
+        }
         next
     }
 
     /// The next segment to leave as far as windows and losses decide.
     fn next_unpaced(&mut self) -> Option<u64> {
-        if self.is_handshaking() && self.nxt > 0 {
+        if self.is_handshaking() && self.nxt > self.una {
             return None;
         }
         if self.retransmit {
@@ -114,7 +119,7 @@ impl Sender {
         }
     }
 
-    fn count_duplicate(&mut self, now: Time, stamped: Time, sacked: u64) {
+    pub(super) fn count_duplicate(&mut self, now: Time, stamped: Time, sacked: u64) {
         if self.duplicates == 0 {
             self.nxt_before = self.nxt;
         }
@@ -139,7 +144,7 @@ impl Sender {
     }
 
     /// Limited transmit (RFC 3042): one new segment, no more than `duplicates` beyond the window.
-    fn transmit_one(&mut self) {
+    pub(super) fn transmit_one(&mut self) {
         let window = self.window_segments();
         self.open_to(window.saturating_add(u64::from(self.duplicates)));
         let one = self.nxt + u64::from(self.limited_transmit);

@@ -14,6 +14,7 @@ use super::judge::{Judge, Judgement};
 use super::meter::Meter;
 use super::rto::Rto;
 use super::scoreboard::Scoreboard;
+use super::vegas::Vegas;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
 use whyloss::congestion::{Controller, Governed, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent};
@@ -81,6 +82,8 @@ pub struct Sender {
     pub(super) una_at_timeout: u64,
     pub(super) scoreboard: Option<Box<Scoreboard>>,
     pub(super) meter: Option<Box<Meter>>,
+    /// What only Vegas keeps.
+    pub(super) vegas: Option<Box<Vegas>>,
     retransmitted: u64,
     timeouts: u32,
     pub(super) fast_recoveries: u32,
@@ -131,7 +134,7 @@ impl Sender {
             segment_size,
             receive_window: options.receive_window.max(1),
             rtt_sampling: options.rtt_sampling,
-            alert: options.handshake || meter.is_some(),
+            alert: options.handshake || meter.is_some() || options.recovery == Recovery::Vegas,
             recovery: options.recovery,
             dialect: options.dialect,
             limited_transmit: options.limited_transmit,
@@ -147,6 +150,7 @@ impl Sender {
             una_at_timeout: u64::MAX,
             scoreboard: None,
             meter,
+            vegas: (options.recovery == Recovery::Vegas).then(Box::default),
             retransmitted: 0,
             timeouts: 0,
             fast_recoveries: 0,
@@ -220,7 +224,9 @@ impl Sender {
             return;
         }
         self.timeouts += 1;
-        if self.in_recovery {
+        if self.recovery == Recovery::Vegas {
+            self.on_timeout_vegas();
+        } else if self.in_recovery {
             self.apply_deflation(now);
         }
         let loss = LossEvent {
@@ -345,11 +351,25 @@ impl Sender {
         sacked: u64,
         in_recovery: bool,
     ) {
+        let rtt = self.measure(now, ack);
+        self.advance_with(now, ack, stamped, sacked, in_recovery, rtt);
+    }
+
+    /// [`Self::advance`], with the round-trip time that classifier and controller are told.
+    #[inline]
+    pub(super) fn advance_with(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        stamped: Time,
+        sacked: u64,
+        in_recovery: bool,
+        rtt: Option<Duration>,
+    ) {
         let acked = self.bytes(ack.next - self.una);
         let window = self.usable_window();
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
-        let rtt = self.measure(now, ack);
         self.tell(&AckEvent {
             now,
             acked,
@@ -400,12 +420,13 @@ impl Sender {
     /// The loss of segment `una`, with so many segments under way.
     pub(super) fn loss_event(&self, now: Time, detection: Detection, in_flight: u64) -> LossEvent {
         let known = |rtt: Duration| (rtt != Duration::MAX).then_some(rtt);
+        let departures = self.vegas.as_ref().and_then(|v| v.sent.of(self.una));
         LossEvent {
             now,
             detection,
             first: self.bytes(self.una),
-            sent: None,
-            transmissions: 1,
+            sent: departures.map(|departures| departures.last),
+            transmissions: departures.map_or(1, |departures| departures.count),
             in_flight: self.bytes(in_flight),
             window: self.usable_window(),
             segment_size: self.segment_size,
@@ -472,12 +493,13 @@ impl Sender {
     /// Anything but the left edge needs attention until a change of state says otherwise.
     pub(super) fn settle(&mut self) {
         let sacked = self.scoreboard.as_ref().is_some_and(|s| !s.is_empty());
-        self.handshaking &= self.una == 0;
+        self.handshaking &= self.una < self.handshake_length();
         self.alert = self.handshaking
             || self.in_recovery
             || self.duplicates > 0
             || sacked
-            || self.meter.is_some();
+            || self.meter.is_some()
+            || self.recovery == Recovery::Vegas;
     }
 
     /// Whether the connection waits for its first acknowledgement.
@@ -486,7 +508,7 @@ impl Sender {
     }
 
     #[inline]
-    fn measure(&mut self, now: Time, ack: &Ack) -> Option<Duration> {
+    pub(super) fn measure(&mut self, now: Time, ack: &Ack) -> Option<Duration> {
         let sent = match self.rtt_sampling {
             RttSampling::EveryAck => (ack.echo <= now).then_some(ack.echo)?,
             RttSampling::OncePerWindow => {
@@ -499,8 +521,13 @@ impl Sender {
         };
         self.rto.sample(sent, now);
         let rtt = now - sent;
+        self.note_rtt(rtt);
+        Some(rtt)
+    }
+
+    #[inline]
+    pub(super) fn note_rtt(&mut self, rtt: Duration) {
         self.latest_rtt = rtt;
         self.min_rtt = self.min_rtt.min(rtt);
-        Some(rtt)
     }
 }

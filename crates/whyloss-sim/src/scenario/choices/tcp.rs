@@ -1,7 +1,8 @@
 //! TCP's choices: a base, and each field that departs from it.
 
 use whyloss::congestion::{
-    self, BacklogRtt, ControllerKind, ControllerSpec, Decrease, Growth, WirelessPolicy,
+    self, BacklogRtt, ControllerKind, ControllerSpec, Decrease, Growth, VegasDialect,
+    WirelessPolicy,
 };
 
 use crate::host::tcp::{Options, Recovery, RtoOptions, RttSampling};
@@ -50,11 +51,16 @@ const NS2_WINDOW: u32 = 1_000;
 /// See [`Options`] for what each field means, and [`KEYS`] for their names; packets of `packet` bytes are full segments with their headers.
 pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault> {
     let segment_size = packet.saturating_sub(HEADER);
-    let recovery = choice.or("recovery", Recovery::default(), |field| {
+    let repairs = match choice.get("controller").and_then(|field| field.item.text()) {
+        Some("vegas") => Recovery::Vegas,
+        _ => Recovery::default(),
+    };
+    let recovery = choice.or("recovery", repairs, |field| {
         field.one_of(&[
             ("reno", Recovery::Reno),
             ("newreno", Recovery::NewReno),
             ("sack", Recovery::Sack),
+            ("vegas", Recovery::Vegas),
         ])
     })?;
     let window = choice.get("window").map(|field| segments(&field));
@@ -66,6 +72,11 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
         Options::ns2(recovery, segment_size, window.unwrap_or(NS2_WINDOW))
     } else {
         Options::rfc(segment_size)
+    };
+    let kind = if recovery == Recovery::Vegas && !ns2 {
+        ControllerKind::Vegas(VegasDialect::Paper)
+    } else {
+        base.controller.kind
     };
     Ok(Options {
         recovery,
@@ -92,9 +103,7 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
             positive(field).map(Some)
         })?,
         controller: ControllerSpec {
-            kind: choice.or("controller", base.controller.kind, |field| {
-                controller(field, ns2)
-            })?,
+            kind: choice.or("controller", kind, |field| controller(field, ns2))?,
             wireless: choice.or("wireless", base.controller.wireless, wireless)?,
         },
         growth: choice.or("growth", base.growth, |field| {
@@ -111,14 +120,15 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
     })
 }
 
-/// A controller by its name; ns-2's Reno halves the window where the RFCs halve what is under way, and its Veno is
-/// Linux's.
+/// A controller by its name; ns-2's Reno halves the window where the RFCs halve what is under way, its Veno is Linux's, and
+/// its Vegas departs from the paper.
 fn controller(field: &Field<'_>, ns2: bool) -> Result<ControllerKind, Fault> {
     let expected = r#"a controller, such as "westwood""#;
     let name = field.text(expected)?;
     match (name, congestion::find(name)) {
         ("reno", _) if ns2 => Ok(ControllerKind::Reno(Decrease::Window)),
         ("veno", _) if ns2 => Ok(ControllerKind::Veno(BacklogRtt::Latest)),
+        ("vegas", _) if ns2 => Ok(ControllerKind::Vegas(VegasDialect::Ns2)),
         (_, Some(entry)) => Ok(entry.kind),
         (_, None) => {
             let ids = congestion::REGISTRY.iter().map(|entry| entry.id);

@@ -1,0 +1,197 @@
+//! Vegas's recovery (Brakmo & Peterson 1995, section 3.1): losses are found by a fine-grained timeout besides the third
+//! duplicate.
+//!
+//! ```text
+//! each duplicate                        una is lost if it left longer ago than the fine-grained timeout, or at the
+//!                                       third: retransmit una; the window is the controller's + the duplicates, and
+//!                                       each further one adds a segment, until new data is acknowledged
+//! first and second new acknowledgement  the next segment is lost if it left longer ago than that: retransmit it, too;
+//! after a retransmission                if it is not, the second is not looked at. The window does not change again
+//! ```
+//!
+//! There are no partial acknowledgements: each new one ends a recovery. The controller hears of every loss found at a
+//! duplicate, with the time the segment left and how often it had, and cuts the window for those that left after the
+//! last cut. After a timeout duplicates of what was sent before it are no sign of a loss.
+
+use super::scoreboard::DUP_THRESH;
+use super::sender::Sender;
+use super::sent::SentLog;
+use super::{Ack, Dialect, Recovery};
+use whyloss::Time;
+use whyloss::congestion::Controller;
+use whyloss::event::Detection;
+
+/// What only Vegas keeps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Vegas {
+    pub(super) sent: SentLog,
+    /// New acknowledgements that will still be looked at after a retransmission.
+    worried: u8,
+    /// Whether the last loss was found by the retransmission timer.
+    after_timeout: bool,
+}
+
+impl Sender {
+    /// An acknowledgement.
+    pub(super) fn on_ack_vegas(&mut self, now: Time, ack: &Ack, stamped: Time) {
+        if ack.next == self.una {
+            self.on_duplicate_vegas(now, stamped);
+        } else {
+            self.on_new_ack_vegas(now, ack, stamped);
+        }
+    }
+
+    /// The retransmission timer expired: ns-2 halves the window with what duplicates added to it.
+    pub(super) fn on_timeout_vegas(&mut self) {
+        self.fold_inflation();
+        if let Some(vegas) = &mut self.vegas {
+            vegas.after_timeout = true;
+            if self.dialect == Dialect::Rfc {
+                vegas.worried = 0;
+            }
+        }
+    }
+
+    /// How many segments go alone: ns-2's Vegas opens its window with the second acknowledgement.
+    pub(super) fn handshake_length(&self) -> u64 {
+        match (self.recovery, self.dialect) {
+            (Recovery::Vegas, Dialect::Ns2) => 2,
+            _ => 1,
+        }
+    }
+
+    fn on_new_ack_vegas(&mut self, now: Time, ack: &Ack, stamped: Time) {
+        let ns2 = self.dialect == Dialect::Ns2;
+        let was_in_recovery = self.in_recovery;
+        if ns2 && self.duplicates <= DUP_THRESH {
+            self.fold_inflation();
+        } else if ns2 || was_in_recovery {
+            let inflation = if ns2 { u64::from(self.inflation) } else { 0 };
+            let controller = &mut self.control.controller;
+            let inflated = u64::from(self.segment_size) * inflation;
+            let at_most = controller.window().saturating_add(inflated);
+            controller.on_recovery_end(now, at_most);
+        }
+        self.in_recovery = false;
+        self.duplicates = 0;
+        self.inflation = 0;
+        self.measure(now, ack);
+        let vegas = self.vegas.as_mut();
+        let rtt = vegas.and_then(|vegas| vegas.sent.acknowledge(now, ack.next));
+        if let Some(rtt) = rtt {
+            self.note_rtt(rtt);
+        }
+        self.advance_with(now, ack, stamped, 0, was_in_recovery && !ns2, rtt);
+        self.restart_timer(now);
+        let expired = self.has_expired(now) || (ns2 && self.is_idle());
+        if let Some(vegas) = &mut self.vegas
+            && vegas.worried > 0
+        {
+            vegas.worried = if expired { vegas.worried - 1 } else { 0 };
+            if expired {
+                self.nxt_before = self.nxt;
+                self.duplicates = DUP_THRESH;
+                self.in_recovery = true;
+                self.retransmit = true;
+            }
+        }
+        self.open_inflated_vegas();
+    }
+
+    fn on_duplicate_vegas(&mut self, now: Time, stamped: Time) {
+        self.count_duplicate(now, stamped, 0);
+        let expired = self.has_expired(now);
+        let ns2 = self.dialect == Dialect::Ns2;
+        if expired || self.duplicates == DUP_THRESH {
+            if self.may_find_loss() {
+                let detection = if expired {
+                    Detection::TimeThreshold
+                } else {
+                    Detection::Duplicates
+                };
+                self.begin_recovery_vegas(now, detection);
+            }
+        } else if self.duplicates > DUP_THRESH && (ns2 || self.in_recovery) {
+            self.inflation = self.inflation.saturating_add(1);
+            self.open_inflated_vegas();
+        } else if !self.in_recovery && self.duplicates < DUP_THRESH {
+            self.transmit_one();
+        }
+    }
+
+    fn begin_recovery_vegas(&mut self, now: Time, detection: Detection) {
+        let ns2 = self.dialect == Dialect::Ns2;
+        let again = self.in_recovery;
+        self.fast_recoveries += 1;
+        self.in_recovery = true;
+        self.retransmit = true;
+        self.recover = self.max;
+        if let Some(vegas) = &mut self.vegas {
+            vegas.worried = 2;
+            vegas.after_timeout = false;
+        }
+        let in_flight = self.nxt_before.saturating_sub(self.una);
+        let mut loss = self.loss_event(now, detection, in_flight);
+        if ns2 {
+            let inflation = self.bytes(u64::from(self.inflation));
+            loss.window = loss.window.saturating_add(inflation);
+        }
+        let cause = self.classify(&loss);
+        self.control.on_loss(&loss, cause);
+        if ns2 {
+            if self.control.controller.last_cut() == Some(now) {
+                self.inflation = self.duplicates;
+            }
+            if loss.transmissions == 1 {
+                self.duplicates = DUP_THRESH;
+            }
+            self.rto.back_off();
+        } else {
+            self.inflation = if again {
+                self.inflation.saturating_add(1)
+            } else {
+                self.duplicates
+            };
+            self.duplicates = self.duplicates.max(DUP_THRESH);
+        }
+        self.forget_timing();
+        self.restart_timer(now);
+        self.open_inflated_vegas();
+    }
+
+    /// Whether segment `una` has been under way for longer than the fine-grained timeout.
+    fn has_expired(&self, now: Time) -> bool {
+        let departures = self.vegas.as_ref().and_then(|v| v.sent.of(self.una));
+        let timeout = self.control.controller.fine_timeout();
+        match (departures, timeout) {
+            (Some(departures), Some(timeout)) => now - departures.last >= timeout,
+            _ => false,
+        }
+    }
+
+    /// Whether nothing is under way although there is something to send.
+    fn is_idle(&self) -> bool {
+        self.una == self.max && self.una < self.segments
+    }
+
+    fn may_find_loss(&self) -> bool {
+        let after_timeout = self.vegas.as_ref().is_some_and(|v| v.after_timeout);
+        !after_timeout || self.una > self.recover
+    }
+
+    fn open_inflated_vegas(&mut self) {
+        let window = self.window_segments();
+        self.open_to(window.saturating_add(u64::from(self.inflation)));
+    }
+
+    /// ns-2 keeps what up to three duplicates added to the window.
+    fn fold_inflation(&mut self) {
+        if self.dialect == Dialect::Ns2 && self.inflation > 0 {
+            let inflation = self.bytes(u64::from(self.inflation));
+            let controller = &mut self.control.controller;
+            let (window, ssthresh) = (controller.window(), controller.ssthresh());
+            controller.set_window(window.saturating_add(inflation), ssthresh);
+            self.inflation = 0;
+        }
+    }
+}
