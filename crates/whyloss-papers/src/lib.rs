@@ -4,6 +4,7 @@
 //! verdict for every stated number and every qualitative claim.
 #![forbid(unsafe_code)]
 
+pub mod bal;
 mod build;
 pub mod cen;
 pub mod experiment;

@@ -36,6 +36,8 @@ const LEGEND_SAMPLE: i32 = 42;
 const LEGEND_GAP: i32 = 20;
 const LINE: i32 = 17; // tenths of a pixel
 const MARKER: f64 = 3.6;
+/// About so many points of a line have markers, if it has at least five times as many.
+const MARKED: usize = 10;
 const CAP: i32 = 3;
 
 /// The figure as a document of its own, fit to be put inline into HTML as well.
@@ -372,7 +374,14 @@ fn draw_series(root: &Area<'_>, series: &Series, frame: &Frame<'_>, style: Style
             draw_interval(root, point.at.0, interval, style.colour)?;
         }
     }
-    let places: Vec<_> = points.iter().flatten().map(|point| point.at).collect();
+    // A marker on every point of a long line would hide it.
+    let every = if points.len() < 5 * MARKED {
+        1
+    } else {
+        points.len() / MARKED
+    };
+    let marked = points.iter().flatten().skip(every / 2).step_by(every);
+    let places: Vec<_> = marked.map(|point| point.at).collect();
     draw_markers(root, &places, style)
 }
 

@@ -1,0 +1,186 @@
+//! What one TCP flow holds to be true as time goes by: its window, its threshold, its estimate, its accidents.
+
+use whyloss::{Cause, Duration, Time};
+use whyloss_link::Fate;
+use whyloss_sim::host::tcp::Sender;
+use whyloss_sim::{Observer, Packet, Scenario};
+
+use crate::experiment::{Context, ExperimentError};
+use crate::replicate::Replications;
+use crate::{Panel, Series};
+
+/// Between samples.
+const STEP: Duration = Duration::from_millis(100);
+/// Samples in a second.
+const PER_SECOND: f64 = 10.0;
+
+/// The sender's state, as it was at a multiple of [`STEP`].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sample {
+    /// cwnd in bytes.
+    pub(crate) cwnd: u64,
+    /// ssthresh in bytes.
+    pub(crate) ssthresh: u64,
+    /// The estimate in Mbit/s; NaN if there is none.
+    pub(crate) estimate: f64,
+}
+
+/// A number that a run comes to.
+pub(crate) type Value = fn(&Trace) -> f64;
+
+/// The first flow of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trace {
+    /// From 0 on, every tenth of a second.
+    pub(crate) samples: Vec<Sample>,
+    /// When its retransmission timer expired, s.
+    pub(crate) timeouts: Vec<f64>,
+    /// When queues refused its packets, s.
+    pub(crate) drops: Vec<f64>,
+    /// When cwnd first reached ssthresh, s, and ssthresh then, bytes.
+    pub(crate) slow_start_left: Option<(f64, u64)>,
+    last: Sample,
+}
+
+impl Trace {
+    /// Mean estimate over the samples in `from..to` seconds, Mbit/s; NaN if there is none.
+    pub(crate) fn mean_estimate(&self, from: f64, to: f64) -> f64 {
+        let values: Vec<f64> = self.between(from, to).map(|s| s.estimate).collect();
+        crate::statistics::mean(&values).unwrap_or(f64::NAN)
+    }
+
+    /// The samples in `from..to` seconds.
+    pub(crate) fn between(&self, from: f64, to: f64) -> impl Iterator<Item = &Sample> {
+        let (from, to) = ((from * PER_SECOND) as usize, (to * PER_SECOND) as usize);
+        let to = to.min(self.samples.len());
+        self.samples.get(from..to).unwrap_or_default().iter()
+    }
+
+    /// The mean estimate of every `seconds`, at the middle of each.
+    pub(crate) fn averages(&self, seconds: f64) -> Vec<(f64, f64)> {
+        let chunk = (seconds * PER_SECOND) as usize;
+        let averages = self.samples.chunks(chunk).enumerate().map(|(index, part)| {
+            let middle = (index as f64 + 0.5) * seconds;
+            let sum: f64 = part.iter().map(|sample| sample.estimate).sum();
+            (middle, sum / part.len() as f64)
+        });
+        averages.filter(|(_, mean)| mean.is_finite()).collect()
+    }
+
+    /// Something of every sample up to `seconds`, over time.
+    pub(crate) fn over_time(
+        &self,
+        seconds: f64,
+        value: impl Fn(&Sample) -> f64,
+    ) -> Vec<(f64, f64)> {
+        let samples = self.samples.iter().enumerate();
+        samples
+            .map(|(index, sample)| (index as f64 / PER_SECOND, value(sample)))
+            .take_while(|&(at, _)| at <= seconds)
+            .collect()
+    }
+
+    /// Fills in the samples up to `at`, which all find the last state.
+    fn sample_to(&mut self, at: Time) {
+        let due = at.as_nanos() / STEP.as_nanos() as u64;
+        while (self.samples.len() as u64) < due {
+            self.samples.push(self.last);
+        }
+    }
+}
+
+impl Observer for Trace {
+    fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
+        if let Fate::Lost(Cause::Congestion, when) = fate
+            && packet.flow == 0
+        {
+            self.drops.push(when.as_secs_f64());
+        }
+    }
+
+    fn reacted(&mut self, flow: usize, at: Time, sender: &Sender) {
+        if flow != 0 {
+            return;
+        }
+        self.sample_to(at);
+        let (cwnd, ssthresh) = (sender.cwnd(), sender.ssthresh());
+        if sender.timeouts() > self.timeouts.len() as u64 {
+            self.timeouts.push(at.as_secs_f64());
+        }
+        if cwnd >= ssthresh && self.slow_start_left.is_none() {
+            self.slow_start_left = Some((at.as_secs_f64(), ssthresh));
+        }
+        self.last = Sample {
+            cwnd,
+            ssthresh,
+            estimate: sender
+                .bandwidth()
+                .map_or(f64::NAN, |rate| rate.as_bps() as f64 / 1e6),
+        };
+    }
+}
+
+/// A value of every replication.
+pub(crate) fn values(traces: &Replications<Trace>, value: impl Fn(&Trace) -> f64) -> Vec<f64> {
+    traces.iter().map(|trace| value(trace)).collect()
+}
+
+/// A line over time. NaN breaks it.
+pub(crate) fn line(name: &str, dashed: bool, points: Vec<(f64, f64)>) -> Series {
+    Series {
+        name: name.into(),
+        bars: false,
+        dashed,
+        points: points.into_iter().map(|(x, y)| (x, y, None)).collect(),
+    }
+}
+
+/// Lines over time.
+pub(crate) fn panel(title: &str, y_label: &str, series: Vec<Series>) -> Panel {
+    Panel {
+        title: title.into(),
+        x_label: "time, s".into(),
+        y_label: y_label.into(),
+        log_x: false,
+        log_y: false,
+        series,
+    }
+}
+
+/// Traces the first flow of every scenario under every seed.
+pub(crate) fn trace(
+    context: &Context<'_>,
+    scenarios: &[Scenario],
+) -> Result<Vec<Replications<Trace>>, ExperimentError> {
+    context.each(
+        scenarios,
+        |scenario| format!("bal trace {scenario:?}"),
+        |scenario, seed| {
+            let mut trace = Trace::default();
+            whyloss_sim::run(scenario, seed, &mut trace)
+                .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
+            trace.sample_to(scenario.end);
+            Ok(trace)
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::network::Network;
+    use super::super::stack::Stack;
+    use super::*;
+
+    #[test]
+    fn a_sample_every_tenth_of_a_second() {
+        let scenario = Network::hybrid().scenario(&[Stack::default().reno()]);
+        let mut trace = Trace::default();
+        whyloss_sim::run(&scenario, 1, &mut trace).expect("a sound scenario");
+        trace.sample_to(scenario.end);
+        assert_eq!(trace.samples.len(), 1000);
+        assert!(trace.slow_start_left.is_some() && !trace.drops.is_empty());
+        assert!(trace.mean_estimate(1.0, 2.0).is_nan(), "Reno has none");
+        let cwnd = trace.over_time(1.0, |sample| sample.cwnd as f64);
+        assert_eq!(cwnd.len(), 11);
+    }
+}
