@@ -143,6 +143,19 @@ pub(crate) fn fig_4(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
             cells.push(Mean::of(&values(traces, value)).cell(row, name, unit));
         }
     }
+    for pair in SCHEDULE[1..].windows(2) {
+        let [from, to] = [pair[0].0, pair[1].0].map(|second| second as f64);
+        let left = available(from, Cross::Cbr);
+        // Settled, or as settled as it gets.
+        let row = format!(
+            "estimate from {} to {to} s, {left} Mbit/s available",
+            from + 5.0
+        );
+        for (name, traces) in lines {
+            let means = values(traces, |trace| trace.mean_estimate(from + 5.0, to));
+            cells.push(Mean::of(&means).cell(&row, name, "Mbit/s"));
+        }
+    }
     let [settled, errors] = [settling, error]
         .map(|value: fn(&Trace) -> f64| lines.map(|(_, traces)| Mean::of(&values(traces, value))));
     let claims = vec![

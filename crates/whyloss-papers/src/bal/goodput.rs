@@ -28,6 +28,15 @@ const LOSS: f64 = 0.1;
 /// How far a ratio of goodputs may lie from the paper's.
 const TOLERANCE: f64 = 0.05;
 
+/// As the paper writes it.
+fn name(id: &str) -> &str {
+    match id {
+        "reno" => "Reno",
+        "westwood" => "Westwood",
+        _ => "BaLDE",
+    }
+}
+
 const BY_LOSS: Axes = Axes {
     x: "wireless loss, %",
     log_x: true,
@@ -150,11 +159,6 @@ impl Goodputs {
     /// A stated gain of one over another at the x.
     fn stated(&self, (id, over): (&str, &str), x: f64, paper: f64) -> Cell {
         let gain = self.findings.gain(id, over, self.findings.index(x));
-        let name = |id| match id {
-            "reno" => "Reno",
-            "westwood" => "Westwood",
-            _ => "BaLDE",
-        };
         let row = format!("gain at {x} % loss");
         let column = format!("{} over {}", name(id), name(over));
         Cell {
@@ -185,7 +189,7 @@ impl Goodputs {
                 } else {
                     format!("not at {}", below.join(", "))
                 };
-                format!("above {other} {verdict}; gain in %: {gains}")
+                format!("above {} {verdict}; gain in %: {gains}", name(other))
             })
             .collect();
         let holds = others.iter().all(|other| below(other).is_empty());
@@ -365,7 +369,7 @@ pub(crate) fn fig_12(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
     };
     let means: Vec<String> = ids
         .iter()
-        .map(|id| format!("{id}, Mbit/s: {}", f.evidence(|i| f.mean(id, i))))
+        .map(|id| format!("{}, Mbit/s: {}", name(id), f.evidence(|i| f.mean(id, i))))
         .collect();
     let claims = vec![
         Claim::new(

@@ -1,8 +1,7 @@
 //! The limitation in the paper's conclusion (BAL-A8): when the path gets longer, RTT_min stays what it was.
 //!
 //! One flow as in Fig. 6; after 50 s the propagation delay steps from 50 to 100 ms one way. The second half is compared
-//! with that of a flow whose path was long from the beginning (with the short path's buffer, which the step does not
-//! change either).
+//! with that of a flow whose path was long from the beginning. Buffers hold the long path's pipe in both.
 
 use whyloss::Duration;
 use whyloss_sim::Scenario;
@@ -29,6 +28,7 @@ const DRAWN: f64 = 250.0;
 fn scenario(variant: &Variant, loss: f64, changes_at: u64) -> Scenario {
     let network = Network {
         step: Some((at(changes_at), STEP)),
+        buffer: 2.0,
         ..lossy(loss)
     };
     Scenario {
