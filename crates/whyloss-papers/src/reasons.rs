@@ -130,6 +130,67 @@ const REASONS: &[(&str, &str, &str)] = &[
         "CEN-14f",
         "by 0.4 points only, over the last hop with eight flows: too little wireless loss per flow to empty the link",
     ),
+    (
+        "bal",
+        "BAL-29a",
+        "Westwood's time constant is 1 s, so it cannot be very slow; SARBE is as quick, but in some runs settles beside what is available: see BAL-29b",
+    ),
+    (
+        "bal",
+        "BAL-29b",
+        "SARBE ignores the long interval before packets that come back to back and follows them, so it learns the link's rate: 0.8 Mbit/s while 0.5 are available",
+    ),
+    (
+        "bal",
+        "BAL-28a",
+        "the filter decides: 1.6 Mbit/s more with UCLA's m = 2, 9.5 with a sample per acknowledgement",
+    ),
+    (
+        "bal-fig-7",
+        "gain at 1 % loss, BaLDE over Reno",
+        "half of the losses end in timeouts, whose length the paper does not state: 169 % with an RTO of 0.2 s at least; buffers of half a pipe give 72 %",
+    ),
+    (
+        "bal",
+        "BAL-31b",
+        "after its first timeout Westwood's estimate is half of the pipe, as in Fig. 8 (b), and hardly a packet is lost to make up for it",
+    ),
+    (
+        "bal-fig-10",
+        "gain at 0.001 % loss, Westwood over BaLDE",
+        "timeouts: with SACK's recovery it is -13.5 %",
+    ),
+    (
+        "bal",
+        "BAL-33",
+        "an overestimate takes the window past what the queue holds, and Reno's recovery ends in a timeout: BaLDE has 33 in a run, Reno 14; with SACK's recovery BaLDE is 3 % above Reno, and Westwood 14 % below BaLDE",
+    ),
+    (
+        "bal",
+        "BAL-36a",
+        "Reno's index is 0.997 without losses to speak of: there is no room above",
+    ),
+    (
+        "bal",
+        "BAL-36c",
+        "both take bursts for the rate of the link (BaLDE estimates 3.5 Mbit/s at a share of 0.5), so whoever is ahead does not slow down at a loss",
+    ),
+    (
+        "bal",
+        "BAL-37a",
+        "BaLDE estimates the link, not its share, and does not slow down for Reno",
+    ),
+    (
+        "bal",
+        "BAL-37b",
+        "timeouts of a second and more after the overshoots of BAL-33; one BaLDE flow has 0.82 beside nine of Reno with 0.97 if the RTO is 0.2 s at least",
+    ),
+    ("bal", "BAL-37c", "as BAL-37b"),
+    (
+        "bal",
+        "BAL-A8",
+        "7 % without errors, since the buffer goes on feeding the link while the window grows; 36 % at 0.1 % loss",
+    ),
 ];
 
 /// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause is known.

@@ -181,6 +181,8 @@ struct Mixture {
 
     other: Variant,
     total: Findings,
+    /// Timeouts of a flow.
+    timeouts: Findings,
     seeds: u64,
 }
 
@@ -226,10 +228,21 @@ fn mixture(
         "all flows",
         each(&|run| Some(goodputs(run, "").iter().sum())),
     );
+    let mut timeouts = Findings::new(&xs);
+    let expiries = |run: &Measurement, prefix: &str| {
+        let flows = run
+            .flows
+            .iter()
+            .filter(|flow| flow.name.starts_with(prefix));
+        mean(&flows.map(|flow| flow.timeouts as f64).collect::<Vec<_>>())
+    };
+    timeouts.insert("balde", "BaLDE", each(&|run| expiries(run, "balde")));
+    timeouts.insert(other.id, other.name, each(&|run| expiries(run, other.id)));
     Ok(Mixture {
         findings,
         other,
         total,
+        timeouts,
         seeds,
     })
 }
@@ -264,6 +277,10 @@ impl Mixture {
         };
         let mut cells = self.findings.cells("mean goodput of a flow", axes);
         cells.extend(self.total.cells("goodput of all", axes));
+        cells.extend(
+            self.timeouts
+                .cells("timeouts of a flow", Axes { unit: "", ..axes }),
+        );
         Outcome {
             id: id.into(),
             title: title.into(),
