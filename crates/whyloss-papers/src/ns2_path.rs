@@ -5,17 +5,15 @@
 //! s ── wired, DropTail of one bandwidth-delay product ── n ── 10 Mbit/s, 0.01 ms, independent losses ── d
 //! ```
 //!
-//! Limits, in every row of a variant: within 10 % for ns-2's own Reno, NewReno, SACK and Vegas, within 15 % for what runs
-//! under its `Agent/TCP/Linux`.
+//! Limits, in every row of a variant: within 10 % for ns-2's own Reno, NewReno, SACK and Vegas; within 15 % for Reno,
+//! Westwood+ and Veno under its `Agent/TCP/Linux`, which is Linux 2.6.22; none for its CUBIC, which is older than RFC 9438
+//! and counts acknowledgements, where ours counts bytes.
 //!
-//! Of Linux's rules one decides: it counts the bytes acknowledged (RFC 3465), so that delayed acknowledgements do not
-//! halve its pace. Without that our Reno is 20 to 34 % below `linux-reno` from a loss rate of 1 % up; with ns-2's switch
-//! for it off (`sysctl_tcp_abc`) the two agree within 3 %. What is left: bytes acknowledged during a recovery count
-//! there, and let the window grow by a segment once it is over, which RFC 3465 does not ask for and Westwood+ at 10 Mbit/s
-//! and 1 % feels most; and rate halving.
-//!
-//! ns-2's means over five seeds are off by up to 8 % themselves: at 10 Mbit/s and 0.1 % its SACK has 2.979 Mbit/s over the
-//! five, 3.234 over twenty, where 3.2 is ours.
+//! Of Linux's rules one decides: it counts bytes ([`Growth::PerByte`]), so that delayed acknowledgements do not halve its
+//! pace. With [`Growth::PerAck`] our Reno is 20 to 34 % below `linux-reno` from a loss rate of 1 % up; with ns-2's switch for
+//! it off (`sysctl_tcp_abc`) the two agree within 3 %. What is left: bytes acknowledged during a recovery count there, and
+//! let the window grow by a segment once it is over, which RFC 3465 does not ask for and Westwood+ at 10 Mbit/s and 1 %
+//! feels most; and rate halving.
 
 use rayon::prelude::*;
 use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Growth};
@@ -29,8 +27,10 @@ use whyloss_sim::scenario::{Flow, Scenario, Transport};
 use crate::build::{duplex, node, simplex};
 
 const FIGURES: &str = include_str!("../tests/data/ns2-path.csv");
-/// Four times as many as behind ns-2's means, so that most of the noise left is theirs.
+/// As many as behind ns-2's means.
 const SEEDS: u64 = 20;
+/// How far Jain's index may be off: less than that of ns-2's Vegas deviates between seeds.
+const JAIN: f64 = 0.03;
 /// Bytes of a segment.
 const SEGMENT: u32 = 1460;
 /// The script's `window_`.
@@ -244,7 +244,7 @@ fn goodput_is_that_of_ns2() {
             goodput / 1e6,
         );
         println!("{line}");
-        if (ratio - 1.0).abs() > limit(&row.variant) {
+        if (ratio - 1.0).abs() > limit(&row.variant) || (jain - row.jain).abs() > JAIN {
             wrong.push(line);
         }
     }
