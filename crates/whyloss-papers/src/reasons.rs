@@ -188,6 +188,16 @@ const REASONS: &[(&str, &str, &str)] = &[
     ("bal", "BAL-37c", "as BAL-37b"),
     (
         "bal",
+        "BAL-38a",
+        "with one flow of BaLDE among nine of Westwood, and with five, the two are alike within the interval; otherwise Westwood has 20 to 120 % more",
+    ),
+    (
+        "bal",
+        "BAL-38b",
+        "with one flow of BaLDE among nine of Westwood the two are alike within the interval; otherwise Westwood has 36 to 91 % more",
+    ),
+    (
+        "bal",
         "BAL-A8",
         "7 % without errors, since the buffer goes on feeding the link while the window grows; 36 % at 0.1 % loss",
     ),
