@@ -9,7 +9,8 @@ use whyloss::congestion::{
 };
 use whyloss::{Duration, Time};
 use whyloss_sim::host::tcp::{
-    Ack, Dialect, Options, Receiver, Recovery, RtoOptions, RttSampling, SackBlocks, Segment, Sender,
+    Ack, Dialect, Echo, Options, Receiver, Recovery, RtoOptions, RttSampling, SackBlocks, Segment,
+    Sender,
 };
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -168,9 +169,10 @@ fn any_options() -> impl Strategy<Value = Options> {
         prop_oneof![Just(RtoOptions::default()), Just(RtoOptions::ns2())],
     );
     let numbers = (1..12u32, 1..40u32, 1..80u64, prop::option::of(1..40u32));
-    let switches = (any::<bool>(), any::<bool>(), any::<bool>());
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (kinds, numbers, switches).prop_map(|(kinds, numbers, switches)| {
         let (recovery, dialect, kind, rtt_sampling, rto) = kinds;
+        let echo = [Echo::Earliest, Echo::Latest][usize::from(switches.3)];
         let (initial_window, receive_window, segments, initial_ssthresh) = numbers;
         Options {
             timestamp_tick: None,
@@ -189,6 +191,7 @@ fn any_options() -> impl Strategy<Value = Options> {
             handshake: switches.0,
             limited_transmit: switches.1,
             rtt_sampling,
+            echo,
             rto,
             delayed_ack: switches.2.then_some(Duration::from_millis(100)),
         }

@@ -81,7 +81,7 @@ pub struct Segment {
 pub struct Ack {
     /// The next segment expected: all before it have arrived.
     pub next: u64,
-    /// The stamp of the segment it answers (RFC 7323 §4.3: of the earliest one not acknowledged yet).
+    /// The stamp of the segment it answers: see [`Echo`].
     pub echo: Time,
     /// What has arrived beyond `next`.
     pub sack: SackBlocks,
@@ -166,6 +166,17 @@ pub enum RttSampling {
     EveryAck,
 }
 
+/// Whose time stamp an acknowledgement echoes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Echo {
+    /// That of the earliest segment not acknowledged yet (RFC 7323 §4.3): a round trip includes what the receiver delays.
+    #[default]
+    Earliest,
+    /// That of the segment that arrived last (`ts_echo_bugfix_ false`, the default of the ns-2 of 2004; that
+    /// of 2.35 is true).
+    Latest,
+}
+
 /// What a scenario says about a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
@@ -194,6 +205,8 @@ pub struct Options {
     pub limited_transmit: bool,
     /// Which round trips are measured.
     pub rtt_sampling: RttSampling,
+    /// Whose time stamp an acknowledgement echoes.
+    pub echo: Echo,
     /// The tick of the receiver's time stamp clock, by which controllers know when acknowledgements left (RFC 7323 §5.4:
     /// 1 ms to 1 s); `None`: acknowledgements carry no stamp of the receiver's.
     pub timestamp_tick: Option<Duration>,
@@ -231,6 +244,7 @@ impl Options {
             handshake: false,
             limited_transmit: true,
             rtt_sampling: RttSampling::EveryAck,
+            echo: Echo::Earliest,
             timestamp_tick: Some(Duration::from_millis(1)),
             rto: RtoOptions::default(),
             delayed_ack: Some(Duration::from_millis(100)),

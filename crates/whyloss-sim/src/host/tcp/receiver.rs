@@ -3,7 +3,7 @@
 //! ```text
 //! in order, nothing beyond, none waiting    the acknowledgement waits for the next segment or the delay
 //! anything else                             the acknowledgement leaves at once
-//! echo                                      the stamp of the earliest segment not acknowledged yet
+//! echo                                      the stamp of the earliest segment not acknowledged yet, or of the latest
 //! SACK blocks                               the block of the segment that arrived, then those reported before
 //! ```
 //!
@@ -12,7 +12,7 @@
 use std::ops::Range;
 
 use super::ranges::Ranges;
-use super::{Ack, Dialect, Options, Recovery, SackBlocks, Segment};
+use super::{Ack, Dialect, Echo, Options, Recovery, SackBlocks, Segment};
 use whyloss::{Duration, Time};
 
 /// The receiving end of a connection.
@@ -24,6 +24,7 @@ pub struct Receiver {
     acked: u64,
     /// The stamp to echo: TS.Recent of RFC 7323.
     recent: Time,
+    echo: Echo,
     /// Until when an acknowledgement waits; [`Time::MAX`] if none does.
     deadline: Time,
     /// How long it may; zero: not at all.
@@ -54,6 +55,7 @@ impl Receiver {
             next: 0,
             acked: 0,
             recent: Time::ZERO,
+            echo: options.echo,
             deadline: Time::MAX,
             delay: options
                 .delayed_ack
@@ -75,7 +77,8 @@ impl Receiver {
     pub fn on_segment(&mut self, now: Time, segment: &Segment) -> Option<Ack> {
         let sequence = segment.sequence;
         self.received += 1;
-        if sequence <= self.acked && segment.stamp >= self.recent {
+        let in_line = sequence <= self.acked && segment.stamp >= self.recent;
+        if in_line || self.echo == Echo::Latest {
             self.recent = segment.stamp;
         }
         if sequence != self.next || self.ahead > 0 {
@@ -296,6 +299,22 @@ mod tests {
         assert_eq!(echo(arrive(&mut receiver, 9, 2, 3)), Some(ms(1)));
         assert_eq!(echo(arrive(&mut receiver, 9, 3, 4)), Some(ms(1)));
         assert_eq!(echo(arrive(&mut receiver, 9, 1, 8)), Some(ms(8)));
+    }
+
+    #[test]
+    fn the_latest_segment_may_be_echoed_instead() {
+        let options = Options {
+            echo: Echo::Latest,
+            ..Options::default()
+        };
+        let mut receiver = Receiver::new(&options);
+        let echo = |ack: Option<Ack>| ack.map(|ack| ack.echo);
+        assert_eq!(arrive(&mut receiver, 10, 0, 1), None);
+        assert_eq!(echo(arrive(&mut receiver, 20, 1, 5)), Some(ms(5)));
+        assert_eq!(echo(arrive(&mut receiver, 30, 3, 9)), Some(ms(9)));
+        assert_eq!(echo(arrive(&mut receiver, 40, 2, 7)), Some(ms(7)));
+        assert_eq!(arrive(&mut receiver, 50, 4, 12), None);
+        assert_eq!(echo(receiver.on_timeout(ms(150))), Some(ms(12)));
     }
 
     #[test]

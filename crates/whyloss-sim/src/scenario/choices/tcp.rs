@@ -5,13 +5,13 @@ use whyloss::congestion::{
     WirelessPolicy,
 };
 
-use crate::host::tcp::{Options, Recovery, RtoOptions, RttSampling};
+use crate::host::tcp::{Echo, Options, Recovery, RtoOptions, RttSampling};
 
 use super::{Choice, positive};
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
 
-pub(super) const KEYS: [&str; 18] = [
+pub(super) const KEYS: [&str; 19] = [
     "base",
     "recovery",
     "delayed_ack",
@@ -22,6 +22,7 @@ pub(super) const KEYS: [&str; 18] = [
     "handshake",
     "limited_transmit",
     "rtt_sampling",
+    "echo",
     "timestamp_tick",
     "controller",
     "growth",
@@ -95,6 +96,9 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
                 ("once-per-window", RttSampling::OncePerWindow),
                 ("every-ack", RttSampling::EveryAck),
             ])
+        })?,
+        echo: choice.or("echo", base.echo, |field| {
+            field.one_of(&[("earliest", Echo::Earliest), ("latest", Echo::Latest)])
         })?,
         timestamp_tick: choice.or("timestamp_tick", base.timestamp_tick, |field| {
             if field.item.text() == Some("none") {
