@@ -13,10 +13,10 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use crate::replicate::Memo;
-use crate::{Outcome, bal, cen};
+use crate::{Outcome, bal, cen, mar};
 
 /// The experiments of each paper, in the papers' order.
-static PAPERS: &[&[Experiment]] = &[cen::EXPERIMENTS, bal::EXPERIMENTS];
+static PAPERS: &[&[Experiment]] = &[cen::EXPERIMENTS, mar::EXPERIMENTS, bal::EXPERIMENTS];
 
 /// One table or figure of a paper.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,7 @@ pub mod bal;
 mod build;
 pub mod cen;
 pub mod experiment;
+pub mod mar;
 #[cfg(test)]
 mod ns2_path;
 pub mod outcome;

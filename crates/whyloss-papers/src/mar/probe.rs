@@ -1,0 +1,66 @@
+//! What a packet meets at the bottleneck: the queue that the predictor estimates, seen from outside.
+//!
+//! Independent losses strike whatever packet comes, so a wireless loss meets a queue as often as any packet does. A
+//! predictor that calls it congestion whenever β segments wait cannot have a smaller Mw than that share.
+
+use whyloss::Time;
+use whyloss_link::Fate;
+use whyloss_sim::{Observer, Packet, Scenario};
+
+use super::measure::{Estimate, Line};
+use crate::experiment::{Context, ExperimentError};
+
+/// β: as many segments waiting are congestion (MAR-1).
+const BETA: usize = 3;
+
+/// Counts packets of the first flow at the first link.
+#[derive(Debug)]
+struct Probe {
+    from: Time,
+    offered: u64,
+    queued: u64,
+}
+
+impl Observer for Probe {
+    const QUEUE_LENGTH: bool = true;
+
+    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, _: Fate) {
+        if (link, packet.flow) == (0, 0) && at >= self.from {
+            self.offered += 1;
+            self.queued += u64::from(waiting >= BETA);
+        }
+    }
+}
+
+/// The share of the flow's packets that find at least β packets waiting at the first link, %.
+pub(crate) fn queued(
+    context: &Context<'_>,
+    points: &[(f64, Scenario)],
+) -> Result<Line, ExperimentError> {
+    let runs = context.each(
+        points,
+        |(_, scenario)| format!("queued {scenario:?}"),
+        |(_, scenario), seed| {
+            let mut probe = Probe {
+                from: scenario.measure_from,
+                offered: 0,
+                queued: 0,
+            };
+            whyloss_sim::run(scenario, seed, &mut probe)
+                .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
+            Ok(probe)
+        },
+    )?;
+    let estimate = |((x, _), runs): (&(f64, Scenario), &Vec<std::sync::Arc<Probe>>)| {
+        let share = |probe: &std::sync::Arc<Probe>| {
+            let share = probe.queued as f64 / probe.offered as f64;
+            (probe.offered > 0).then_some(100.0 * share)
+        };
+        let values: Vec<f64> = runs.iter().filter_map(share).collect();
+        Estimate::of(*x, &values)
+    };
+    Ok(Line {
+        name: "meets β waiting".into(),
+        points: points.iter().zip(&runs).map(estimate).collect(),
+    })
+}

@@ -1,0 +1,215 @@
+//! What the paper leaves open, one choice at a time, at a few points of Figs 2, 3 and 5.
+
+use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
+use whyloss_link::ChannelSpec;
+use whyloss_link::queue::Limit;
+use whyloss_sim::Scenario;
+use whyloss_sim::host::tcp::{Echo, Options, Recovery, RtoOptions, RttSampling};
+
+use super::accuracy::base as fig_1;
+use super::measure::{CONFIDENCE, Families, Line, accuracy, goodput};
+use super::network::{SEGMENT, correlated, independent};
+use super::scheme::{Schemes, base};
+use crate::experiment::{Context, ExperimentError};
+use crate::{Cell, Outcome};
+
+/// A reading of the paper.
+struct Reading {
+    name: &'static str,
+    schemes: Schemes,
+    /// Parameters of the predictor.
+    predictor: &'static [(&'static str, f64)],
+    /// What it does to the network.
+    network: fn(&mut Scenario),
+}
+
+impl Reading {
+    fn on(name: &'static str, base: Options) -> Self {
+        Self {
+            name,
+            schemes: Schemes::on(base),
+            predictor: &[],
+            network: |_| {},
+        }
+    }
+
+    fn as_taken(name: &'static str) -> Self {
+        Self::on(name, base())
+    }
+}
+
+fn readings() -> Vec<Reading> {
+    let rfc = Options {
+        recovery: Recovery::NewReno,
+        ..Options::rfc(SEGMENT)
+    };
+    let flight = ControllerSpec {
+        kind: ControllerKind::Reno(Decrease::FlightSize),
+        ..base().controller
+    };
+    let predictor = |name, predictor| Reading {
+        predictor,
+        ..Reading::as_taken(name)
+    };
+    let network = |name, network| Reading {
+        network,
+        ..Reading::as_taken(name)
+    };
+    vec![
+        Reading::as_taken("as taken"),
+        Reading::on("TCP of the RFCs", rfc),
+        Reading::on(
+            "round trips include delayed acknowledgements",
+            Options {
+                echo: Echo::Earliest,
+                ..base()
+            },
+        ),
+        Reading::on(
+            "one round trip a window",
+            Options {
+                rtt_sampling: RttSampling::OncePerWindow,
+                ..base()
+            },
+        ),
+        Reading::on(
+            "NewReno halves FlightSize",
+            Options {
+                controller: flight,
+                ..base()
+            },
+        ),
+        Reading::on(
+            "timer at least 0.2 s",
+            Options {
+                rto: RtoOptions::ns2(),
+                ..base()
+            },
+        ),
+        Reading::on(
+            "no delayed acknowledgements",
+            Options {
+                delayed_ack: None,
+                ..base()
+            },
+        ),
+        Reading::on(
+            "window of 64 KiB",
+            Options {
+                receive_window: 43,
+                initial_ssthresh: Some(43),
+                ..base()
+            },
+        ),
+        Reading {
+            schemes: Schemes {
+                wireless: WirelessPolicy::Percent(100),
+                ..Schemes::on(base())
+            },
+            ..Reading::as_taken("FlightSize is the window")
+        },
+        predictor("predictor asked at losses alone", &[("at_losses", 1.0)]),
+        predictor("smoothed round trip", &[("rtt", 1.0)]),
+        predictor("V_P of what is under way", &[("flight", 1.0)]),
+        predictor("timeouts are congestion", &[("timeouts", 0.0)]),
+        predictor("α = β = 20 segments", &[("alpha", 20.0), ("beta", 20.0)]),
+        network("errors before the queue", |scenario| {
+            for link in &mut scenario.links {
+                link.link.channel_before_queue = true;
+            }
+        }),
+        network("acknowledgements are lost too", |scenario| {
+            let channel = scenario.links[2].link.channel.clone();
+            scenario.links[3].link.channel = channel;
+        }),
+        network("queues of half the product", |scenario| {
+            for link in &mut scenario.links {
+                if let Limit::Packets(limit) = &mut link.link.queue.limit {
+                    *limit /= 2;
+                }
+            }
+        }),
+    ]
+}
+
+/// Where they are compared.
+fn places() -> [(&'static str, ChannelSpec); 4] {
+    [
+        ("PER 0.0001", independent(1e-4)),
+        ("PER 0.001", independent(1e-3)),
+        ("PER 0.01", independent(1e-2)),
+        ("40 % in the bad state", correlated(0.4)),
+    ]
+}
+
+/// `mar-sensitivity`.
+pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let readings = readings();
+    let mut plans = Vec::new();
+    for reading in &readings {
+        let flows = [
+            reading.schemes.newreno(),
+            reading.schemes.lp_with(reading.predictor),
+            reading.schemes.ideal(),
+        ];
+        for flow in &flows {
+            let points = places()
+                .into_iter()
+                .enumerate()
+                .map(|(index, (_, channel))| {
+                    let mut scenario = fig_1(channel, flow).scenario();
+                    (reading.network)(&mut scenario);
+                    (index as f64, scenario)
+                });
+            let id = format!("{} {}", reading.name, flow.id);
+            plans.push((id, flow.name.to_owned(), points.collect()));
+        }
+    }
+    let families = Families::measure(context, plans)?;
+    let mut cells = Vec::new();
+    for (index, (place, _)) in places().into_iter().enumerate() {
+        for reading in &readings {
+            let family = |id: &str| families.family(&format!("{} {id}", reading.name));
+            let (newreno, lp, ideal) = (
+                family("newreno")?,
+                family("newreno-lp")?,
+                family("newreno-ideal-lp")?,
+            );
+            let columns: [(&str, &'static str, Line); 6] = [
+                ("accuracy", "%", lp.line(accuracy)),
+                ("NewReno", "Mbit/s", newreno.line(goodput)),
+                ("LP", "Mbit/s", lp.line(goodput)),
+                ("Ideal-LP", "Mbit/s", ideal.line(goodput)),
+                ("LP / NewReno", "", lp.ratio(newreno, goodput)),
+                ("LP / Ideal-LP", "", lp.ratio(ideal, goodput)),
+            ];
+            for (column, unit, line) in columns {
+                let point = line.points.get(index);
+                cells.push(Cell {
+                    row: format!("{place}: {}", reading.name),
+                    column: column.into(),
+                    x: None,
+                    unit,
+                    paper: None,
+                    mean: point
+                        .map(|point| point.mean)
+                        .filter(|mean| mean.is_finite()),
+                    half_width: point.and_then(|point| point.half_width),
+                    tolerance: None,
+                });
+            }
+        }
+    }
+    Ok(Outcome {
+        id: "mar-sensitivity".into(),
+        title: "Accuracy and goodput under other readings of the paper".into(),
+        seeds: families.seeds,
+        confidence: CONFIDENCE,
+        cells,
+        claims: Vec::new(),
+        figures: Vec::new(),
+        notes: vec![
+            "One thing varies at a time, on the network of Fig. 1 at 10 Mbit/s without cross traffic.".into(),
+        ],
+    })
+}
