@@ -13,6 +13,9 @@
 //!                        else keep
 //! ```
 //!
+//! A repeated timeout leaves ssthresh as it is (RFC 5681 §3.1): what is under way then is a lone retransmission, which
+//! says nothing about the path.
+//!
 //! Sources: keep, Milenkoski & Stojcevska 2010 section 4 (MIL-2, -4, -6); keep window, their section 8 (MIL-8); flight
 //! size, Martignon & Fratta 2005 section 2 (MAR-3, -A5); percent, TCP Veno and Feno take 80 (MIL-8); keep unless queued,
 //! after Papadimitriou et al. 2010, whose threshold is not printed where we could read it (MIL-8).
@@ -98,16 +101,14 @@ impl Governed {
     /// The retransmission timer expired, for a loss of this cause.
     pub fn on_timeout(&mut self, loss: &LossEvent, cause: Cause) {
         let policy = self.decide(loss, cause);
+        let before = self.controller.ssthresh();
         let ssthresh = match policy {
             WirelessPolicy::AsCongestion | WirelessPolicy::KeepUnlessQueued(_) => None,
+            _ if loss.repeated => Some(before),
             WirelessPolicy::Keep | WirelessPolicy::KeepWindow => {
-                let ssthresh = self.controller.ssthresh();
                 // Unlimited means slow start still runs: it shall not run past what was reached.
-                Some(if ssthresh == u64::MAX || loss.repeated {
-                    ssthresh.min(loss.window.max(2 * u64::from(self.segment_size)))
-                } else {
-                    ssthresh.max(loss.window)
-                })
+                let least = if before == u64::MAX { 0 } else { before };
+                Some(least.max(loss.window).max(2 * u64::from(self.segment_size)))
             }
             WirelessPolicy::FlightSize | WirelessPolicy::Percent(_) => {
                 Some(self.reduced(policy, loss))

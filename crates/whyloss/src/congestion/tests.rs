@@ -141,6 +141,34 @@ fn a_wireless_timeout_keeps_ssthresh_or_makes_it_the_flight() {
 }
 
 #[test]
+fn a_repeated_wireless_timeout_leaves_ssthresh_as_it_is() {
+    use WirelessPolicy as P;
+    for (policy, ssthresh) in [
+        (P::Keep, 30_000),
+        (P::KeepWindow, 30_000),
+        (P::FlightSize, 20_000),
+        (P::Percent(80), 24_000),
+    ] {
+        for initial in [15_000, u64::MAX] {
+            let mut governed = under(policy);
+            governed.controller.set_window(30_000, initial);
+            governed.on_timeout(&loss(20_000, 30_000), Cause::Wireless);
+            // A lone retransmission is under way, in a window of a segment.
+            for _ in 0..2 {
+                let repeated = LossEvent {
+                    repeated: true,
+                    ..loss(1000, 1000)
+                };
+                governed.on_timeout(&repeated, Cause::Wireless);
+                let controller = &governed.controller;
+                let sizes = (controller.window(), controller.ssthresh());
+                assert_eq!(sizes, (1000, ssthresh), "{policy:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn packets_of_a_spared_loss_are_not_told() {
     for (policy, spared) in [
         (WirelessPolicy::Keep, true),
