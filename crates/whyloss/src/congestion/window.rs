@@ -7,8 +7,9 @@
 //! ```
 //!
 //! The RFC recommends counting bytes; counting acknowledgements grows half as fast when they are delayed. The fraction
-//! of a byte that the quotient leaves is carried over, so that growth is exact for any window. The window
-//! does not grow during a recovery, nor while the application limits it (RFC 7661 §4.3 says why).
+//! of a byte that the quotient leaves is carried over, so that growth is exact for any window. An acknowledgement of more
+//! than a window, which fills a hole after a timeout, counts as one of a window: "cwnd MUST NOT be increased by more
+//! than SMSS bytes per RTT" (RFC 5681 §3.1). The window does not grow during a recovery, nor while the application limits it (RFC 7661 §4.3 says why).
 
 use super::Start;
 use crate::event::AckEvent;
@@ -71,7 +72,7 @@ impl Window {
     pub fn avoid_congestion(&mut self, acked: u64, slower: u64) {
         let segment = self.segment();
         let counted = match self.growth {
-            Growth::PerByte => acked,
+            Growth::PerByte => acked.min(self.cwnd),
             Growth::PerAck => segment,
         };
         let credit = self
@@ -165,6 +166,15 @@ mod tests {
             window.grow(&ack(2000));
             assert_eq!(window.cwnd(), 10_000 + grown, "{growth:?}");
         }
+    }
+
+    #[test]
+    fn an_acknowledgement_of_more_than_a_window_is_worth_a_segment() {
+        // After a timeout a filled hole acknowledges what a larger window had sent.
+        let mut window = Window::new(&START);
+        window.set(2000, 2000);
+        window.grow(&ack(50_000));
+        assert_eq!(window.cwnd(), 3000);
     }
 
     #[test]
