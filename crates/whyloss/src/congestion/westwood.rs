@@ -106,6 +106,8 @@ pub struct Westwood {
     pipe: Pipe,
     reaction: Reaction,
     renews_min_rtt: bool,
+    /// Whether the recovery that goes on began with a cut.
+    cut: bool,
     /// RTT, smoothed with gain 1/8.
     smoothed: Option<Duration>,
 }
@@ -118,6 +120,7 @@ impl Westwood {
             pipe: Pipe::new(options.estimator, start.segment_size),
             reaction: options.reaction,
             renews_min_rtt: options.renews_min_rtt,
+            cut: false,
             smoothed: None,
         }
     }
@@ -158,6 +161,7 @@ impl Controller for Westwood {
     fn on_loss(&mut self, loss: &LossEvent) {
         self.pipe.settle();
         let share = self.share(loss);
+        self.cut = true;
         match self.reaction {
             Reaction::Westwood => self.window.set(self.window.cwnd().min(share), share),
             Reaction::Linux => {
@@ -178,7 +182,8 @@ impl Controller for Westwood {
     }
 
     fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
-        if self.reaction == Reaction::Linux {
+        let cut = core::mem::take(&mut self.cut);
+        if cut && self.reaction == Reaction::Linux {
             let (cwnd, ssthresh) = (self.window.cwnd(), self.window.ssthresh());
             self.window.set(cwnd.max(ssthresh), ssthresh);
         }
@@ -192,6 +197,7 @@ impl Controller for Westwood {
             Reaction::Linux => self.whole(self.half(loss.window)),
         };
         self.window.set(0, ssthresh);
+        self.cut = false;
         if self.renews_min_rtt {
             self.pipe.forget_min_rtt();
         }
@@ -294,6 +300,23 @@ mod tests {
             // Only the last acknowledgement: there is nothing more to undo.
             westwood.on_spared_loss(&loss(20_000, 30_000), Spared::Wholly);
             assert_eq!(westwood.pipe.estimator(), before.estimator());
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_spared_recovery_does_not_raise_the_window() {
+        for spared in [Spared::Wholly, Spared::Window] {
+            let mut westwood = settled(WestwoodOptions::linux());
+            westwood.set_window(4000, u64::MAX);
+            westwood.on_spared_loss(&loss(4000, 4000), spared);
+            westwood.on_recovery_end(Time::ZERO, u64::MAX);
+            assert_eq!(westwood.window(), 4000, "{spared:?}");
+            // Nor is a cut that a timeout followed made up for at the end of a later recovery.
+            westwood.on_loss(&loss(4000, 4000));
+            westwood.on_timeout(&loss(4000, 4000));
+            westwood.on_spared_loss(&loss(1000, 1000), spared);
+            westwood.on_recovery_end(Time::ZERO, u64::MAX);
+            assert_eq!(westwood.window(), 1000, "{spared:?}");
         }
     }
 
