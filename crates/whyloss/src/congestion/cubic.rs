@@ -155,7 +155,10 @@ impl Controller for Cubic {
     }
 
     fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
-        self.set(self.window().min(at_most), self.ssthresh);
+        // A loss has ended the epoch already; one that was spared does not.
+        if self.window() > at_most {
+            self.set(at_most, self.ssthresh);
+        }
     }
 
     fn on_timeout(&mut self, loss: &LossEvent) {
@@ -271,6 +274,19 @@ mod tests {
         assert_eq!((cubic.window(), cubic.epoch), (49_000, None));
         cubic.on_ack(&at(5.0, 1000));
         assert_eq!((cubic.w_max, cubic.k), (49_000.0, 0.0));
+    }
+
+    #[test]
+    fn a_recovery_that_spares_the_window_does_not_begin_an_epoch() {
+        let mut cubic = after_loss();
+        cubic.on_ack(&at(0.0, 1000));
+        let mut spared = cubic.clone();
+        spared.on_recovery_end(Time::from_secs_f64(30.0), u64::MAX);
+        for cubic in [&mut cubic, &mut spared] {
+            cubic.on_ack(&at(60.0, 1000));
+        }
+        // As in convex_growth_is_bounded.
+        assert_eq!((cubic.window(), spared.window()), (70_507, 70_507));
     }
 
     #[test]
