@@ -234,9 +234,12 @@ impl DeliveryRate {
         })
     }
 
-    /// A packet is marked as lost, but not to congestion: it counts as lost nowhere.
+    /// A packet is marked as lost, but not to congestion: it counts as lost nowhere. Does nothing if it was not under way
+    /// any more.
     pub fn on_spared_loss(&mut self, packet: &mut Snapshot) {
-        self.leave(packet, Fate::Lost);
+        if packet.fate == Fate::UnderWay {
+            self.leave(packet, Fate::Lost);
+        }
     }
 
     /// The sender has nothing to send although window and pacing would allow it.
@@ -391,6 +394,16 @@ mod tests {
         // A packet that was given up arrives nevertheless: delivered, but it was not under way.
         path.on_acked(ms(116), &mut packets[4]);
         assert_eq!((path.in_flight(), path.delivered), (1000, 3000));
+    }
+
+    #[test]
+    fn what_has_arrived_cannot_be_lost() {
+        let mut path = DeliveryRate::default();
+        let mut packet = path.on_sent(ms(0), 1000, false);
+        path.on_acked(ms(100), &mut packet);
+        path.on_spared_loss(&mut packet);
+        path.on_acked(ms(110), &mut packet);
+        assert_eq!((path.in_flight(), path.delivered), (0, 1000));
     }
 
     #[test]
