@@ -336,7 +336,10 @@ impl Controller for Bbr {
     }
 
     fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
-        self.end_recovery();
+        // A recovery that was spared saved no window.
+        if self.in_recovery {
+            self.end_recovery();
+        }
         self.cwnd = self.cwnd.min(at_most).max(self.segment());
     }
 

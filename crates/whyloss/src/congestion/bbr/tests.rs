@@ -2,6 +2,7 @@
 //! over links that queue and lose, is tested with the simulator.
 
 use super::*;
+use crate::congestion::Spared;
 use crate::congestion::tests::{START, ack, loss};
 
 pub(super) fn sample() -> RateSample {
@@ -303,4 +304,14 @@ fn draws_repeat_and_differ() {
     };
     assert_eq!(wait(3), wait(3));
     assert_ne!(wait(3), wait(4));
+}
+
+#[test]
+fn the_end_of_a_spared_recovery_restores_nothing() {
+    let mut path = Path::cruising();
+    path.bbr.prior_cwnd = 5 * BDP;
+    let before = path.bbr.window();
+    path.bbr.on_spared_loss(&loss(BDP, before), Spared::Wholly);
+    path.bbr.on_recovery_end(path.now, u64::MAX);
+    assert_eq!(path.bbr.window(), before);
 }
