@@ -59,7 +59,9 @@ pub struct LossEvent {
     pub sent: Option<Time>,
     /// How often it had left before it was found lost, if the transport keeps that; else 1.
     pub transmissions: u32,
-    /// FlightSize: bytes sent and not yet acknowledged cumulatively.
+    /// FlightSize: bytes in the network. When a recovery begins: sent and not yet acknowledged cumulatively, without what
+    /// the duplicates released (RFC 5681 §3.2 step 2). At a timeout: less those that are known to have arrived, since a
+    /// long recovery sends several windows. So `first + in_flight` need not be the next new byte.
     pub in_flight: u64,
     /// The window in use: the controller's, but no more than the receiver allows.
     pub window: u64,

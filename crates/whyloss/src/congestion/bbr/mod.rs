@@ -129,6 +129,8 @@ pub struct Bbr {
     in_recovery: bool,
     /// After a timeout: the recovery is over once this offset is acknowledged.
     recovery_end: u64,
+    /// The offset behind the last byte known to have left.
+    sent: u64,
     // The data rate model.
     max_bw: MaxBandwidth,
     bw_shortterm: Rate,
@@ -174,6 +176,7 @@ impl Bbr {
             prior_cwnd: 0,
             in_recovery: false,
             recovery_end: UNBOUNDED,
+            sent: 0,
             max_bw: MaxBandwidth::default(),
             bw_shortterm: UNBOUNDED_RATE,
             bw: Rate::default(),
@@ -284,6 +287,8 @@ impl Bbr {
 impl Controller for Bbr {
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {
+        let sent = ack.acknowledged.saturating_add(ack.in_flight);
+        self.sent = self.sent.max(sent);
         if ack.acknowledged >= self.recovery_end {
             self.end_recovery();
         }
@@ -346,7 +351,9 @@ impl Controller for Bbr {
     fn on_timeout(&mut self, loss: &LossEvent) {
         self.save_cwnd();
         self.in_recovery = true;
-        self.recovery_end = loss.first.saturating_add(loss.in_flight);
+        // FlightSize leaves out what has been acknowledged selectively.
+        let under_way = loss.first.saturating_add(loss.in_flight);
+        self.recovery_end = self.sent.max(under_way);
         // What was under way counts as lost: C.inflight is 0.
         self.cwnd = self.segment();
     }

@@ -315,3 +315,23 @@ fn the_end_of_a_spared_recovery_restores_nothing() {
     path.bbr.on_recovery_end(path.now, u64::MAX);
     assert_eq!(path.bbr.window(), before);
 }
+
+#[test]
+fn after_a_timeout_what_was_sacked_belongs_to_the_recovery_too() {
+    let mut path = Path::cruising();
+    let acknowledged = |acknowledged, in_flight| AckEvent {
+        acknowledged,
+        in_flight,
+        ..ack(1000)
+    };
+    path.bbr.on_ack(&acknowledged(10_000, 50_000));
+    // 30 000 of the bytes have been acknowledged selectively.
+    path.bbr.on_timeout(&LossEvent {
+        first: 10_000,
+        ..loss(20_000, 50_000)
+    });
+    path.bbr.on_ack(&acknowledged(59_000, 1000));
+    assert!(path.bbr.in_recovery);
+    path.bbr.on_ack(&acknowledged(60_000, 1000));
+    assert!(!path.bbr.in_recovery);
+}
