@@ -95,7 +95,9 @@ impl Cubic {
         } else {
             ALPHA
         };
-        self.w_est += alpha * acked as f64 / self.cwnd * self.segment;
+        // No more than a window's worth, as in window.rs.
+        let acked = (acked as f64).min(self.cwnd);
+        self.w_est += alpha * acked / self.cwnd * self.segment;
         if self.w_cubic(t.as_secs_f64()) < self.w_est {
             self.cwnd = self.cwnd.max(self.w_est);
         } else {
@@ -287,6 +289,15 @@ mod tests {
         }
         // As in convex_growth_is_bounded.
         assert_eq!((cubic.window(), spared.window()), (70_507, 70_507));
+    }
+
+    #[test]
+    fn an_acknowledgement_of_more_than_a_window_is_worth_a_segment() {
+        let mut cubic = Cubic::new(&START);
+        cubic.on_timeout(&loss(2000, 2000));
+        cubic.on_ack(&at(0.0, 1000));
+        cubic.on_ack(&at(0.0, 50_000));
+        assert_eq!(cubic.window(), 3000);
     }
 
     #[test]
