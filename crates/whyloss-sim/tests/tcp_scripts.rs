@@ -7,8 +7,11 @@
 
 mod script;
 
+use whyloss::congestion::WirelessPolicy;
+use whyloss::sender::find;
 use whyloss::{Duration, Time};
-use whyloss_sim::host::tcp::{Dialect, Options, Recovery, RttSampling};
+use whyloss_link::Streams;
+use whyloss_sim::host::tcp::{Dialect, Options, Recovery, RttSampling, Sender};
 
 use script::{MSS, Script, ms, options};
 
@@ -355,4 +358,77 @@ fn spurious_acknowledgements_do_nothing() {
             assert_eq!(script.sender.fast_recoveries(), 0);
         }
     }
+}
+
+/// A NewReno sender under this policy, all of whose losses are called wireless, after ten segments.
+fn spared(policy: WirelessPolicy, mut options: Options) -> Script {
+    options.controller.wireless = policy;
+    let classifier = find("random").map(|entry| entry.build(&[("mc", 1.0), ("mw", 0.0)]));
+    let classifier = classifier.expect("registered").expect("in range");
+    let random = Streams::new(1).stream("verdict", 0);
+    let sender = Sender::with_classifier(&options, classifier, random, Time::ZERO);
+    let mut script = Script::of(sender);
+    assert!(script.leave(0).into_iter().eq(0..10));
+    script
+}
+
+fn newreno_of_ns2() -> Options {
+    Options {
+        initial_window: 10,
+        initial_ssthresh: Some(4),
+        limited_transmit: false,
+        handshake: false,
+        delayed_ack: None,
+        ..Options::ns2(Recovery::NewReno, MSS, 100)
+    }
+}
+
+#[test]
+fn a_spared_window_survives_a_recovery_with_few_duplicates() {
+    // 0 and 9 are lost, and so are most acknowledgements: the partial one takes more off the window than duplicates had
+    // added to it. The policies hold at the end all the same: the window is what it was, and that is FlightSize.
+    let rfc = Options {
+        initial_ssthresh: Some(4),
+        ..options(Recovery::NewReno)
+    };
+    for options in [rfc, newreno_of_ns2()] {
+        for policy in [WirelessPolicy::Keep, WirelessPolicy::FlightSize] {
+            let mut script = spared(policy, options);
+            for at in 100..103 {
+                script.ack(at, 0);
+            }
+            assert!(script.sender.in_recovery());
+            script.ack(202, 9);
+            assert!(script.sender.in_recovery());
+            script.ack(302, 10);
+            assert!(!script.sender.in_recovery());
+            if options.dialect == Dialect::Ns2 {
+                assert!(script.windows().0 >= 10_000, "{policy:?}");
+            }
+            // The RFC's, which must not burst, is back by slow start.
+            let acknowledged = script.sender.acknowledged();
+            for k in 1..10 {
+                let next = (acknowledged + k).min(script.sender.next());
+                script.ack(400 + k, next);
+            }
+            let (cwnd, _) = script.windows();
+            assert!((10_000..11_000).contains(&cwnd), "{policy:?}: {cwnd}");
+        }
+    }
+}
+
+#[test]
+fn a_spared_window_comes_back_by_slow_start_where_the_receiver_limits() {
+    // Nothing new may leave during the recovery, so that nothing is under way at its end (RFC 6582 §3.2 step 3).
+    let limited = Options {
+        initial_ssthresh: Some(4),
+        receive_window: 10,
+        ..options(Recovery::NewReno)
+    };
+    let mut script = spared(WirelessPolicy::Keep, limited);
+    for at in 100..109 {
+        script.ack(at, 0);
+    }
+    assert_eq!(script.ack(202, 10), [10, 11]);
+    assert_eq!(script.windows(), (2000, 10_000));
 }

@@ -30,10 +30,11 @@ pub(crate) fn ms(millis: u64) -> Time {
 
 impl Script {
     pub(crate) fn new(options: &Options) -> Self {
-        Self {
-            sender: Sender::new(options, Time::ZERO),
-            last: 0,
-        }
+        Self::of(Sender::new(options, Time::ZERO))
+    }
+
+    pub(crate) fn of(sender: Sender) -> Self {
+        Self { sender, last: 0 }
     }
 
     /// A sender whose first window of ten segments has left at 0 ms.

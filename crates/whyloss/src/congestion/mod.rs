@@ -11,7 +11,7 @@
 //!   arrival, also during a recovery ([`AckEvent::in_recovery`]);
 //! - [`Governed::on_loss`] once per loss event, when a recovery begins, after `on_ack` of the acknowledgement that
 //!   reveals it; later losses of the same window belong to it;
-//! - [`Controller::on_recovery_end`] once everything that was under way at its beginning has been acknowledged;
+//! - [`Governed::on_recovery_end`] once everything that was under way at its beginning has been acknowledged;
 //! - [`Governed::on_timeout`] when the retransmission timer expires, which ends a recovery without `on_recovery_end`;
 //! - [`Controller::on_packet_lost`] for every packet marked as lost, after all of the above, if the controller wants rate
 //!   samples and the loss event is not one that its policy spares ([`Governed::spares_losses`]).

@@ -21,8 +21,8 @@
 //! after Papadimitriou et al. 2010, whose threshold is not printed where we could read it (MIL-8).
 
 use super::{AnyController, Controller};
-use crate::Cause;
 use crate::event::LossEvent;
+use crate::{Cause, Time};
 
 /// What a loss called wireless does to the window. See the table at the [controllers](crate::congestion).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -96,6 +96,17 @@ impl Governed {
                 self.controller.set_window(window, window);
             }
         }
+    }
+
+    /// A recovery ends, see [`Controller::on_recovery_end`]. What `at_most` takes off a window that was spared, slow start
+    /// brings back.
+    pub fn on_recovery_end(&mut self, now: Time, at_most: u64) {
+        let window = self.controller.window();
+        if self.spares_losses && at_most < window {
+            let ssthresh = self.controller.ssthresh().max(window);
+            self.controller.set_window(window, ssthresh);
+        }
+        self.controller.on_recovery_end(now, at_most);
     }
 
     /// The retransmission timer expired, for a loss of this cause.

@@ -214,7 +214,7 @@ impl Sender {
                 } else {
                     u64::MAX
                 };
-                self.control.controller.on_recovery_end(now, at_most);
+                self.control.on_recovery_end(now, at_most);
             }
             Dialect::Ns2 => {
                 self.apply_deflation(now);
@@ -226,11 +226,16 @@ impl Sender {
         self.open_window();
     }
 
-    /// ns-2 takes what partial acknowledgements deflate off the congestion window itself.
+    /// ns-2 takes what partial acknowledgements deflate off the congestion window itself, but not off one that was spared
+    /// (MIL-2, MAR-3).
     pub(super) fn apply_deflation(&mut self, now: Time) {
         if self.dialect == Dialect::Ns2 {
-            let window = self.deflated_window();
-            self.control.controller.on_recovery_end(now, window);
+            let at_most = if self.control.spares_losses() {
+                u64::MAX
+            } else {
+                self.deflated_window()
+            };
+            self.control.on_recovery_end(now, at_most);
         }
         self.deflation = 0;
     }
@@ -305,7 +310,7 @@ impl Sender {
         if self.una >= self.recover {
             self.in_recovery = false;
             self.duplicates = 0;
-            self.control.controller.on_recovery_end(now, u64::MAX);
+            self.control.on_recovery_end(now, u64::MAX);
             if ns2 {
                 self.recover = 0;
                 self.clear_scoreboard();

@@ -67,10 +67,9 @@ impl Sender {
             self.fold_inflation();
         } else if ns2 || was_in_recovery {
             let inflation = if ns2 { u64::from(self.inflation) } else { 0 };
-            let controller = &mut self.control.controller;
             let inflated = u64::from(self.segment_size) * inflation;
-            let at_most = controller.window().saturating_add(inflated);
-            controller.on_recovery_end(now, at_most);
+            let at_most = self.cwnd().saturating_add(inflated);
+            self.control.on_recovery_end(now, at_most);
         }
         self.in_recovery = false;
         self.duplicates = 0;
