@@ -131,6 +131,81 @@ const REASONS: &[(&str, &str, &str)] = &[
         "by 0.4 points only, over the last hop with eight flows: too little wireless loss per flow to empty the link",
     ),
     (
+        "mar",
+        "MAR-40a",
+        "between 0.002 and 0.05 % the window that fills the link keeps a queue: 69 % of the packets meet three or more waiting at 0.01 %, and 72 % of the wireless losses are called congestion",
+    ),
+    (
+        "mar",
+        "MAR-40b",
+        "as without cross traffic: wireless losses that meet a queue of three or more count as congestion, and here more do",
+    ),
+    (
+        "mar",
+        "MAR-40c",
+        "half of the congestion losses are timeouts in the midst of repairing a window that lost dozens to the queue: the queue is empty by then, so they are called wireless; without them it is the queue of MAR-40a",
+    ),
+    (
+        "mar",
+        "MAR-31a",
+        "flows that together fill the link keep a queue: with five, 99 % of the packets meet three or more waiting at PER 0.001, and 97 % of the wireless losses, most of all losses, are called congestion",
+    ),
+    (
+        "mar",
+        "MAR-31b",
+        "each hop's queue of cross traffic adds to the round trip: from one to five hops Mw rises from 45 to 69 % at PER 0.001",
+    ),
+    (
+        "mar",
+        "MAR-34a",
+        "wireless losses that meet a queue halve the window (MAR-40a); with the thresholds at 20 segments it is 0.9 of the bound",
+    ),
+    (
+        "mar",
+        "MAR-34b",
+        "wireless losses that meet a queue halve the window (MAR-40a)",
+    ),
+    (
+        "mar",
+        "MAR-34c",
+        "wireless losses that meet a queue halve the window (MAR-40a); above 150 ms at 5 Mbit/s it is the bound within the interval",
+    ),
+    (
+        "mar",
+        "MAR-35b",
+        "the lead is greatest at 1 % (10 Mbit/s) and in fades without a survivor (2 Mbit/s), not where the claim looks",
+    ),
+    (
+        "mar",
+        "MAR-36b",
+        "up to 400 ms it grows; at 500 ms LP waits for a timeout every 3300 packets instead of every 8100, as repairing a few losses takes longer than the timer",
+    ),
+    (
+        "mar",
+        "MAR-30",
+        "the index depends on how long it is measured: 0.97 over 100 s, 0.993 to 0.995 over 450 s, 0.999 over 1950 s, which is within 0.002 of both",
+    ),
+    (
+        "mar",
+        "MAR-1",
+        "greater thresholds tolerate some queue and are right more often; the paper does not say which it tried",
+    ),
+    (
+        "mar",
+        "MAR-39a3",
+        "at 10 % loss alone, where both have 0.21 Mbit/s; from 0.5 to 5 % TIBET has up to 2.7 times as much",
+    ),
+    (
+        "mar",
+        "MAR-32",
+        "at 2 % with a window of 64 KiB, as stated; without a limit at 0.5 %, where LP has the room to be ahead",
+    ),
+    (
+        "mar",
+        "MAR-39b2",
+        "only with a window of 64 KiB, and not for wrong verdicts: 99 % are right, so its bound lies below TIBET too",
+    ),
+    (
         "bal",
         "BAL-29a",
         "Westwood's time constant is 1 s, so it cannot be very slow; SARBE is as quick, but in some runs settles beside what is available: see BAL-29b",

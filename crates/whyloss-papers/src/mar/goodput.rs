@@ -107,10 +107,7 @@ impl Study {
         for line in [self.of_newreno(), self.of_bound()] {
             cells.extend(line.cells(&row, ""));
         }
-        let accuracy = Line {
-            name: "accuracy of LP (%)".into(),
-            ..self.accuracy.clone()
-        };
+        let accuracy = self.accuracy.clone().named("accuracy of LP (%)");
         cells.extend(accuracy.cells(&row, ""));
         cells
     }
@@ -120,11 +117,7 @@ impl Study {
         let bound = self.of_bound();
         let equal = constant("equal", 1.0, &bound);
         let newreno = self.newreno.ratio(&self.ideal, goodput);
-        let named = |name: &str, line: Line| Line {
-            name: name.into(),
-            ..line
-        };
-        let lines = [named("NewReno", newreno), named("NewReno-LP", bound), equal];
+        let lines = [newreno.named("NewReno"), bound.named("NewReno-LP"), equal];
         [
             panel(
                 &self.title,

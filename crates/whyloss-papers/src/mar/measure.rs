@@ -100,6 +100,14 @@ impl Line {
         }
     }
 
+    /// Under another name.
+    pub(crate) fn named(self, name: &str) -> Self {
+        Self {
+            name: name.into(),
+            ..self
+        }
+    }
+
     /// Without its intervals.
     pub(crate) fn bare(mut self) -> Self {
         for point in &mut self.points {

@@ -1,9 +1,10 @@
 //! The variants of TCP that the paper compares, all upon one TCP.
 //!
-//! The paper used ns-2 (Section 3), so the TCP is that of ns-2 with its defaults of the time, but for three things. The
-//! window never limits: the text speaks of queue overflow, and ns-2's default of 20 segments would not fill the link.
-//! The timer waits for at least a second, as ns-2's did until October 2004 (and as RFC 6298 has it). Every acknowledgement
-//! measures a round trip, by time stamps: the predictor needs that (MAR-2). `mar-sensitivity` has other choices.
+//! The paper used ns-2 (Section 3), so the TCP is ns-2's with the defaults of 2004: the timer waits for at least a second
+//! (`minrto_`, 0.2 s since 14 October 2004), and an acknowledgement echoes the stamp of the segment that made it leave
+//! (`ts_echo_bugfix_ false`). Two things differ. The window never limits: the text speaks of queue overflow, and ns-2's 20
+//! segments would not fill the link. Every acknowledgement measures a round trip, by time stamps: the predictor needs
+//! that (MAR-2). `mar-sensitivity` has other choices.
 
 use whyloss::Duration;
 use whyloss::congestion::{ControllerKind, ControllerSpec, WirelessPolicy};
