@@ -23,7 +23,7 @@ use crate::run::MOST_JOBS;
 pub(crate) struct ReproduceArgs {
     #[command(flatten)]
     which: Which,
-    /// Replications of each scenario [default: as many as the paper has].
+    /// Replications of each scenario [default: as many as the paper has, or its rule of precision asks for].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
     /// Threads [default: one per core]. The results do not depend on it.
@@ -136,8 +136,11 @@ fn reproduce(
     let result = (|| {
         for (index, experiment) in experiments.iter().enumerate() {
             bar.begin(experiment.id, index, experiments.len());
-            let seeds = args.seeds.unwrap_or(experiment.seeds);
-            let Some(outcome) = run_one(experiment, &context.with_seeds(seeds), &pool)? else {
+            let context = match args.seeds {
+                Some(seeds) => context.with_seeds(seeds),
+                None => context.for_experiment(experiment),
+            };
+            let Some(outcome) = run_one(experiment, &context, &pool)? else {
                 break;
             };
             let printed = bar.aside(|| printer.print(&outcome));

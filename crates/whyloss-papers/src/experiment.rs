@@ -2,8 +2,9 @@
 //!
 //! # Contract
 //!
-//! [`Experiment::run`] replicates its scenarios [`Context::seeds`] times, in parallel on the caller's rayon pool, and
-//! returns the paper's numbers beside ours. It announces its replications to [`Context::progress`] and reports each
+//! [`Experiment::run`] replicates its scenarios [`Context::seeds`] times (or, by a paper's rule of precision, more often
+//! unless [`Context::seeds_are_exact`]), in parallel on the caller's rayon pool, and returns the paper's numbers beside
+//! ours. It announces its replications to [`Context::progress`] and reports each
 //! one that finishes. When [`Context::stopped`] turns true it starts no further replication, lets the running ones
 //! finish, and returns the outcome of those that did, with their number in [`Outcome::seeds`]; with none it returns
 //! [`ExperimentError::Stopped`]. The outcome depends on the seeds alone, never on the number of threads.
@@ -27,7 +28,7 @@ pub struct Experiment {
     pub paper: &'static str,
     /// What it shows, in a few words.
     pub title: &'static str,
-    /// Replications in the paper.
+    /// Replications in the paper; the least, where it has a rule of precision.
     pub seeds: u64,
     /// Runs it.
     pub run: fn(&Context<'_>) -> Result<Outcome, ExperimentError>,
@@ -48,6 +49,7 @@ pub fn find(id: &str) -> Option<&'static Experiment> {
 #[derive(Clone)]
 pub struct Context<'a> {
     seeds: u64,
+    exact: bool,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
     memo: Arc<Memo>,
@@ -59,17 +61,30 @@ impl<'a> Context<'a> {
         let seeds = 1;
         Self {
             seeds,
+            exact: true,
             progress,
             stop,
             memo: Arc::default(),
         }
     }
 
-    /// The same for an experiment that is to run `seeds` replications.
+    /// The same for an experiment that is to run `seeds` replications, no more and no less.
     #[must_use]
     pub fn with_seeds(&self, seeds: u64) -> Self {
         Self {
             seeds,
+            exact: true,
+            ..self.clone()
+        }
+    }
+
+    /// The same for this experiment with its own number of replications, which is the least if its paper has a rule of
+    /// precision.
+    #[must_use]
+    pub fn for_experiment(&self, experiment: &Experiment) -> Self {
+        Self {
+            seeds: experiment.seeds,
+            exact: false,
             ..self.clone()
         }
     }
@@ -77,6 +92,11 @@ impl<'a> Context<'a> {
     /// Replications to run.
     pub fn seeds(&self) -> u64 {
         self.seeds
+    }
+
+    /// Whether that is the user's wish, which no rule of precision overrides.
+    pub fn seeds_are_exact(&self) -> bool {
+        self.exact
     }
 
     /// Where replications are announced and reported.
