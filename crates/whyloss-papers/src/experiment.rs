@@ -14,10 +14,15 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use crate::replicate::Memo;
-use crate::{Outcome, bal, cen, mar};
+use crate::{Outcome, bal, cen, mar, mil};
 
 /// The experiments of each paper, in the papers' order.
-static PAPERS: &[&[Experiment]] = &[cen::EXPERIMENTS, mar::EXPERIMENTS, bal::EXPERIMENTS];
+static PAPERS: &[&[Experiment]] = &[
+    cen::EXPERIMENTS,
+    mar::EXPERIMENTS,
+    bal::EXPERIMENTS,
+    mil::EXPERIMENTS,
+];
 
 /// One table or figure of a paper.
 #[derive(Clone, Copy, Debug)]

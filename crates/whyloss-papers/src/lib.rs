@@ -9,6 +9,7 @@ mod build;
 pub mod cen;
 pub mod experiment;
 pub mod mar;
+pub mod mil;
 #[cfg(test)]
 mod ns2_path;
 pub mod outcome;

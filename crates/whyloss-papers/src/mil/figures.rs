@@ -1,0 +1,160 @@
+//! Figs 3, 5, 6, 7, 9 and 10: the improvement of an LDA variant over its original, over the packet error rate.
+
+use super::claims_general;
+use super::findings::{PERS, Stated, Study, cell};
+use super::network::{Queueing, Topology, Traffic};
+use super::variants::Scheme;
+use crate::experiment::{Context, ExperimentError};
+use crate::{CONFIDENCE, Claim, Figure, Outcome, Panel, Series};
+
+/// What a figure shows, and what the paper says of it.
+pub(crate) struct Sheet {
+    pub(crate) id: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) scheme: Scheme,
+    pub(crate) traffic: Traffic,
+    /// Improvements that the text states, in %: at which error rate of which topology.
+    pub(crate) stated: &'static [(Topology, u32, f64)],
+    /// The paper's statements about it.
+    pub(crate) claims: fn(&Study) -> Vec<Claim>,
+}
+
+/// How far, in points, an improvement may lie from the paper's: twice 5 % would be the intervals of two throughputs.
+const TOLERANCE: f64 = 5.0;
+
+/// Runs a figure.
+pub(crate) fn improvement(context: &Context<'_>, sheet: Sheet) -> Result<Outcome, ExperimentError> {
+    let study = Study::measure(context, sheet.scheme, sheet.traffic, &PERS)?;
+    let mut claims = (sheet.claims)(&study);
+    claims.extend(claims_general::all(&study));
+    let stated = |topology, queueing, per| {
+        let find = |&&(t, p, _): &&(Topology, u32, f64)| {
+            (t, p, queueing) == (topology, per, Queueing::Fifo)
+        };
+        let &(_, _, value) = sheet.stated.iter().find(find)?;
+        let tolerance = Some(TOLERANCE);
+        Some(Stated { value, tolerance })
+    };
+    let mut cells = Vec::new();
+    for topology in Topology::ALL {
+        let row = |what: &str| format!("{}-bottleneck, {what}", topology.name());
+        for queueing in Queueing::ALL {
+            for per in PERS {
+                let setting = study.setting(topology, queueing, per);
+                let label = (row("improvement"), queueing.name().to_owned());
+                let change = study
+                    .findings
+                    .change(|run| run.throughput, setting, study.pair());
+                cells.push(cell(
+                    label,
+                    Some(per),
+                    "%",
+                    change,
+                    stated(topology, queueing, per),
+                ));
+            }
+        }
+        for queueing in Queueing::ALL {
+            for variant in [&study.scheme.plain, &study.scheme.lda] {
+                for per in PERS {
+                    let setting = study.setting(topology, queueing, per);
+                    let label = (
+                        row("throughput"),
+                        format!("{}, {}", variant.name, queueing.name()),
+                    );
+                    let mbps =
+                        study
+                            .findings
+                            .summary(|run| run.throughput / 1e6, setting, variant.id);
+                    cells.push(cell(label, Some(per), "Mbit/s", mbps, None));
+                }
+            }
+        }
+    }
+    Ok(Outcome {
+        id: sheet.id.into(),
+        title: sheet.title.into(),
+        seeds: study.findings.seeds(),
+        confidence: CONFIDENCE,
+        cells,
+        claims,
+        figures: vec![
+            improvements(&study, sheet.id, sheet.title),
+            throughputs(&study, sheet.id, sheet.title, &PERS),
+        ],
+        notes: vec![
+            study.findings.precision_note(),
+            "The paper draws this figure without printing its data: where its text states a number, that is compared; the rest \
+             is in the claims. Error rates are those of each bottleneck in each direction."
+                .into(),
+        ],
+    })
+}
+
+/// The paper's figure: a panel for each topology.
+fn improvements(study: &Study, id: &str, title: &str) -> Figure {
+    let panel = |topology: Topology| {
+        let series = |queueing: Queueing| {
+            let point = |per: u32| {
+                let setting = study.setting(topology, queueing, per);
+                let change = study
+                    .findings
+                    .change(|run| run.throughput, setting, study.pair());
+                Some((f64::from(per), change.mean?, change.ci95))
+            };
+            Series {
+                name: queueing.name().into(),
+                bars: false,
+                dashed: queueing != Queueing::Fifo,
+                points: PERS.into_iter().filter_map(point).collect(),
+            }
+        };
+        Panel {
+            title: format!("{}-bottleneck topology", topology.name()),
+            x_label: "packet error rate, %".into(),
+            y_label: "throughput improvement, %".into(),
+            log_x: false,
+            log_y: false,
+            series: Queueing::ALL.map(series).into(),
+        }
+    };
+    Figure {
+        name: id.into(),
+        caption: title.into(),
+        panels: Topology::ALL.map(panel).into(),
+    }
+}
+
+/// The throughputs behind it, with FIFO queues.
+pub(crate) fn throughputs(study: &Study, id: &str, title: &str, pers: &[u32]) -> Figure {
+    let panel = |topology: Topology| {
+        let series = |variant: &crate::variant::Variant| {
+            let point = |&per: &u32| {
+                let setting = study.setting(topology, Queueing::Fifo, per);
+                let mbps = study
+                    .findings
+                    .summary(|run| run.throughput / 1e6, setting, variant.id);
+                Some((f64::from(per), mbps.mean?, mbps.ci95))
+            };
+            Series {
+                name: variant.name.into(),
+                bars: false,
+                dashed: variant.id == study.scheme.plain.id,
+                points: pers.iter().filter_map(point).collect(),
+            }
+        };
+        Panel {
+            title: format!("{}-bottleneck topology", topology.name()),
+            x_label: "packet error rate, %".into(),
+            y_label: "throughput, Mbit/s".into(),
+            log_x: false,
+            log_y: false,
+            series: [&study.scheme.plain, &study.scheme.lda].map(series).into(),
+        }
+    };
+    Figure {
+        name: format!("{id}-throughput"),
+        caption: format!("{title}: throughput"),
+        panels: Topology::ALL.map(panel).into(),
+    }
+}

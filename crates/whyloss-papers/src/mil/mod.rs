@@ -1,0 +1,82 @@
+//! Milenkoski and Stojcevska, *Loss differentiation algorithms vs. congestion control schemes: dynamics and performance*,
+//! 2010.
+//!
+//! | what | where |
+//! |---|---|
+//! | the networks of Figs 1 and 2, Scenarios 1 and 2 (MIL-9 … -12) | `network` |
+//! | NewReno, Westwood, Vegas, and each with the ideal LDA (MIL-1 … -8) | `variants` |
+//! | what senders do and see (MIL-13 … -16) | `probe`, `findings` |
+//! | Figs 3 to 10 | `figures`, `degradation`, `series` |
+//! | Tables 1 to 6 | `tables` |
+//! | the paper's statements, with thresholds fixed in advance (MIL-34 … -53) | `claims_*` |
+
+mod claims_general;
+mod claims_newreno;
+mod figures;
+mod findings;
+mod network;
+mod probe;
+mod shape;
+mod tables;
+mod variants;
+
+use self::figures::Sheet;
+use self::network::{Topology, Traffic};
+use self::tables::Table;
+use crate::Outcome;
+use crate::experiment::{Context, Experiment, ExperimentError};
+
+/// The least number of replications of a mean; its precision asks for the rest (MIL-A2).
+const SEEDS: u64 = 10;
+
+/// Every table and figure of the paper with results, and what helps to judge them.
+pub(crate) static EXPERIMENTS: &[Experiment] = &[
+    experiment("mil-fig-3", "NewRenoLDA against NewReno, Scenario 1", fig_3),
+    experiment("mil-table-1", "loss events of NewReno, Scenario 1", table_1),
+];
+
+const fn experiment(
+    id: &'static str,
+    title: &'static str,
+    run: fn(&Context<'_>) -> Result<Outcome, ExperimentError>,
+) -> Experiment {
+    Experiment {
+        id,
+        paper: "mil",
+        title,
+        seeds: SEEDS,
+        run,
+    }
+}
+
+fn fig_3(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let sheet = Sheet {
+        id: "mil-fig-3",
+        title: "Fig. 3: NewRenoLDA against NewReno in Scenario 1",
+        scheme: variants::newreno(),
+        traffic: Traffic::Alone,
+        stated: &[],
+        claims: claims_newreno::scenario_1,
+    };
+    figures::improvement(context, sheet)
+}
+
+fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let table = Table {
+        id: "mil-table-1",
+        title: "Table 1: loss events of NewReno, single bottleneck, Scenario 1",
+        scheme: variants::newreno(),
+        traffic: Traffic::Alone,
+        topology: Topology::Single,
+        pers: [1, 9],
+        rows: tables::TABLE_1,
+        no_target: Some((
+            1,
+            "NewRenoLDA's 121 events at .01 cannot go together with at least 40 % more throughput under the same loss rate, so \
+             that number is shown but no target (MIL-33).",
+        )),
+        claims: claims_newreno::events,
+        needed: &[1, 9],
+    };
+    tables::run(context, table)
+}
