@@ -158,3 +158,41 @@ pub(crate) fn throughputs(study: &Study, id: &str, title: &str, pers: &[u32]) ->
         panels: Topology::ALL.map(panel).into(),
     }
 }
+
+/// Fig. 4: throughput alone, from an error rate of 0.
+pub(crate) fn degradation(
+    context: &Context<'_>,
+    id: &str,
+    title: &str,
+    scheme: Scheme,
+    claims: fn(&Study) -> Vec<Claim>,
+) -> Result<Outcome, ExperimentError> {
+    let pers: Vec<u32> = (0..=9).collect();
+    let study = Study::measure(context, scheme, Traffic::Alone, &pers)?;
+    let mut cells = Vec::new();
+    for topology in Topology::ALL {
+        for variant in [&study.scheme.plain, &study.scheme.lda] {
+            for &per in &pers {
+                let setting = study.setting(topology, Queueing::Fifo, per);
+                let label = (
+                    format!("{}-bottleneck, throughput", topology.name()),
+                    variant.name.to_owned(),
+                );
+                let mbps = study
+                    .findings
+                    .summary(|run| run.throughput / 1e6, setting, variant.id);
+                cells.push(cell(label, Some(per), "Mbit/s", mbps, None));
+            }
+        }
+    }
+    Ok(Outcome {
+        id: id.into(),
+        title: title.into(),
+        seeds: study.findings.seeds(),
+        confidence: CONFIDENCE,
+        cells,
+        claims: claims(&study),
+        figures: vec![throughputs(&study, id, title, &pers)],
+        notes: vec![study.findings.precision_note()],
+    })
+}

@@ -21,7 +21,7 @@ use crate::{CONFIDENCE, Cell};
 pub(crate) const PRECISION: Precision = Precision {
     half_width: 0.05,
     confidence: CONFIDENCE,
-    at_most: 400,
+    at_most: 2_000,
 };
 /// The paper's packet error rates, in percent.
 pub(crate) const PERS: [u32; 9] = [1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -199,6 +199,19 @@ impl Study {
     /// The improvement, %, with FIFO queues.
     pub(crate) fn improvement(&self, topology: Topology, per: u32) -> f64 {
         self.change(|run| run.throughput, topology, per)
+    }
+
+    /// The ends of its interval.
+    pub(crate) fn bounds(&self, topology: Topology, per: u32) -> (f64, f64) {
+        let setting = self.fifo(topology, per);
+        let change = self
+            .findings
+            .change(|run| run.throughput, setting, self.pair());
+        let (mean, half) = (
+            change.mean.unwrap_or(f64::NAN),
+            change.ci95.unwrap_or(f64::NAN),
+        );
+        (mean - half, mean + half)
     }
 
     /// The change of a metric, %, with FIFO queues.

@@ -32,6 +32,12 @@ const SEEDS: u64 = 10;
 /// Every table and figure of the paper with results, and what helps to judge them.
 pub(crate) static EXPERIMENTS: &[Experiment] = &[
     experiment("mil-fig-3", "NewRenoLDA against NewReno, Scenario 1", fig_3),
+    experiment(
+        "mil-fig-4",
+        "throughput of NewReno and NewRenoLDA over three bottlenecks",
+        fig_4,
+    ),
+    experiment("mil-fig-5", "NewRenoLDA against NewReno, Scenario 2", fig_5),
     experiment("mil-table-1", "loss events of NewReno, Scenario 1", table_1),
 ];
 
@@ -57,6 +63,28 @@ fn fig_3(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         traffic: Traffic::Alone,
         stated: &[],
         claims: claims_newreno::scenario_1,
+    };
+    figures::improvement(context, sheet)
+}
+
+fn fig_4(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    figures::degradation(
+        context,
+        "mil-fig-4",
+        "Fig. 4: throughput of the forward flow over three bottlenecks in Scenario 1",
+        variants::newreno(),
+        claims_newreno::degradation,
+    )
+}
+
+fn fig_5(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let sheet = Sheet {
+        id: "mil-fig-5",
+        title: "Fig. 5: NewRenoLDA against NewReno in Scenario 2",
+        scheme: variants::newreno(),
+        traffic: Traffic::SCENARIO_2,
+        stated: &[],
+        claims: claims_newreno::scenario_2,
     };
     figures::improvement(context, sheet)
 }

@@ -62,3 +62,8 @@ pub(crate) fn newreno() -> Scheme {
     let plain = Variant::plain(Recovery::NewReno, base(Recovery::NewReno));
     Scheme::new(plain, "newreno-lda", "NewRenoLDA")
 }
+
+/// What web servers use: ns-2's plain TCP, which PackMime takes by default, is Reno here.
+pub(crate) fn web() -> Options {
+    base(Recovery::Reno)
+}
