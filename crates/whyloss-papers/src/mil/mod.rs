@@ -12,6 +12,7 @@
 
 mod claims_general;
 mod claims_newreno;
+mod claims_westwood;
 mod figures;
 mod findings;
 mod network;
@@ -38,7 +39,27 @@ pub(crate) static EXPERIMENTS: &[Experiment] = &[
         fig_4,
     ),
     experiment("mil-fig-5", "NewRenoLDA against NewReno, Scenario 2", fig_5),
+    experiment(
+        "mil-fig-6",
+        "WestwoodLDA against Westwood, Scenario 1",
+        fig_6,
+    ),
+    experiment(
+        "mil-fig-7",
+        "WestwoodLDA against Westwood, Scenario 2",
+        fig_7,
+    ),
     experiment("mil-table-1", "loss events of NewReno, Scenario 1", table_1),
+    experiment(
+        "mil-table-2",
+        "loss events of Westwood, single bottleneck, Scenario 1",
+        table_2,
+    ),
+    experiment(
+        "mil-table-3",
+        "loss events of Westwood, multiple bottlenecks, Scenario 1",
+        table_3,
+    ),
 ];
 
 const fn experiment(
@@ -89,6 +110,35 @@ fn fig_5(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     figures::improvement(context, sheet)
 }
 
+fn fig_6(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let sheet = Sheet {
+        id: "mil-fig-6",
+        title: "Fig. 6: WestwoodLDA against Westwood in Scenario 1",
+        scheme: variants::westwood(),
+        traffic: Traffic::Alone,
+        stated: &[
+            (Topology::Single, 1, 11.91),
+            (Topology::Single, 8, -6.58),
+            (Topology::Multiple, 4, -11.91),
+            (Topology::Multiple, 8, 33.24),
+        ],
+        claims: claims_westwood::scenario_1,
+    };
+    figures::improvement(context, sheet)
+}
+
+fn fig_7(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let sheet = Sheet {
+        id: "mil-fig-7",
+        title: "Fig. 7: WestwoodLDA against Westwood in Scenario 2",
+        scheme: variants::westwood(),
+        traffic: Traffic::SCENARIO_2,
+        stated: &[(Topology::Single, 5, 1.65)],
+        claims: claims_westwood::scenario_2,
+    };
+    figures::improvement(context, sheet)
+}
+
 fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let table = Table {
         id: "mil-table-1",
@@ -105,6 +155,38 @@ fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         )),
         claims: claims_newreno::events,
         needed: &[1, 9],
+    };
+    tables::run(context, table)
+}
+
+fn table_2(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let table = Table {
+        id: "mil-table-2",
+        title: "Table 2: loss events of Westwood, single bottleneck, Scenario 1",
+        scheme: variants::westwood(),
+        traffic: Traffic::Alone,
+        topology: Topology::Single,
+        pers: [1, 8],
+        rows: tables::TABLE_2,
+        no_target: None,
+        claims: claims_westwood::fewer,
+        needed: &[1, 8],
+    };
+    tables::run(context, table)
+}
+
+fn table_3(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let table = Table {
+        id: "mil-table-3",
+        title: "Table 3: loss events of Westwood, multiple bottlenecks, Scenario 1",
+        scheme: variants::westwood(),
+        traffic: Traffic::Alone,
+        topology: Topology::Multiple,
+        pers: [4, 8],
+        rows: tables::TABLE_3,
+        no_target: None,
+        claims: claims_westwood::much_fewer,
+        needed: &[4, 8],
     };
     tables::run(context, table)
 }

@@ -83,6 +83,7 @@ pub(crate) fn run(context: &Context<'_>, table: Table) -> Result<Outcome, Experi
 const DETECTED: Row = besides("of them called wireless", |run| run.detected);
 const NOC: Row = besides("of them called congestion", |run| run.noc);
 const TIMEOUTS: Row = besides("retransmission timeouts", |run| run.timeouts);
+const LOSSES: Row = besides("recoveries and timeouts", |run| run.events + run.timeouts);
 const THROUGHPUT: Row = besides("throughput, Mbit/s", |run| run.throughput / 1e6);
 
 const fn besides(name: &'static str, metric: Metric) -> Row {
@@ -112,5 +113,26 @@ pub(crate) const TABLE_1: &[Row] = &[
     DETECTED,
     NOC,
     TIMEOUTS,
+    LOSSES,
+    THROUGHPUT,
+];
+
+/// Table 2.
+pub(crate) const TABLE_2: &[Row] = &[
+    events([994.0, 795.0, 306.0, 130.0]),
+    DETECTED,
+    NOC,
+    TIMEOUTS,
+    LOSSES,
+    THROUGHPUT,
+];
+
+/// Table 3.
+pub(crate) const TABLE_3: &[Row] = &[
+    events([249.0, 72.0, 50.0, 4.0]),
+    DETECTED,
+    NOC,
+    TIMEOUTS,
+    LOSSES,
     THROUGHPUT,
 ];

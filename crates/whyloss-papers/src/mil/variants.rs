@@ -4,12 +4,16 @@
 //! |---|---|---|---|---|
 //! | NewReno | NewReno | Reno | unaware | – |
 //! | NewRenoLDA (MIL-2) | NewReno | Reno | ideal | window kept |
+//! | Westwood (MIL-3) | Reno | Westwood, a sample per acknowledgement | unaware | – |
+//! | WestwoodLDA (MIL-4) | Reno | likewise | ideal | window kept, no sample from that acknowledgement |
+//!
+//! Westwood recovers as Reno does, since ns-2's `Agent/TCP/Westwood` (the UCLA module) is built upon Reno.
 //!
 //! The ideal LDA (MIL-7) looks up the first lost packet, remembers what was corrupted once, and is not asked at
 //! retransmission timeouts.
 
 use whyloss::Duration;
-use whyloss::congestion::WirelessPolicy;
+use whyloss::congestion::{ControllerKind, WirelessPolicy};
 use whyloss::sender::Classifier;
 use whyloss_sim::host::tcp::{Options, Recovery, RtoOptions};
 
@@ -61,6 +65,19 @@ impl Scheme {
 pub(crate) fn newreno() -> Scheme {
     let plain = Variant::plain(Recovery::NewReno, base(Recovery::NewReno));
     Scheme::new(plain, "newreno-lda", "NewRenoLDA")
+}
+
+/// Westwood and WestwoodLDA.
+pub(crate) fn westwood() -> Scheme {
+    let mut plain = Variant::plain(Recovery::Reno, base(Recovery::Reno));
+    plain.options.controller.kind = ControllerKind::westwood();
+    let plain = plain.with(
+        "westwood",
+        "Westwood",
+        Classifier::unaware(),
+        WirelessPolicy::Keep,
+    );
+    Scheme::new(plain, "westwood-lda", "WestwoodLDA")
 }
 
 /// What web servers use: ns-2's plain TCP, which PackMime takes by default, is Reno here.
