@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::network::{Queueing, Setting, Topology, Traffic};
+use super::network::{Queueing, Reading, Setting, Topology, Traffic};
 use super::probe::{self, Run};
 use super::variants::Scheme;
 use crate::experiment::{Context, ExperimentError};
@@ -167,6 +167,7 @@ impl Study {
                     queueing,
                     traffic,
                     per,
+                    reading: Reading::Taken,
                 }));
             }
         }
@@ -184,6 +185,7 @@ impl Study {
             queueing,
             traffic: self.traffic,
             per,
+            reading: Reading::Taken,
         }
     }
 

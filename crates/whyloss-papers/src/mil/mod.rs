@@ -17,6 +17,7 @@ mod figures;
 mod findings;
 mod network;
 mod probe;
+mod sensitivity;
 mod shape;
 mod tables;
 mod variants;
@@ -59,6 +60,11 @@ pub(crate) static EXPERIMENTS: &[Experiment] = &[
         "mil-table-3",
         "loss events of Westwood, multiple bottlenecks, Scenario 1",
         table_3,
+    ),
+    experiment(
+        "mil-sensitivity",
+        "Scenario 1 under other readings of the paper",
+        sensitivity::all,
     ),
 ];
 

@@ -128,6 +128,22 @@ impl Traffic {
     }
 }
 
+/// What the paper leaves open about the network, one departure at a time (MIL-A3, -A5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Reading {
+    /// As taken.
+    #[default]
+    Taken,
+    /// Errors after the transmission: a corrupted packet has used the link's time.
+    ErrorsAfterQueue,
+    /// Errors towards the sinks alone: no acknowledgement of a forward flow is corrupted.
+    ErrorsForward,
+    /// tcp-eval's five transfers across each of several bottlenecks.
+    CrossTraffic,
+    /// 200 s, of which 40 s are neglected.
+    Longer,
+}
+
 /// Everything but the variant of TCP and the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Setting {
@@ -136,16 +152,21 @@ pub(crate) struct Setting {
     pub(crate) traffic: Traffic,
     /// The packet error rate of each bottleneck in each direction, in percent.
     pub(crate) per: u32,
+    pub(crate) reading: Reading,
 }
 
 impl Setting {
     /// The scenario in which all long-lived flows are of this variant. The forward ones come first.
     pub(crate) fn scenario(&self, variant: &Variant) -> Scenario {
         let title = format!("{}, {}", self.topology.name(), self.traffic.name());
+        let (measure_from, end) = match self.reading {
+            Reading::Longer => (twice(NEGLECTED), twice(END)),
+            _ => (NEGLECTED, END),
+        };
         let mut net = Scenario {
             title,
-            measure_from: NEGLECTED,
-            end: END,
+            measure_from,
+            end,
             ..Scenario::default()
         };
         let bottlenecks = self.topology.bottlenecks();
@@ -153,8 +174,8 @@ impl Setting {
             .map(|index| node(&mut net, format!("r{index}")))
             .collect();
         for pair in routers.windows(2) {
-            simplex(&mut net, pair[0], pair[1], self.bottleneck());
-            simplex(&mut net, pair[1], pair[0], self.bottleneck());
+            simplex(&mut net, pair[0], pair[1], self.bottleneck(true));
+            simplex(&mut net, pair[1], pair[0], self.bottleneck(false));
         }
         let mut builder = Builder {
             net,
@@ -171,10 +192,16 @@ impl Setting {
             builder.add(5, "video-back", false, video);
             builder.add(WEB_FLOWS, "web", false, web);
         }
+        if self.reading == Reading::CrossTraffic && bottlenecks > 1 {
+            for (index, pair) in routers.windows(2).enumerate() {
+                (builder.near, builder.far) = (pair[0], pair[1]);
+                builder.add(5, &format!("cross-{index}"), true, tcp);
+            }
+        }
         builder.net
     }
 
-    fn bottleneck(&self) -> LinkSpec {
+    fn bottleneck(&self, forward: bool) -> LinkSpec {
         let share = self.topology.bottlenecks() as i64;
         LinkSpec {
             rate: BOTTLENECK,
@@ -183,13 +210,21 @@ impl Setting {
                 Queueing::Fifo => drop_tail(),
                 Queueing::Red => red(),
             },
-            channel: ChannelSpec::Bernoulli {
-                loss: f64::from(self.per) / 100.0,
+            channel: if forward || self.reading != Reading::ErrorsForward {
+                ChannelSpec::Bernoulli {
+                    loss: f64::from(self.per) / 100.0,
+                }
+            } else {
+                ChannelSpec::None
             },
-            channel_before_queue: true,
+            channel_before_queue: self.reading != Reading::ErrorsAfterQueue,
             ..LinkSpec::default()
         }
     }
+}
+
+fn twice(time: Time) -> Time {
+    Time::from_nanos(2 * time.as_nanos())
 }
 
 /// A scenario in the making, and the routers at its ends.
@@ -304,6 +339,7 @@ mod tests {
             queueing: Queueing::Red,
             traffic,
             per: 3,
+            reading: Reading::Taken,
         }
     }
 

@@ -15,7 +15,7 @@
 use whyloss::Duration;
 use whyloss::congestion::{ControllerKind, WirelessPolicy};
 use whyloss::sender::Classifier;
-use whyloss_sim::host::tcp::{Options, Recovery, RtoOptions};
+use whyloss_sim::host::tcp::{Dialect, Options, Recovery, RtoOptions};
 
 use super::network::PACKET;
 use crate::variant::{Variant, classifier};
@@ -55,6 +55,21 @@ pub(crate) struct Scheme {
 }
 
 impl Scheme {
+    /// The same with other options.
+    pub(crate) fn with(&self, change: impl Fn(&mut Options)) -> Self {
+        let mut scheme = self.clone();
+        change(&mut scheme.plain.options);
+        change(&mut scheme.lda.options);
+        scheme
+    }
+
+    /// The same with another classifier.
+    pub(crate) fn classified(&self, classifier: Classifier) -> Self {
+        let mut scheme = self.clone();
+        scheme.lda.classifier = classifier;
+        scheme
+    }
+
     fn new(plain: Variant, id: &'static str, name: &'static str) -> Self {
         let lda = plain.with(id, name, ideal(), WirelessPolicy::Keep);
         Self { plain, lda }
@@ -69,7 +84,16 @@ pub(crate) fn newreno() -> Scheme {
 
 /// Westwood and WestwoodLDA.
 pub(crate) fn westwood() -> Scheme {
-    let mut plain = Variant::plain(Recovery::Reno, base(Recovery::Reno));
+    westwood_upon(Recovery::Reno, Dialect::Ns2)
+}
+
+/// The same with another recovery.
+pub(crate) fn westwood_upon(recovery: Recovery, dialect: Dialect) -> Scheme {
+    let options = Options {
+        dialect,
+        ..base(recovery)
+    };
+    let mut plain = Variant::plain(recovery, options);
     plain.options.controller.kind = ControllerKind::westwood();
     let plain = plain.with(
         "westwood",
