@@ -12,6 +12,7 @@
 
 mod claims_general;
 mod claims_newreno;
+mod claims_vegas;
 mod claims_westwood;
 mod figures;
 mod findings;
@@ -50,6 +51,8 @@ pub(crate) static EXPERIMENTS: &[Experiment] = &[
         "WestwoodLDA against Westwood, Scenario 2",
         fig_7,
     ),
+    experiment("mil-fig-9", "VegasLDA against Vegas, Scenario 1", fig_9),
+    experiment("mil-fig-10", "VegasLDA against Vegas, Scenario 2", fig_10),
     experiment("mil-table-1", "loss events of NewReno, Scenario 1", table_1),
     experiment(
         "mil-table-2",
@@ -60,6 +63,21 @@ pub(crate) static EXPERIMENTS: &[Experiment] = &[
         "mil-table-3",
         "loss events of Westwood, multiple bottlenecks, Scenario 1",
         table_3,
+    ),
+    experiment(
+        "mil-table-4",
+        "actions of Vegas, single bottleneck, Scenario 1",
+        table_4,
+    ),
+    experiment(
+        "mil-table-5",
+        "actions of Vegas, multiple bottlenecks, Scenario 1",
+        table_5,
+    ),
+    experiment(
+        "mil-table-6",
+        "actions of Vegas, single bottleneck, Scenario 2",
+        table_6,
     ),
     experiment(
         "mil-sensitivity",
@@ -145,6 +163,30 @@ fn fig_7(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     figures::improvement(context, sheet)
 }
 
+fn fig_9(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let sheet = Sheet {
+        id: "mil-fig-9",
+        title: "Fig. 9: VegasLDA against Vegas in Scenario 1",
+        scheme: variants::vegas(),
+        traffic: Traffic::Alone,
+        stated: &[],
+        claims: claims_vegas::scenario_1,
+    };
+    figures::improvement(context, sheet)
+}
+
+fn fig_10(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let sheet = Sheet {
+        id: "mil-fig-10",
+        title: "Fig. 10: VegasLDA against Vegas in Scenario 2",
+        scheme: variants::vegas(),
+        traffic: Traffic::SCENARIO_2,
+        stated: &[],
+        claims: claims_vegas::scenario_2,
+    };
+    figures::improvement(context, sheet)
+}
+
 fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let table = Table {
         id: "mil-table-1",
@@ -193,6 +235,54 @@ fn table_3(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         no_target: None,
         claims: claims_westwood::much_fewer,
         needed: &[4, 8],
+    };
+    tables::run(context, table)
+}
+
+fn table_4(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let table = Table {
+        id: "mil-table-4",
+        title: "Table 4: actions of Vegas, single bottleneck, Scenario 1",
+        scheme: variants::vegas(),
+        traffic: Traffic::Alone,
+        topology: Topology::Single,
+        pers: [1, 9],
+        rows: tables::TABLE_4,
+        no_target: None,
+        claims: claims_vegas::actions_single,
+        needed: &[1, 9],
+    };
+    tables::run(context, table)
+}
+
+fn table_5(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let table = Table {
+        id: "mil-table-5",
+        title: "Table 5: actions of Vegas, multiple bottlenecks, Scenario 1",
+        scheme: variants::vegas(),
+        traffic: Traffic::Alone,
+        topology: Topology::Multiple,
+        pers: [7, 9],
+        rows: tables::TABLE_5,
+        no_target: None,
+        claims: claims_vegas::actions_multiple,
+        needed: &[7, 9],
+    };
+    tables::run(context, table)
+}
+
+fn table_6(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let table = Table {
+        id: "mil-table-6",
+        title: "Table 6: actions of Vegas, single bottleneck, Scenario 2",
+        scheme: variants::vegas(),
+        traffic: Traffic::SCENARIO_2,
+        topology: Topology::Single,
+        pers: [1, 7],
+        rows: tables::TABLE_6,
+        no_target: None,
+        claims: claims_vegas::balance,
+        needed: &findings::PERS,
     };
     tables::run(context, table)
 }

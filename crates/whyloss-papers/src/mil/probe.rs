@@ -46,6 +46,12 @@ pub(crate) struct Run {
     pub(crate) decreased: f64,
     /// Round trips that left it as it was.
     pub(crate) kept: f64,
+    /// Losses at which Vegas's timeout grew.
+    pub(crate) raised: f64,
+    /// The mean of Vegas's timeout over acknowledgements, in seconds.
+    pub(crate) fine_timeout: f64,
+    /// The mean round-trip time of acknowledgements of new data, over the least one of the run.
+    pub(crate) queueing: f64,
     /// The mean window in packets, over time and senders.
     pub(crate) window: f64,
     /// The mean interval between acknowledgements of a sender, in seconds.
@@ -94,6 +100,13 @@ struct Watched {
     intervals: u64,
     compressed: u64,
     interval_sum: f64,
+    reactions: u64,
+    timeout_sum: f64,
+    timeout: Duration,
+    next: u64,
+    rtts: u64,
+    rtt_sum: f64,
+    rtt_min: f64,
 }
 
 impl Probe {
@@ -111,7 +124,13 @@ impl Probe {
             from: scenario.measure_from,
             end: scenario.end,
             last_hop_of,
-            senders: vec![Watched::default(); forward],
+            senders: vec![
+                Watched {
+                    rtt_min: f64::INFINITY,
+                    ..Watched::default()
+                };
+                forward
+            ],
             shortest: BOTTLENECK.transmission_time(PACKET),
             counts: Run::default(),
         }
@@ -127,6 +146,10 @@ impl Probe {
             sums.intervals += sender.intervals;
             sums.compressed += sender.compressed;
             sums.interval_sum += sender.interval_sum;
+            sums.reactions += sender.reactions;
+            sums.timeout_sum += sender.timeout_sum;
+            sums.rtts += sender.rtts;
+            sums.rtt_sum += sender.rtt_sum / sender.rtt_min;
         }
         let throughputs: Vec<f64> = measured.flows[..forward]
             .iter()
@@ -144,6 +167,8 @@ impl Probe {
             window: sums.window_seconds / seconds / forward as f64,
             ack_interval: sums.interval_sum / sums.intervals.max(1) as f64,
             compressed: sums.compressed as f64 / sums.intervals.max(1) as f64,
+            fine_timeout: sums.timeout_sum / sums.reactions.max(1) as f64,
+            queueing: sums.rtt_sum / sums.rtts.max(1) as f64,
             ..self.counts
         }
     }
@@ -171,7 +196,7 @@ impl Observer for Probe {
     #[inline]
     fn offered(&mut self, link: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
         let flow = self.last_hop_of[link];
-        let (Fate::Delivered(at), Payload::Ack(_)) = (fate, &packet.payload) else {
+        let (Fate::Delivered(at), Payload::Ack(ack)) = (fate, &packet.payload) else {
             return;
         };
         if flow == usize::MAX || at < self.from || at > self.end {
@@ -184,6 +209,13 @@ impl Observer for Probe {
             sender.compressed += u64::from(at - last < self.shortest);
         }
         sender.last_ack = Some(at);
+        if ack.next > sender.next {
+            sender.next = ack.next;
+            let rtt = (at - ack.echo).as_secs_f64();
+            sender.rtts += 1;
+            sender.rtt_sum += rtt;
+            sender.rtt_min = sender.rtt_min.min(rtt);
+        }
     }
 
     #[inline]
@@ -197,6 +229,9 @@ impl Observer for Probe {
             sender.settle(self.from, at);
             sender.window = window;
         }
+        let timeout = tcp.fine_timeout().unwrap_or(Duration::ZERO);
+        sender.reactions += 1;
+        sender.timeout_sum += timeout.as_secs_f64();
         if let Some((said, _)) = tcp.judgement() {
             sender.lossy = true;
             if said.detection == Detection::Timeout {
@@ -210,8 +245,12 @@ impl Observer for Probe {
                 if said.detection == Detection::TimeThreshold {
                     self.counts.early += 1.0;
                 }
+                if timeout > sender.timeout {
+                    self.counts.raised += 1.0;
+                }
             }
         }
+        sender.timeout = timeout;
         if tcp.acknowledged() >= sender.round_ends {
             if !sender.lossy && sender.round_ends > 0 {
                 let count = match cwnd.cmp(&sender.round_window) {

@@ -64,7 +64,7 @@ fn cases() -> Vec<Case> {
     let westwood = variants::westwood();
     cases.extend(common(&westwood));
     for (name, recovery, dialect) in [
-        ("Reno of RFC 5681", Recovery::Reno, Dialect::Rfc),
+        ("Reno of ns-2", Recovery::Reno, Dialect::Ns2),
         ("NewReno's recovery", Recovery::NewReno, Dialect::Ns2),
         ("SACK", Recovery::Sack, Dialect::Ns2),
     ] {
@@ -74,6 +74,7 @@ fn cases() -> Vec<Case> {
             reading: Reading::Taken,
         });
     }
+    cases.extend(common(&variants::vegas()));
     cases
 }
 

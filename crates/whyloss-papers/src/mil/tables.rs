@@ -136,3 +136,51 @@ pub(crate) const TABLE_3: &[Row] = &[
     LOSSES,
     THROUGHPUT,
 ];
+
+/// A row of Tables 4 to 6.
+const fn action(name: &'static str, metric: Metric, stated: [f64; 4]) -> Row {
+    Row {
+        name,
+        metric,
+        stated: [
+            Some(stated[0]),
+            Some(stated[1]),
+            Some(stated[2]),
+            Some(stated[3]),
+        ],
+    }
+}
+
+/// Table 4.
+pub(crate) const TABLE_4: &[Row] = &[
+    action("NKU", |run| run.kept, [53.0, 12.0, 112.0, 73.0]),
+    action("NI", |run| run.increased, [1012.0, 764.0, 491.0, 386.0]),
+    action("ND", |run| run.decreased, [11.0, 0.0, 5.0, 0.0]),
+    action("NOC", |run| run.noc, [166.0, 0.0, 183.0, 0.0]),
+    DETECTED,
+    TIMEOUTS,
+    THROUGHPUT,
+];
+
+/// Table 5.
+pub(crate) const TABLE_5: &[Row] = &[
+    action("NKU", |run| run.kept, [50.0, 38.0, 27.0, 35.0]),
+    action("NI", |run| run.increased, [214.0, 187.0, 120.0, 162.0]),
+    action("ND", |run| run.decreased, [0.0, 0.0, 0.0, 0.0]),
+    action("NOC", |run| run.noc, [20.0, 0.0, 7.0, 0.0]),
+    DETECTED,
+    TIMEOUTS,
+    THROUGHPUT,
+];
+
+/// Table 6.
+pub(crate) const TABLE_6: &[Row] = &[
+    action(
+        "detected losses due to errors",
+        |run| run.detected,
+        [0.0, 894.0, 0.0, 2530.0],
+    ),
+    action("NOC", |run| run.noc, [1045.0, 48.0, 4833.0, 0.0]),
+    TIMEOUTS,
+    THROUGHPUT,
+];

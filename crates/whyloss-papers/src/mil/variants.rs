@@ -6,8 +6,12 @@
 //! | NewRenoLDA (MIL-2) | NewReno | Reno | ideal | window kept |
 //! | Westwood (MIL-3) | Reno | Westwood, a sample per acknowledgement | unaware | – |
 //! | WestwoodLDA (MIL-4) | Reno | likewise | ideal | window kept, no sample from that acknowledgement |
+//! | Vegas (MIL-5) | Vegas | Vegas | unaware | – |
+//! | VegasLDA (MIL-6) | Vegas | Vegas | ideal | window and timeout kept |
 //!
-//! Westwood recovers as Reno does, since ns-2's `Agent/TCP/Westwood` (the UCLA module) is built upon Reno.
+//! Westwood's equations 3 to 6 have the coefficients of the UCLA module for ns-2 (`tcp-westwood.cc`, filter type 1), which
+//! is built upon Reno and retransmits at every third duplicate, also while it still repairs an earlier window: Reno of
+//! RFC 5681, not ns-2's own with its `bugFix_`. (The module does not inflate the window meanwhile; ours does.)
 //!
 //! The ideal LDA (MIL-7) looks up the first lost packet, remembers what was corrupted once, and is not asked at
 //! retransmission timeouts.
@@ -84,7 +88,7 @@ pub(crate) fn newreno() -> Scheme {
 
 /// Westwood and WestwoodLDA.
 pub(crate) fn westwood() -> Scheme {
-    westwood_upon(Recovery::Reno, Dialect::Ns2)
+    westwood_upon(Recovery::Reno, Dialect::Rfc)
 }
 
 /// The same with another recovery.
@@ -102,6 +106,12 @@ pub(crate) fn westwood_upon(recovery: Recovery, dialect: Dialect) -> Scheme {
         WirelessPolicy::Keep,
     );
     Scheme::new(plain, "westwood-lda", "WestwoodLDA")
+}
+
+/// Vegas and VegasLDA.
+pub(crate) fn vegas() -> Scheme {
+    let plain = Variant::plain(Recovery::Vegas, base(Recovery::Vegas));
+    Scheme::new(plain, "vegas-lda", "VegasLDA")
 }
 
 /// What web servers use: ns-2's plain TCP, which PackMime takes by default, is Reno here.

@@ -291,6 +291,11 @@ impl Sender {
         self.control.controller.bandwidth()
     }
 
+    /// The fine-grained timeout at work, if the controller has one (Vegas).
+    pub fn fine_timeout(&self) -> Option<Duration> {
+        self.control.controller.fine_timeout()
+    }
+
     /// The next new segment.
     pub fn next(&self) -> u64 {
         self.nxt
