@@ -5,6 +5,7 @@ use super::findings::{PERS, Stated, Study, cell};
 use super::network::{Queueing, Topology, Traffic};
 use super::variants::Scheme;
 use crate::experiment::{Context, ExperimentError};
+use crate::statistics::Summary;
 use crate::{CONFIDENCE, Claim, Figure, Outcome, Panel, Series};
 
 /// What a figure shows, and what the paper says of it.
@@ -15,6 +16,8 @@ pub(crate) struct Sheet {
     pub(crate) traffic: Traffic,
     /// Improvements that the text states, in %: at which error rate of which topology.
     pub(crate) stated: &'static [(Topology, u32, f64)],
+    /// Mean AckdInterval over all acknowledgements at all rates, in ms, for each topology.
+    pub(crate) ack_interval: Option<[f64; 2]>,
     /// The paper's statements about it.
     pub(crate) claims: fn(&Study) -> Vec<Claim>,
 }
@@ -71,6 +74,23 @@ pub(crate) fn improvement(context: &Context<'_>, sheet: Sheet) -> Result<Outcome
             }
         }
     }
+    for (topology, value) in Topology::ALL
+        .into_iter()
+        .zip(sheet.ack_interval.into_iter().flatten())
+    {
+        let label = (
+            "mean AckdInterval".to_owned(),
+            format!("{}-bottleneck", topology.name()),
+        );
+        let tolerance = Some(0.2 * value);
+        cells.push(cell(
+            label,
+            None,
+            "ms",
+            mean_interval(&study, topology),
+            Some(Stated { value, tolerance }),
+        ));
+    }
     Ok(Outcome {
         id: sheet.id.into(),
         title: sheet.title.into(),
@@ -89,6 +109,31 @@ pub(crate) fn improvement(context: &Context<'_>, sheet: Sheet) -> Result<Outcome
                 .into(),
         ],
     })
+}
+
+/// The mean interval between acknowledgements of the LDA variant over all of them at all rates, which share the time:
+/// the reciprocal of the mean of their rates. Its interval follows from theirs.
+fn mean_interval(study: &Study, topology: Topology) -> Summary {
+    let rates = PERS.map(|per| {
+        let setting = study.setting(topology, Queueing::Fifo, per);
+        study
+            .findings
+            .summary(|run| 1e-3 / run.ack_interval, setting, study.scheme.lda.id)
+    });
+    let count = PERS.len() as f64;
+    let sum = |of: fn(&Summary) -> Option<f64>| -> Option<f64> {
+        rates.iter().map(of).sum::<Option<f64>>()
+    };
+    let mean = sum(|rate| rate.mean).map(|sum| count / sum);
+    let squares = sum(|rate| rate.ci95.map(|half| half * half));
+    let half = squares
+        .zip(mean)
+        .map(|(squares, mean)| libm::sqrt(squares) / count * mean * mean);
+    Summary {
+        count: rates[0].count,
+        mean,
+        ci95: half,
+    }
 }
 
 /// The paper's figure: a panel for each topology.

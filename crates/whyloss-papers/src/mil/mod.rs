@@ -10,16 +10,19 @@
 //! | Tables 1 to 6 | `tables` |
 //! | the paper's statements, with thresholds fixed in advance (MIL-34 … -53) | `claims_*` |
 
+mod acks;
 mod claims_general;
 mod claims_newreno;
 mod claims_vegas;
 mod claims_westwood;
+mod extensions;
 mod figures;
 mod findings;
 mod network;
 mod probe;
 mod sensitivity;
 mod shape;
+mod sweep;
 mod tables;
 mod variants;
 
@@ -51,6 +54,11 @@ pub(crate) static EXPERIMENTS: &[Experiment] = &[
         "WestwoodLDA against Westwood, Scenario 2",
         fig_7,
     ),
+    experiment(
+        "mil-fig-8",
+        "acknowledgements at a WestwoodLDA sender, Scenario 2",
+        acks::fig_8,
+    ),
     experiment("mil-fig-9", "VegasLDA against Vegas, Scenario 1", fig_9),
     experiment("mil-fig-10", "VegasLDA against Vegas, Scenario 2", fig_10),
     experiment("mil-table-1", "loss events of NewReno, Scenario 1", table_1),
@@ -80,6 +88,16 @@ pub(crate) static EXPERIMENTS: &[Experiment] = &[
         table_6,
     ),
     experiment(
+        "mil-sweep-flows",
+        "where NewRenoLDA begins to pay, against the number of flows",
+        sweep::flows,
+    ),
+    experiment(
+        "mil-extensions",
+        "other reactions to a loss called wireless",
+        extensions::all,
+    ),
+    experiment(
         "mil-sensitivity",
         "Scenario 1 under other readings of the paper",
         sensitivity::all,
@@ -107,6 +125,7 @@ fn fig_3(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         scheme: variants::newreno(),
         traffic: Traffic::Alone,
         stated: &[],
+        ack_interval: None,
         claims: claims_newreno::scenario_1,
     };
     figures::improvement(context, sheet)
@@ -129,6 +148,7 @@ fn fig_5(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         scheme: variants::newreno(),
         traffic: Traffic::SCENARIO_2,
         stated: &[],
+        ack_interval: None,
         claims: claims_newreno::scenario_2,
     };
     figures::improvement(context, sheet)
@@ -146,6 +166,7 @@ fn fig_6(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
             (Topology::Multiple, 4, -11.91),
             (Topology::Multiple, 8, 33.24),
         ],
+        ack_interval: Some([4.194, 5.499]),
         claims: claims_westwood::scenario_1,
     };
     figures::improvement(context, sheet)
@@ -158,6 +179,7 @@ fn fig_7(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         scheme: variants::westwood(),
         traffic: Traffic::SCENARIO_2,
         stated: &[(Topology::Single, 5, 1.65)],
+        ack_interval: None,
         claims: claims_westwood::scenario_2,
     };
     figures::improvement(context, sheet)
@@ -170,6 +192,7 @@ fn fig_9(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         scheme: variants::vegas(),
         traffic: Traffic::Alone,
         stated: &[],
+        ack_interval: None,
         claims: claims_vegas::scenario_1,
     };
     figures::improvement(context, sheet)
@@ -182,6 +205,7 @@ fn fig_10(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         scheme: variants::vegas(),
         traffic: Traffic::SCENARIO_2,
         stated: &[],
+        ack_interval: None,
         claims: claims_vegas::scenario_2,
     };
     figures::improvement(context, sheet)

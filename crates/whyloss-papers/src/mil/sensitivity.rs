@@ -49,7 +49,7 @@ fn common(scheme: &Scheme) -> Vec<Case> {
             Reading::ErrorsForward,
         ),
         case("200 s", scheme.clone(), Reading::Longer),
-        case("least timeout 0.2 s", least(scheme), Reading::Taken),
+        case("least timeout 1 s", least(scheme), Reading::Taken),
         case("LDA forgets upon use", oracle(1.0, 0.0), Reading::Taken),
         case(
             "LDA looks up the segment acknowledged",
