@@ -6,9 +6,8 @@ use whyloss_sim::packet::Payload;
 use whyloss_sim::scenario::Router;
 use whyloss_sim::{Observer, Packet};
 
-use super::findings::{PERS, Study, cell};
+use super::findings::{Metric, PERS, Study, cell};
 use super::network::{Queueing, Topology, Traffic};
-use super::probe::Run;
 use super::variants;
 use crate::experiment::{Context, ExperimentError};
 use crate::statistics::{self, Summary};
@@ -62,23 +61,17 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let intervals: Vec<f64> = times.windows(2).map(milliseconds).collect();
     let seconds = times.iter().skip(1).map(|at| (*at - FROM).as_secs_f64());
     let points = seconds.zip(&intervals).map(|(x, &y)| (x, y, None));
-    let mean = statistics::mean(&intervals).unwrap_or(f64::NAN);
-    let deviation = statistics::standard_deviation(&intervals).unwrap_or(f64::NAN);
-    let compressed: fn(&Run) -> f64 = |run| 100.0 * run.compressed;
-    let share = |topology, per| study.lda(compressed, topology, per);
-    let [single, multiple] = Topology::ALL.map(|topology| PERS.map(|per| share(topology, per)));
-    let list = |shares: &[f64]| {
-        let parts: Vec<String> = shares.iter().map(|share| format!("{share:.1}")).collect();
-        parts.join(" ")
-    };
     let mut cells = Vec::new();
     for topology in Topology::ALL {
         for per in PERS {
             let setting = study.setting(topology, Queueing::Fifo, per);
-            for (what, unit, metric) in [
-                ("compressed acknowledgements", "%", compressed),
-                ("AckdInterval", "ms", |run: &Run| 1e3 * run.ack_interval),
-            ] {
+            let metrics: [(&str, &'static str, Metric); 2] = [
+                ("compressed acknowledgements", "%", |run| {
+                    100.0 * run.compressed
+                }),
+                ("acknowledgements of a sender", "/s", |run| run.ack_rate),
+            ];
+            for (what, unit, metric) in metrics {
                 let label = (what.to_owned(), format!("{}-bottleneck", topology.name()));
                 let summary: Summary = study.findings.summary(metric, setting, study.scheme.lda.id);
                 cells.push(cell(label, Some(per), unit, summary, None));
@@ -91,31 +84,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         seeds: study.findings.seeds(),
         confidence: CONFIDENCE,
         cells,
-        claims: vec![
-            Claim::new(
-                "MIL-44a",
-                "single: acknowledgements are compressed (at every rate, 10 % or more come closer to the one before than the \
-                 bottleneck can send data packets)",
-                single.iter().all(|&share| share >= 10.0),
-                format!("{} %", list(&single)),
-            ),
-            Claim::new(
-                "MIL-44b",
-                "multiple: more so, at every rate",
-                single.iter().zip(&multiple).all(|(one, three)| three > one),
-                format!("single {}; multiple {} %", list(&single), list(&multiple)),
-            ),
-            Claim::new(
-                "MIL-44c",
-                "series of short intervals are often followed by a long one (in the figure's 2 s the intervals' deviation \
-                 exceeds their mean)",
-                deviation > mean,
-                format!(
-                    "{} intervals, mean {mean:.2} ms, deviation {deviation:.2} ms",
-                    intervals.len()
-                ),
-            ),
-        ],
+        claims: claims(&study, &intervals),
         figures: vec![Figure {
             name: "mil-fig-8".into(),
             caption: "AckdInterval of the first WestwoodLDA sender, single bottleneck, Scenario 2, error rate .01, seed 1"
@@ -139,4 +108,41 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
             "The paper does not say at which error rate, nor of which sender, the series is; any shows the same.".into(),
         ],
     })
+}
+
+/// MIL-44. The intervals are those of the figure, in ms.
+fn claims(study: &Study, intervals: &[f64]) -> Vec<Claim> {
+    let mean = statistics::mean(intervals).unwrap_or(f64::NAN);
+    let deviation = statistics::standard_deviation(intervals).unwrap_or(f64::NAN);
+    let share = |topology, per| study.lda(|run| 100.0 * run.compressed, topology, per);
+    let [single, multiple] = Topology::ALL.map(|topology| PERS.map(|per| share(topology, per)));
+    let list = |shares: &[f64]| {
+        let parts: Vec<String> = shares.iter().map(|share| format!("{share:.1}")).collect();
+        parts.join(" ")
+    };
+    vec![
+        Claim::new(
+            "MIL-44a",
+            "single: acknowledgements are compressed (at every rate, 10 % or more come closer to the one before than the \
+             bottleneck can send data packets)",
+            single.iter().all(|&share| share >= 10.0),
+            format!("{} %", list(&single)),
+        ),
+        Claim::new(
+            "MIL-44b",
+            "multiple: more so, at every rate",
+            single.iter().zip(&multiple).all(|(one, three)| three > one),
+            format!("single {}; multiple {} %", list(&single), list(&multiple)),
+        ),
+        Claim::new(
+            "MIL-44c",
+            "series of short intervals are often followed by a long one (in the figure's 2 s the intervals' deviation exceeds \
+             their mean)",
+            deviation > mean,
+            format!(
+                "{} intervals, mean {mean:.2} ms, deviation {deviation:.2} ms",
+                intervals.len()
+            ),
+        ),
+    ]
 }

@@ -200,7 +200,8 @@ pub(crate) fn balance(study: &Study) -> Vec<Claim> {
     vec![
         Claim::new(
             "MIL-49a",
-            "below .03, VegasLDA's congestion actions and detected error losses together are about Vegas's congestion              actions (within 15 %)",
+            "below .03, VegasLDA's congestion actions and detected error losses together are about Vegas's congestion \
+             actions (within 15 %)",
             ratios[..2].iter().all(|ratio| (ratio - 1.0).abs() <= 0.15),
             evidence.clone(),
         ),

@@ -11,10 +11,10 @@ pub(crate) fn scenario_1(study: &Study) -> Vec<Claim> {
     let single = study.improvements(Single, &PERS);
     let multiple = study.improvements(Multiple, &PERS);
     let evidence = [Single, Multiple].map(|topology| study.evidence(topology, &PERS));
-    let interval: fn(&Run) -> f64 = |run| 1e3 * run.ack_interval;
+    let rate: fn(&Run) -> f64 = |run| run.ack_rate;
     let longer = |per: &u32| {
-        study.plain(interval, Multiple, *per) > study.plain(interval, Single, *per)
-            && study.lda(interval, Multiple, *per) > study.lda(interval, Single, *per)
+        study.plain(rate, Multiple, *per) < study.plain(rate, Single, *per)
+            && study.lda(rate, Multiple, *per) < study.lda(rate, Single, *per)
     };
     let inverse = correlation(&single, &multiple);
     vec![
@@ -59,9 +59,9 @@ pub(crate) fn scenario_1(study: &Study) -> Vec<Claim> {
             "AckdInterval is longer over three bottlenecks than over one, for both variants at every rate",
             PERS.iter().all(longer),
             format!(
-                "single {}; multiple {} ms",
-                study.both(interval, Single, &PERS),
-                study.both(interval, Multiple, &PERS)
+                "acknowledgements per second, single {}; multiple {}",
+                study.both(rate, Single, &PERS),
+                study.both(rate, Multiple, &PERS)
             ),
         ),
         never_more(study),
@@ -135,9 +135,8 @@ pub(crate) fn scenario_2(study: &Study) -> Vec<Claim> {
     let multiple = study.improvements(Multiple, &PERS);
     let evidence = [Single, Multiple].map(|topology| study.evidence(topology, &PERS));
     let average = single[..8].iter().sum::<f64>() / 8.0;
-    let interval: fn(&Run) -> f64 = |run| 1e3 * run.ack_interval;
-    let longer =
-        |per: &u32| study.lda(interval, Multiple, *per) > study.lda(interval, Single, *per);
+    let rate: fn(&Run) -> f64 = |run| run.ack_rate;
+    let longer = |per: &u32| study.lda(rate, Multiple, *per) < study.lda(rate, Single, *per);
     vec![
         Claim::new(
             "MIL-43a",
@@ -168,10 +167,10 @@ pub(crate) fn scenario_2(study: &Study) -> Vec<Claim> {
             "AckdInterval is longer over three bottlenecks than over one here, too, at every rate",
             PERS.iter().all(longer),
             format!(
-                "LDA, single {}; multiple {} ms",
-                PERS.map(|per| short(study.lda(interval, Single, per)))
+                "LDA, acknowledgements per second, single {}; multiple {}",
+                PERS.map(|per| short(study.lda(rate, Single, per)))
                     .join(" "),
-                PERS.map(|per| short(study.lda(interval, Multiple, per)))
+                PERS.map(|per| short(study.lda(rate, Multiple, per)))
                     .join(" ")
             ),
         ),

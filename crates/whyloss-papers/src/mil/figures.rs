@@ -118,7 +118,7 @@ fn mean_interval(study: &Study, topology: Topology) -> Summary {
         let setting = study.setting(topology, Queueing::Fifo, per);
         study
             .findings
-            .summary(|run| 1e-3 / run.ack_interval, setting, study.scheme.lda.id)
+            .summary(|run| 1e-3 * run.ack_rate, setting, study.scheme.lda.id)
     });
     let count = PERS.len() as f64;
     let sum = |of: fn(&Summary) -> Option<f64>| -> Option<f64> {

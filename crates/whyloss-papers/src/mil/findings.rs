@@ -289,7 +289,7 @@ pub(crate) fn short(value: f64) -> String {
         magnitude if magnitude >= 100.0 => 0,
         magnitude if magnitude >= 10.0 => 1,
         magnitude if magnitude >= 1.0 => 2,
-        magnitude if magnitude == 0.0 => 0,
+        0.0 => 0,
         _ => 4,
     };
     format!("{value:.decimals$}")

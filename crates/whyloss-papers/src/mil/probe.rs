@@ -19,6 +19,7 @@ use whyloss_sim::scenario::Router;
 use whyloss_sim::{Measurement, Observer, Packet, Scenario};
 
 use super::network::{BOTTLENECK, PACKET, Setting};
+use super::variants::SEGMENT;
 use crate::experiment::ExperimentError;
 
 /// What is kept of a run. Counts are of all forward senders together.
@@ -36,6 +37,8 @@ pub(crate) struct Run {
     pub(crate) detected: f64,
     /// Those without: original congestion actions.
     pub(crate) noc: f64,
+    /// Recoveries at whose start the window fell.
+    pub(crate) cuts: f64,
     /// Recoveries begun before the third duplicate, by a timeout on the packet.
     pub(crate) early: f64,
     /// Retransmission timeouts.
@@ -50,12 +53,12 @@ pub(crate) struct Run {
     pub(crate) raised: f64,
     /// The mean of Vegas's timeout over acknowledgements, in seconds.
     pub(crate) fine_timeout: f64,
-    /// The mean round-trip time of acknowledgements of new data, over the least one of the run.
+    /// The mean round-trip time of acknowledgements of one new segment, over the least one of the run.
     pub(crate) queueing: f64,
     /// The mean window in packets, over time and senders.
     pub(crate) window: f64,
-    /// The mean interval between acknowledgements of a sender, in seconds.
-    pub(crate) ack_interval: f64,
+    /// Acknowledgements per second of a sender: the reciprocal of the mean AckdInterval.
+    pub(crate) ack_rate: f64,
     /// The share of intervals shorter than the bottleneck takes to send a data packet: since data cannot have arrived
     /// so fast, its acknowledgements have been compressed.
     pub(crate) compressed: f64,
@@ -87,8 +90,8 @@ pub(crate) struct Probe {
 /// What is remembered of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watched {
-    /// The window since `at`, in segments.
-    window: f64,
+    /// The window since `at`, in bytes.
+    window: u64,
     at: Time,
     window_seconds: f64,
     /// Where the round ends, and the window at its start in bytes.
@@ -149,7 +152,9 @@ impl Probe {
             sums.reactions += sender.reactions;
             sums.timeout_sum += sender.timeout_sum;
             sums.rtts += sender.rtts;
-            sums.rtt_sum += sender.rtt_sum / sender.rtt_min;
+            if sender.rtts > 0 {
+                sums.rtt_sum += sender.rtt_sum / sender.rtt_min;
+            }
         }
         let throughputs: Vec<f64> = measured.flows[..forward]
             .iter()
@@ -165,10 +170,18 @@ impl Probe {
             fairness: jain(&throughputs),
             utilisation: utilisation / bottlenecks as f64,
             window: sums.window_seconds / seconds / forward as f64,
-            ack_interval: sums.interval_sum / sums.intervals.max(1) as f64,
+            ack_rate: if sums.interval_sum > 0.0 {
+                sums.intervals as f64 / sums.interval_sum
+            } else {
+                0.0
+            },
             compressed: sums.compressed as f64 / sums.intervals.max(1) as f64,
             fine_timeout: sums.timeout_sum / sums.reactions.max(1) as f64,
-            queueing: sums.rtt_sum / sums.rtts.max(1) as f64,
+            queueing: if sums.rtts > 0 {
+                sums.rtt_sum / sums.rtts as f64
+            } else {
+                1.0
+            },
             ..self.counts
         }
     }
@@ -186,7 +199,8 @@ impl Watched {
     fn settle(&mut self, from: Time, now: Time) {
         let since = self.at.max(from);
         if now > since {
-            self.window_seconds += self.window * (now - since).as_secs_f64();
+            let segments = self.window as f64 / f64::from(SEGMENT);
+            self.window_seconds += segments * (now - since).as_secs_f64();
         }
         self.at = now;
     }
@@ -209,8 +223,10 @@ impl Observer for Probe {
             sender.compressed += u64::from(at - last < self.shortest);
         }
         sender.last_ack = Some(at);
-        if ack.next > sender.next {
-            sender.next = ack.next;
+        // One that fills a hole echoes what left long before it.
+        let in_order = ack.next == sender.next + 1;
+        sender.next = sender.next.max(ack.next);
+        if in_order {
             let rtt = (at - ack.echo).as_secs_f64();
             sender.rtts += 1;
             sender.rtt_sum += rtt;
@@ -224,10 +240,10 @@ impl Observer for Probe {
             return;
         };
         let cwnd = tcp.cwnd();
-        let window = cwnd as f64 / f64::from(super::variants::SEGMENT);
-        if window != sender.window {
+        let before = sender.window;
+        if cwnd != before {
             sender.settle(self.from, at);
-            sender.window = window;
+            sender.window = cwnd;
         }
         let timeout = tcp.fine_timeout().unwrap_or(Duration::ZERO);
         sender.reactions += 1;
@@ -244,6 +260,9 @@ impl Observer for Probe {
                 }
                 if said.detection == Detection::TimeThreshold {
                     self.counts.early += 1.0;
+                }
+                if cwnd < before {
+                    self.counts.cuts += 1.0;
                 }
                 if timeout > sender.timeout {
                     self.counts.raised += 1.0;

@@ -34,8 +34,7 @@ fn common(scheme: &Scheme) -> Vec<Case> {
             &[("of", of), ("remembers", remembers), ("timeouts", 0.0)],
         ))
     };
-    let least =
-        |scheme: &Scheme| scheme.with(|options| options.rto.min = Duration::from_millis(200));
+    let least = |scheme: &Scheme| scheme.with(|options| options.rto.min = Duration::from_secs(1));
     vec![
         case("as taken", scheme.clone(), Reading::Taken),
         case(

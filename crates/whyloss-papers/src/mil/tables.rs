@@ -82,6 +82,7 @@ pub(crate) fn run(context: &Context<'_>, table: Table) -> Result<Outcome, Experi
 /// What stands below every table of losses.
 const DETECTED: Row = besides("of them called wireless", |run| run.detected);
 const NOC: Row = besides("of them called congestion", |run| run.noc);
+const CUTS: Row = besides("of them took the window down", |run| run.cuts);
 const TIMEOUTS: Row = besides("retransmission timeouts", |run| run.timeouts);
 const LOSSES: Row = besides("recoveries and timeouts", |run| run.events + run.timeouts);
 const THROUGHPUT: Row = besides("throughput, Mbit/s", |run| run.throughput / 1e6);
@@ -112,6 +113,7 @@ pub(crate) const TABLE_1: &[Row] = &[
     events([124.0, 121.0, 116.0, 125.0]),
     DETECTED,
     NOC,
+    CUTS,
     TIMEOUTS,
     LOSSES,
     THROUGHPUT,
@@ -122,6 +124,7 @@ pub(crate) const TABLE_2: &[Row] = &[
     events([994.0, 795.0, 306.0, 130.0]),
     DETECTED,
     NOC,
+    CUTS,
     TIMEOUTS,
     LOSSES,
     THROUGHPUT,
@@ -132,6 +135,7 @@ pub(crate) const TABLE_3: &[Row] = &[
     events([249.0, 72.0, 50.0, 4.0]),
     DETECTED,
     NOC,
+    CUTS,
     TIMEOUTS,
     LOSSES,
     THROUGHPUT,
