@@ -99,7 +99,7 @@ pub(crate) static EXPERIMENTS: &[Experiment] = &[
     ),
     experiment(
         "mil-sensitivity",
-        "Scenario 1 under other readings of the paper",
+        "Figs 3 to 10 under other readings of the paper",
         sensitivity::all,
     ),
 ];
