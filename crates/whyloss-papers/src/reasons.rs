@@ -276,6 +276,179 @@ const REASONS: &[(&str, &str, &str)] = &[
         "BAL-A8",
         "7 % without errors, since the buffer goes on feeding the link while the window grows; 36 % at 0.1 % loss",
     ),
+    (
+        "mil",
+        "MIL-34b",
+        "it falls steeply at first, as the windows do that the LDA spares",
+    ),
+    (
+        "mil",
+        "MIL-35b",
+        "at 6 % in each of three bottlenecks and both directions there is hardly a window left to keep",
+    ),
+    (
+        "mil",
+        "MIL-35c",
+        "noise: after hundreds of runs .07 to .09 differ by less than their intervals; the paper itself says how few packets these are",
+    ),
+    (
+        "mil",
+        "MIL-36a",
+        "NewRenoLDA carries 3.7 times as much at the same loss rate, so it sees more losses; the paper's 121 cannot go with its own gain of 40 % and more",
+    ),
+    (
+        "mil-table-1",
+        "congestion events, NewRenoLDA / .09",
+        "more than NewReno's in proportion to its throughput; the paper has 8 % more with 40 % more throughput",
+    ),
+    (
+        "mil",
+        "MIL-38a",
+        "the peak is at .04, where three bottlenecks run empty; tcp-eval's cross traffic, the one load that is left open, turns the gain into a loss (mil-sensitivity)",
+    ),
+    (
+        "mil",
+        "MIL-39a",
+        "20 flows fill the link whatever is corrupted until .04; from .05 on it falls for NewReno, from .07 on for the LDA",
+    ),
+    ("mil", "MIL-39b", "true at .03, not at .02"),
+    (
+        "mil",
+        "MIL-39c",
+        "both windows are below two packets there, held down by timeouts, which the LDA does not touch",
+    ),
+    (
+        "mil",
+        "MIL-50",
+        "true of most; where windows are kept, RED drops more than FIFO does",
+    ),
+    ("mil", "MIL-51", "at single rates only, by up to 2.5 points"),
+    (
+        "mil-fig-6",
+        "*",
+        "there is nothing to spare: Westwood's filter overestimates after bursts, so hardly a loss takes its window down (at .08, one in a thousand: mil-table-2), and the LDA differs from the original by noise",
+    ),
+    (
+        "mil",
+        "MIL-40b",
+        "the LDA differs from Westwood by noise: see the improvements of Fig. 6",
+    ),
+    (
+        "mil",
+        "MIL-40c",
+        "the LDA differs from Westwood by noise: see the improvements of Fig. 6",
+    ),
+    (
+        "mil",
+        "MIL-40d",
+        "the LDA differs from Westwood by noise: see the improvements of Fig. 6",
+    ),
+    (
+        "mil",
+        "MIL-40e",
+        "the LDA differs from Westwood by noise: see the improvements of Fig. 6",
+    ),
+    (
+        "mil-fig-6",
+        "MIL-42",
+        "equal, within the noise: nothing is spared",
+    ),
+    (
+        "mil-fig-6",
+        "mean AckdInterval, single-bottleneck",
+        "follows from throughput, and that from how Westwood repairs losses, which the paper leaves open",
+    ),
+    (
+        "mil-fig-6",
+        "mean AckdInterval, multiple-bottleneck",
+        "follows from throughput; the paper's is three times ours over three bottlenecks",
+    ),
+    (
+        "mil-table-2",
+        "*",
+        "depends on how Westwood repairs losses, which the paper leaves open (mil-sensitivity: 170 to 510 events at .01 in four ways); none has a fifth fewer with the LDA",
+    ),
+    (
+        "mil-table-3",
+        "*",
+        "as in Table 2: the LDA cannot make events rarer where no cut is spared",
+    ),
+    (
+        "mil",
+        "MIL-43c",
+        "the LDA differs from Westwood by noise, as in Fig. 6",
+    ),
+    (
+        "mil",
+        "MIL-43d",
+        "the LDA differs from Westwood by noise, as in Fig. 6",
+    ),
+    (
+        "mil",
+        "MIL-44b",
+        "up to .03; beyond, so much is lost on the way back that it hardly queues",
+    ),
+    (
+        "mil",
+        "MIL-45c",
+        "until .05; beyond, both send a packet or two per timeout, and the intervals hold 0",
+    ),
+    (
+        "mil",
+        "MIL-53d",
+        "a third to two thirds begin early, hardly more than Vegas's own; what costs throughput is ns-2's window after a recovery, which falls to what the last cut left of it (see MIL-8b)",
+    ),
+    (
+        "mil",
+        "MIL-47a",
+        "the other way round: Vegas has more losses, and a round trip with a loss is not counted",
+    ),
+    (
+        "mil-table-4",
+        "*",
+        "Vegas's own columns hold; the paper's VegasLDA has a third fewer round trips than fit into 100 s, ours has not",
+    ),
+    (
+        "mil-table-5",
+        "*",
+        "two thirds of the paper's counts at .09, for both variants: at path losses of a quarter each way a run is mostly timeouts",
+    ),
+    ("mil", "MIL-48b", "−0.8 %"),
+    (
+        "mil",
+        "MIL-48c",
+        "−4.9 % at .04, where the claim asks for −5; −12 to −25 % above",
+    ),
+    (
+        "mil",
+        "MIL-48d",
+        "the loss comes earlier, at .02 to .04, as three bottlenecks run empty earlier; beyond, timeouts rule both",
+    ),
+    (
+        "mil-table-6",
+        "*",
+        "at .01 our VegasLDA overflows the queue more often: three quarters of the losses it finds are congestion",
+    ),
+    (
+        "mil",
+        "MIL-49a",
+        "at .02 they balance; at .01 our VegasLDA overflows the queue more often",
+    ),
+    (
+        "mil",
+        "MIL-49b",
+        "disturbed as stated from .05 on, by a fifth at .04",
+    ),
+    (
+        "mil",
+        "MIL-8a",
+        "within 2.3 %: an estimate above the window decides nothing",
+    ),
+    (
+        "mil",
+        "MIL-8b",
+        "4.2 times the throughput at .01 and nowhere less by more than 3 %; at the highest rates it makes no difference",
+    ),
 ];
 
 /// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause is known.

@@ -3,7 +3,7 @@
 use whyloss::Duration;
 use whyloss_sim::host::tcp::{Dialect, Recovery};
 
-use super::findings::{self, Findings, cell};
+use super::findings::{Findings, cell};
 use super::network::{Queueing, Reading, Setting, Topology, Traffic};
 use super::probe::Run;
 use super::variants::{self, Scheme};
@@ -155,7 +155,7 @@ fn congested(context: &Context<'_>) -> Result<(Vec<Cell>, u64), ExperimentError>
             ("as taken", Reading::Taken),
             ("cross traffic", Reading::CrossTraffic),
         ] {
-            let settings = findings::PERS.map(|per| Setting {
+            let settings = [2, 4, 6].map(|per| Setting {
                 topology: Topology::Multiple,
                 queueing: Queueing::Fifo,
                 traffic: Traffic::SCENARIO_2,
