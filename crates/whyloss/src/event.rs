@@ -2,6 +2,19 @@
 //!
 //! The events are shaped so that TCP and QUIC can both fill them in. Sizes are bytes; offsets count bytes from the
 //! start of the connection (QUIC: of the packets sent, in order). Times are on the sender's clock unless said otherwise.
+//!
+//! # Where no acknowledgement is cumulative
+//!
+//! QUIC retransmits no packet. There a packet is settled once it is acknowledged or declared lost, and
+//!
+//! ```text
+//! acknowledged   all packets before this offset are settled
+//! acked          bytes of the acknowledged ones that `acknowledged` passes, told as `sacked` before or not; 0 if none
+//! sacked         bytes newly acknowledged beyond the first packet that is not settled
+//! in_recovery    until a packet that left after the recovery began is acknowledged (RFC 9002 §7.3.2), that one included
+//! ```
+//!
+//! With [`acknowledged`](AckEvent::acknowledged) kept back by a packet that never comes, no round trip would end again.
 
 use crate::{Duration, Time};
 
