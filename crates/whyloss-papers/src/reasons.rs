@@ -186,6 +186,11 @@ const REASONS: &[(&str, &str, &str)] = &[
         "the index depends on how long it is measured: 0.97 over 100 s, 0.993 to 0.995 over 450 s, 0.999 over 1950 s, which is within 0.002 of both",
     ),
     (
+        "mar-jain",
+        "*",
+        "the index grows with the time that is measured: see MAR-30",
+    ),
+    (
         "mar",
         "MAR-1",
         "greater thresholds tolerate some queue and are right more often; the paper does not say which it tried",
