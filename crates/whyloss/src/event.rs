@@ -29,8 +29,9 @@ pub struct AckEvent {
     pub sacked: u64,
     /// All bytes before this offset have been acknowledged, this acknowledgement included.
     pub acknowledged: u64,
-    /// Bytes sent and not yet acknowledged cumulatively after it: the next new byte is `acknowledged + in_flight`, so a
-    /// round trip that begins now is over when `acknowledged` reaches that.
+    /// Bytes sent and not yet acknowledged cumulatively after it: the next byte to leave is at `acknowledged + in_flight`
+    /// (a new one, but for what a timeout sends again), so a round trip that begins now is over when `acknowledged`
+    /// reaches that.
     pub in_flight: u64,
     /// The window in use when it arrived: the controller's, but no more than the receiver allows.
     pub window: u64,

@@ -5,7 +5,7 @@
 //! policy                 3 duplicates                                     timeout (cwnd = SMSS always)
 //! as congestion          what the controller does at congestion           likewise
 //! keep                   nothing at all                                   ssthresh = max(cwnd, ssthresh)
-//! keep window            the window stays, what else the algorithm does   likewise
+//! keep window            the window stays, what else the algorithm does   as keep
 //!                        at a loss is done (estimate, timeout, ssthresh)
 //! flight size            cwnd = ssthresh = FlightSize (NewReno-LP)        ssthresh = FlightSize
 //! percent p              cwnd = ssthresh = max(p·cwnd/100, 2·SMSS)        ssthresh likewise
@@ -160,8 +160,8 @@ impl Governed {
     fn reduced(&self, policy: WirelessPolicy, loss: &LossEvent) -> u64 {
         let window = match policy {
             WirelessPolicy::Percent(percent) => {
-                loss.window / 100 * u64::from(percent)
-                    + loss.window % 100 * u64::from(percent) / 100
+                let percent = u64::from(percent.min(100));
+                loss.window / 100 * percent + loss.window % 100 * percent / 100
             }
             _ => loss.in_flight,
         };

@@ -2,7 +2,8 @@
 //!
 //! The path tells of every segment it loses. A verdict is scored against that, and the oracle's is looked up in it; no
 //! other classifier sees it. A loss event without a segment that was lost in the window (a timeout that came too early,
-//! say) has no true cause: the oracle then answers congestion, and nothing is scored.
+//! say) has no true cause: the oracle then answers congestion, and nothing is scored. A segment that has left again is no
+//! longer lost, unless it is lost again.
 
 use std::collections::BTreeMap;
 
@@ -34,6 +35,8 @@ struct Lost {
     corrupted: bool,
     /// Whether its last loss has had a verdict.
     judged: bool,
+    /// Whether it has left again since, and was not lost again so far.
+    resent: bool,
 }
 
 /// A classifier, and what the path lost of the window.
@@ -75,8 +78,16 @@ impl Judge {
             cause,
             corrupted: corrupted || cause == Cause::Wireless,
             judged: false,
+            resent: false,
         };
         self.lost.insert(sequence, lost);
+    }
+
+    /// This segment leaves again.
+    pub(super) fn on_retransmission(&mut self, sequence: u64) {
+        if let Some(lost) = self.lost.get_mut(&sequence) {
+            lost.resent = true;
+        }
     }
 
     /// Gives a cause to a loss event whose first segment is `una`.
@@ -120,16 +131,24 @@ impl Judge {
     fn truth(&self, of: LookupOf, remembers: bool, una: u64) -> Option<Cause> {
         let cause = |lost: &Lost| {
             if remembers && lost.corrupted {
-                Cause::Wireless
+                Some(Cause::Wireless)
             } else {
-                lost.cause
+                (!lost.resent).then_some(lost.cause)
             }
         };
         match of {
-            LookupOf::First => self.lost.get(&una).map(cause),
-            LookupOf::Acknowledged => self.lost.get(&una.checked_sub(1)?).map(cause),
+            LookupOf::First => self.lost.get(&una).and_then(cause),
+            LookupOf::Acknowledged => {
+                let lost = self.lost.get(&una.checked_sub(1)?)?;
+                // It was repaired, or it would not have been acknowledged.
+                Some(if remembers && lost.corrupted {
+                    Cause::Wireless
+                } else {
+                    lost.cause
+                })
+            }
             LookupOf::Window => {
-                let mut causes = self.lost.range(una..).map(|(_, lost)| cause(lost));
+                let mut causes = self.lost.range(una..).filter_map(|(_, lost)| cause(lost));
                 let first = causes.next()?;
                 let congestion =
                     first == Cause::Congestion || causes.any(|c| c == Cause::Congestion);
@@ -218,6 +237,26 @@ mod tests {
         };
         assert_eq!(verdict(0.0), Cause::Congestion);
         assert_eq!(verdict(1.0), Cause::Wireless);
+    }
+
+    #[test]
+    fn a_repaired_loss_is_no_cause_of_the_next() {
+        let mut judge = judge("oracle", &[]);
+        judge.on_lost(3, Cause::Congestion, 3);
+        judge.judge(&loss(Detection::Duplicates), 3);
+        judge.on_retransmission(3);
+        judge.on_lost(5, Cause::Wireless, 3);
+        let judgement = judge.judge(&loss(Detection::Timeout), 3);
+        assert_eq!(
+            (judgement.truth, judgement.verdict),
+            (Some(Cause::Wireless), Cause::Wireless)
+        );
+        // Until its retransmission is lost, too.
+        judge.on_lost(3, Cause::Congestion, 3);
+        assert_eq!(
+            judge.judge(&loss(Detection::Timeout), 3).verdict,
+            Cause::Congestion
+        );
     }
 
     #[test]

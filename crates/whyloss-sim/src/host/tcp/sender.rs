@@ -190,6 +190,7 @@ impl Sender {
         let retransmission = sequence < self.max;
         if retransmission {
             self.retransmitted += 1;
+            self.judge.on_retransmission(sequence);
         } else {
             self.max = sequence + 1;
             if self.timed_sequence == UNTIMED && self.rtt_sampling == RttSampling::OncePerWindow {
