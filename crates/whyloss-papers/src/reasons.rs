@@ -178,7 +178,7 @@ const REASONS: &[(&str, &str, &str)] = &[
     (
         "mar",
         "MAR-36b",
-        "up to 400 ms it grows; at 500 ms LP waits for a timeout every 3300 packets instead of every 8100, as repairing a few losses takes longer than the timer",
+        "up to 300 ms it grows; beyond, LP waits for timeouts, as repairing a few losses takes longer than the timer",
     ),
     (
         "mar",
@@ -299,7 +299,7 @@ const REASONS: &[(&str, &str, &str)] = &[
     (
         "mil",
         "MIL-36a",
-        "NewRenoLDA carries 3.7 times as much at the same loss rate, so it sees more losses; the paper's 121 cannot go with its own gain of 40 % and more",
+        "NewRenoLDA carries 4.2 times as much at the same loss rate, so it sees more losses; the paper's 121 cannot go with its own gain of 40 % and more",
     ),
     (
         "mil-table-1",
