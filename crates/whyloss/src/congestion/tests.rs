@@ -241,6 +241,47 @@ fn events() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
+    /// A loss called wireless, and the end of its recovery, never raise a window.
+    #[test]
+    fn a_spared_loss_raises_no_window(
+        kind in kinds(),
+        wireless in policies(),
+        rounds in 1..60u64,
+        losses in prop::collection::vec(any::<bool>(), 1..8),
+    ) {
+        let mut governed = ControllerSpec { kind, wireless }.build(&START);
+        let (mut now, mut acknowledged) = (0, 0);
+        for wireless_loss in losses {
+            for _ in 0..rounds {
+                let window = governed.controller.window();
+                now += 10_000_000;
+                acknowledged += 1000;
+                governed.controller.on_ack(&AckEvent {
+                    now: Time::from_nanos(now),
+                    acknowledged,
+                    in_flight: window,
+                    window,
+                    rtt: Some(Duration::from_millis(100)),
+                    receiver_stamp: Some(Time::from_nanos(now)),
+                    ..ack(1000)
+                });
+            }
+            let window = governed.controller.window();
+            let at = Time::from_nanos(now);
+            let cause = if wireless_loss { Cause::Wireless } else { Cause::Congestion };
+            governed.on_loss(&LossEvent { now: at, ..loss(window, window) }, cause);
+            governed.on_recovery_end(at, u64::MAX);
+            // At a loss by congestion Linux's Westwood sets the window to what it thinks the path holds, up or down.
+            let spared = !matches!(
+                wireless,
+                WirelessPolicy::AsCongestion | WirelessPolicy::KeepUnlessQueued(_)
+            );
+            if wireless_loss && spared {
+                prop_assert!(governed.controller.window() <= window.max(2000));
+            }
+        }
+    }
+
     /// Whatever a transport tells it, a controller lets at least a segment be under way and does not panic.
     #[test]
     fn any_order_of_events_keeps_a_segment_open(
