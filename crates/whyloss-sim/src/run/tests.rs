@@ -1,0 +1,163 @@
+//! The engine on small networks.
+
+use proptest::prelude::*;
+
+use whyloss_link::queue::{Discipline, Limit, RedSpec};
+
+use super::*;
+use crate::host::TfrcSink;
+
+const DUMBBELL: &str = include_str!("../../../../scenarios/dumbbell.toml");
+const PARKING_LOT: &str = include_str!("../../../../scenarios/parking-lot.toml");
+const LAST_HOP: &str = include_str!("../../../../scenarios/wlh.toml");
+
+fn scenario(text: &str, end: f64) -> Scenario {
+    let mut scenario = Scenario::from_toml(text, "a scenario", &[]).expect("a valid scenario");
+    scenario.measure_from = Time::ZERO;
+    scenario.end = Time::from_secs_f64(end);
+    scenario
+}
+
+fn measure(scenario: &Scenario, seed: u64, fuse: bool) -> Measurement {
+    Engine::new(scenario, seed, fuse).run(&mut ())
+}
+
+/// Gives every link RED if it has a limit, and these delays from these seconds on.
+fn unsettle(scenario: &mut Scenario, changes: &[(f64, f64)]) {
+    let mut changes: Vec<_> = changes
+        .iter()
+        .map(|&(at, delay)| (Time::from_secs_f64(at), Duration::from_secs_f64(delay)))
+        .collect();
+    changes.sort();
+    for connection in &mut scenario.links {
+        let link = &mut connection.link;
+        link.delay_changes.clone_from(&changes);
+        if link.queue.limit != Limit::Unlimited {
+            link.queue.discipline = Discipline::Red(RedSpec::default());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    /// Working a link out ahead of time gives what an event at each arrival gives, but for the number of events.
+    #[test]
+    fn fused_links_change_nothing(seed: u64, (text, end) in prop_oneof![
+        (Just(DUMBBELL), 1.0..5.0),
+        (Just(PARKING_LOT), 1.0..10.0),
+        (Just(LAST_HOP), 25.0..80.0),
+    ], unsettled: bool, changes in prop::collection::vec((0.0..1.0, 0.0..0.1), 0..5)) {
+        let mut scenario = scenario(text, end);
+        if unsettled {
+            let changes: Vec<_> = changes.iter().map(|&(at, delay)| (at * end, delay)).collect();
+            unsettle(&mut scenario, &changes);
+        }
+        let (fused, plain) = (measure(&scenario, seed, true), measure(&scenario, seed, false));
+        prop_assert!(fused.events < plain.events);
+        prop_assert_eq!(Measurement { events: 0, ..fused }, Measurement { events: 0, ..plain });
+    }
+}
+
+#[test]
+fn a_seed_is_a_result() {
+    let scenario = scenario(DUMBBELL, 5.0);
+    assert_eq!(measure(&scenario, 1, true), measure(&scenario, 1, true));
+    assert_ne!(measure(&scenario, 1, true), measure(&scenario, 2, true));
+}
+
+/// Also when the timer wakes a sender in vain right after the loss.
+#[test]
+fn every_loss_event_is_counted_once() {
+    let mut scenario = scenario(DUMBBELL, 200.0);
+    for link in &mut scenario.links {
+        link.link.channel = whyloss_link::ChannelSpec::Bernoulli { loss: 0.02 };
+    }
+    let mut engine = Engine::new(&scenario, 1, true);
+    engine.advance(&mut ());
+    let mut events = 0;
+    for hosts in &engine.hosts {
+        let Source::Tcp(sender) = &hosts.source else {
+            continue;
+        };
+        let counted = hosts.count.recoveries.congestion + hosts.count.recoveries.wireless;
+        assert_eq!(counted, sender.fast_recoveries(), "{}", hosts.count.name);
+        events += counted;
+    }
+    assert!(events > 1000, "{events}");
+}
+
+/// Slow start without a threshold drops a window's worth of segments; whatever repairs them, the link is full again
+/// soon, since a timeout in the middle halves what is in the network, not what was ever sent.
+#[test]
+fn an_overshoot_is_overcome() {
+    for recovery in ["reno", "newreno", "sack"] {
+        let text = format!(
+            r#"
+                duration = "60 s"
+                link = [{{ from = "a", to = "b", rate = "10 Mbit/s", delay = "50 ms", queue = {{ packets = 83 }} }}]
+                flow = [{{ from = "a", to = "b", transport = {{ kind = "tcp", recovery = "{recovery}" }} }}]
+            "#
+        );
+        let result = measure(&scenario(&text, 60.0), 1, true);
+        let (flow, used) = (&result.flows[0], result.links[0].utilisation(result.window));
+        assert!(flow.timeouts <= 1, "{recovery}: {} timeouts", flow.timeouts);
+        assert!(used > 0.9, "{recovery}: {used}");
+    }
+}
+
+/// What was sent was received, lost, or is under way.
+#[test]
+fn packets_are_conserved() {
+    let scenario = scenario(LAST_HOP, 100.0);
+    let result = measure(&scenario, 3, true);
+    for flow in &result.flows {
+        let lost = flow.lost.congestion + flow.lost.wireless;
+        let under_way = flow.sent - flow.received - lost;
+        assert!(
+            under_way < 30,
+            "{}: {under_way} packets under way at the end",
+            flow.name
+        );
+    }
+}
+
+/// What `benches/dumbbell_instructions.rs` divides by.
+#[test]
+fn delivers_what_the_budget_assumes() {
+    let result = measure(&scenario(DUMBBELL, 10.0), 1, true);
+    let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
+    assert!(delivered >= 70_000, "{delivered}");
+}
+
+/// Ten times the time holds no more at the end than twice what a tenth of it does.
+#[test]
+fn memory_does_not_grow_with_time() {
+    let held = |text, end| {
+        let scenario = scenario(text, end);
+        let mut engine = Engine::new(&scenario, 1, true);
+        engine.advance(&mut ());
+        engine.network.held() + engine.hosts.iter().map(Hosts::held).sum::<usize>()
+    };
+    for (text, end) in [(DUMBBELL, 10.0), (LAST_HOP, 40.0), (PARKING_LOT, 10.0)] {
+        let (short, long) = (held(text, end), held(text, 10.0 * end));
+        assert!(
+            long <= 2 * short,
+            "{short} items held, {long} after ten times as long"
+        );
+    }
+}
+
+impl Hosts {
+    fn held(&self) -> usize {
+        let source = match &self.source {
+            Source::Tcp(sender) => sender.held(),
+            _ => 0,
+        };
+        let sink = match &self.sink {
+            Sink::Tfrc(sink) => TfrcSink::held(sink),
+            Sink::Tcp(_) | Sink::Silent => 0,
+        };
+        source + sink
+    }
+}
