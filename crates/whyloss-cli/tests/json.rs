@@ -100,6 +100,18 @@ const CONFUSION: [&str; 4] = [
     "wireless_called_wireless",
 ];
 
+const DELAY: [&str; 9] = [
+    "jitter_ms",
+    "jitter_ms2",
+    "max_ms",
+    "mean_ms",
+    "min_ms",
+    "p50_ms",
+    "p95_ms",
+    "p99_ms",
+    "rfc3550_jitter_ms",
+];
+
 #[test]
 fn run_prints_every_metric_of_flows_and_links() {
     let runs = objects(&["run", "scenarios/wlh.toml", "--seeds", "1"]);
@@ -127,6 +139,17 @@ fn run_prints_every_metric_of_flows_and_links() {
             assert!(confusion.len() == 4 && confusion.values().all(Value::is_u64));
         }
     }
+    for flow in &flows {
+        let delay = flow["delay"].as_object().expect("an object");
+        assert_eq!(keys(delay), DELAY);
+        let nothing = flow["received"] == 0;
+        assert!(delay.values().all(|ms| nothing == ms.is_null()));
+    }
+    let ms = DELAY.map(|key| flows[0]["delay"][key].as_f64().expect("a number"));
+    let [jitter, variance, max, mean, min, p50, p95, p99, _] = ms;
+    assert!((jitter * jitter - variance).abs() < 1e-9);
+    assert!(min <= mean && mean <= max);
+    assert!(min <= p50 && p50 <= p95 && p95 <= p99 && p99 <= max);
     assert!(flows[0]["name"] == "video-1" && flows[0]["background"] == false);
     assert_eq!(flows[1]["background"], true);
     for link in list(run, "links") {

@@ -2,9 +2,10 @@
 //!
 //! - [`measure`]: what a run returns.
 //! - [`scenario`]: what to simulate: nodes, links, flows, times.
-//! - [`observe`]: watching a run; [`trace`] writes tables, [`pcap`] captures.
+//! - [`observe`]: watching a run; [`delay`] measures delays, [`trace`] writes tables, [`pcap`] captures.
 #![forbid(unsafe_code)]
 
+pub mod delay;
 mod event_queue;
 pub mod host;
 pub mod measure;
@@ -17,6 +18,7 @@ mod run;
 pub mod scenario;
 pub mod trace;
 
+pub use delay::{DelaySummary, Delays};
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use observe::Observer;
 pub use output::OutputError;

@@ -18,9 +18,9 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use whyloss_papers::{Progress, report};
 use whyloss_sim::scenario::{MOST_SEEDS, ScenarioFile};
-use whyloss_sim::{Capture, Measurement, Scenario, Trace, TraceOptions};
+use whyloss_sim::{Capture, Delays, Scenario, Trace, TraceOptions};
 
-use self::results::Results;
+use self::results::{Results, Run};
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
@@ -142,13 +142,13 @@ fn replicate(
     args: &RunArgs,
     stop: &AtomicBool,
     progress: &dyn Progress,
-) -> Result<Vec<(u64, Measurement)>, CliError> {
+) -> Result<Vec<Run>, CliError> {
     let below = |dir: &Path, seed: u64| match seeds {
         [_] => dir.to_owned(),
         _ => dir.join(format!("seed-{seed}")),
     };
     // Handed out one by one in order, so that a run stopped half-way has the first seeds.
-    let mut runs: Vec<Option<(u64, Measurement)>> = seeds
+    let mut runs: Vec<Option<Run>> = seeds
         .iter()
         .par_bridge()
         .map(|&seed| {
@@ -157,12 +157,12 @@ fn replicate(
             }
             let trace = args.trace.as_deref().map(|dir| below(dir, seed));
             let pcap = args.pcap.as_deref().map(|dir| below(dir, seed));
-            let measurement = one(scenario, seed, trace.as_deref(), pcap.as_deref())?;
+            let run = one(scenario, seed, trace.as_deref(), pcap.as_deref())?;
             progress.finish();
-            Ok(Some((seed, measurement)))
+            Ok(Some(run))
         })
         .collect::<Result<_, CliError>>()?;
-    runs.sort_by_key(|run| run.as_ref().map(|(seed, _)| *seed));
+    runs.sort_by_key(|run| run.as_ref().map(|run| run.seed));
     Ok(runs.into_iter().flatten().collect())
 }
 
@@ -171,16 +171,24 @@ fn one(
     seed: u64,
     trace: Option<&Path>,
     pcap: Option<&Path>,
-) -> Result<Measurement, CliError> {
-    if trace.is_none() && pcap.is_none() {
-        return Ok(whyloss_sim::run(scenario, seed, &mut ())?);
-    }
-    let trace = trace.map(|dir| Trace::create(scenario, dir, TraceOptions::default()));
-    let pcap = pcap.map(|dir| Capture::create(scenario, dir));
-    let mut observers = (trace.transpose()?, pcap.transpose()?);
-    let measurement = whyloss_sim::run(scenario, seed, &mut observers)?;
-    let (trace, pcap) = observers;
-    trace.map_or(Ok(()), Trace::finish)?;
-    pcap.map_or(Ok(()), Capture::finish)?;
-    Ok(measurement)
+) -> Result<Run, CliError> {
+    let mut delays = Delays::new(scenario);
+    let measurement = if trace.is_none() && pcap.is_none() {
+        whyloss_sim::run(scenario, seed, &mut delays)?
+    } else {
+        let trace = trace.map(|dir| Trace::create(scenario, dir, TraceOptions::default()));
+        let pcap = pcap.map(|dir| Capture::create(scenario, dir));
+        let mut observers = (delays, (trace.transpose()?, pcap.transpose()?));
+        let measurement = whyloss_sim::run(scenario, seed, &mut observers)?;
+        let (trace, pcap) = observers.1;
+        trace.map_or(Ok(()), Trace::finish)?;
+        pcap.map_or(Ok(()), Capture::finish)?;
+        delays = observers.0;
+        measurement
+    };
+    Ok(Run {
+        seed,
+        measurement,
+        delays: delays.flows,
+    })
 }

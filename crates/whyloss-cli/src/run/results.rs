@@ -3,7 +3,15 @@
 
 use whyloss::{Cause, Confusion, Duration};
 use whyloss_papers::statistics;
-use whyloss_sim::{FlowResult, LinkResult, Measurement, Scenario};
+use whyloss_sim::{DelaySummary, FlowResult, LinkResult, Measurement, Scenario};
+
+/// What one seed gave.
+pub(super) struct Run {
+    pub(super) seed: u64,
+    pub(super) measurement: Measurement,
+    /// One per flow of the scenario, in its order.
+    pub(super) delays: Vec<DelaySummary>,
+}
 
 /// The values of every flow and link under every seed.
 pub(super) struct Results<'a> {
@@ -26,6 +34,7 @@ pub(super) struct Item {
 }
 
 /// One metric under every seed. A dot in its key parts a group from its member.
+#[derive(Clone)]
 pub(super) struct Metric {
     pub(super) key: &'static str,
     pub(super) values: Vec<Value>,
@@ -73,14 +82,17 @@ impl Item {
 
 impl<'a> Results<'a> {
     /// `runs` are of this scenario, at least one.
-    pub(super) fn new(scenario: &'a Scenario, runs: &[(u64, Measurement)]) -> Self {
-        let totals: Vec<FlowResult> = runs.iter().map(|(_, run)| total(run)).collect();
-        let flow = |index: usize| runs.iter().map(move |(_, run)| &run.flows[index]);
-        let link = |index: usize| runs.iter().map(move |(_, run)| &run.links[index]);
-        let window = runs.first().map_or(Duration::ZERO, |(_, run)| run.window);
+    pub(super) fn new(scenario: &'a Scenario, runs: &[Run]) -> Self {
+        let totals: Vec<FlowResult> = runs.iter().map(|run| total(&run.measurement)).collect();
+        let flow = |index: usize| runs.iter().map(move |run| &run.measurement.flows[index]);
+        let delay = |index: usize| runs.iter().map(move |run| &run.delays[index]);
+        let link = |index: usize| runs.iter().map(move |run| &run.measurement.links[index]);
+        let window = runs
+            .first()
+            .map_or(Duration::ZERO, |run| run.measurement.window);
         Self {
             title: &scenario.title,
-            seeds: runs.iter().map(|&(seed, _)| seed).collect(),
+            seeds: runs.iter().map(|run| run.seed).collect(),
             window,
             total: Item {
                 name: "total".into(),
@@ -94,7 +106,11 @@ impl<'a> Results<'a> {
                 .map(|(index, spec)| Item {
                     name: spec.name.clone(),
                     background: spec.background,
-                    metrics: metrics(FLOW, &flow(index), window),
+                    metrics: [
+                        metrics(FLOW, &flow(index), window),
+                        metrics(DELAY, &delay(index), window),
+                    ]
+                    .concat(),
                 })
                 .collect(),
             links: scenario
@@ -151,6 +167,21 @@ const FLOW: Metrics<FlowResult> = &[
         count(&f.gaps, Cause::Wireless, Cause::Wireless)
     }),
     ("timeouts", |f, _| Value::Count(f.timeouts)),
+];
+
+/// What is printed about the delays of a flow.
+const DELAY: Metrics<DelaySummary> = &[
+    ("delay.mean_ms", |d, _| Value::Real(d.mean_ms())),
+    ("delay.min_ms", |d, _| Value::Real(d.min_ms())),
+    ("delay.p50_ms", |d, _| Value::Real(d.quantile_ms(0.5))),
+    ("delay.p95_ms", |d, _| Value::Real(d.quantile_ms(0.95))),
+    ("delay.p99_ms", |d, _| Value::Real(d.quantile_ms(0.99))),
+    ("delay.max_ms", |d, _| Value::Real(d.max_ms())),
+    ("delay.jitter_ms", |d, _| Value::Real(d.deviation_ms())),
+    ("delay.jitter_ms2", |d, _| Value::Real(d.variance_ms2())),
+    ("delay.rfc3550_jitter_ms", |d, _| {
+        Value::Real(d.rfc3550_ms())
+    }),
 ];
 
 /// What is printed about a link.

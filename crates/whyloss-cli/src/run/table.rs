@@ -18,6 +18,15 @@ const FLOW: [Column; 8] = [
     ("timeouts", "timeouts", 1.0, 0),
 ];
 
+const DELAY: [Column; 6] = [
+    ("mean", "delay.mean_ms", 1.0, 2),
+    ("p50", "delay.p50_ms", 1.0, 2),
+    ("p95", "delay.p95_ms", 1.0, 2),
+    ("p99", "delay.p99_ms", 1.0, 2),
+    ("jitter", "delay.jitter_ms", 1.0, 2),
+    ("RFC 3550", "delay.rfc3550_jitter_ms", 1.0, 2),
+];
+
 const LINK: [Column; 4] = [
     ("delivered", "delivered", 1.0, 0),
     ("congestion", "lost.congestion", 1.0, 0),
@@ -45,10 +54,15 @@ pub(super) fn render(results: &Results<'_>) -> String {
         flows.push(&results.total);
     }
     section(&mut text, "flow", &flows, &FLOW);
+    let each: Vec<&Item> = results.flows.iter().collect();
+    section(&mut text, "delay, ms", &each, &DELAY);
     let (quiet, busy): (Vec<&Item>, Vec<&Item>) =
         results.links.iter().partition(|link| is_quiet(link));
     section(&mut text, "link", &busy, &LINK);
-    text.push_str("\ncongestion, wireless: packets lost to full queues, to channels\n");
+    text.push_str(
+        "\ncongestion, wireless: packets lost to full queues, to channels\n\
+         jitter: standard deviation of the delay; RFC 3550: interarrival jitter at the end\n",
+    );
     if !quiet.is_empty() {
         let _ = writeln!(
             text,

@@ -1,0 +1,76 @@
+//! How long packets take: an observer that measures the delay and the jitter of every flow over the measurement window.
+//!
+//! ```text
+//! delay    arrival at the sink − first departure from the source, of the first copy that arrives
+//! jitter   of those delays: variance (ms²), standard deviation (ms), and that of RFC 3550 §6.4.1
+//! ```
+//!
+//! So TCP's delay counts from when a segment was *first* sent, and retransmissions lengthen it; a further copy of what
+//! has arrived is not counted (ElAarag et al. 2008, §5.3). What never arrives has no delay. ElAarag et al. call the
+//! variance jitter, and give it in milliseconds: here are both, the variance and its root.
+//!
+//! A packet belongs to the window if it arrives in it, whenever it left.
+
+mod origins;
+mod summary;
+
+use whyloss::Time;
+use whyloss::receiver::Classifier;
+use whyloss_link::Fate;
+
+use crate::measure::Window;
+use crate::observe::Observer;
+use crate::packet::{Packet, Payload};
+use crate::scenario::Scenario;
+
+pub(crate) use self::origins::Origins;
+pub use self::summary::DelaySummary;
+
+/// Measures delays. It takes some 50 kB per flow with delays of up to a second, and for TCP a time stamp per segment of
+/// the window.
+#[derive(Clone, Debug)]
+pub struct Delays {
+    window: Window,
+    origins: Vec<Origins>,
+    /// One per flow of the scenario, in its order.
+    pub flows: Vec<DelaySummary>,
+}
+
+impl Delays {
+    /// An observer of one run of this scenario.
+    pub fn new(scenario: &Scenario) -> Self {
+        Self {
+            window: Window {
+                from: scenario.measure_from,
+                to: scenario.end,
+            },
+            origins: vec![Origins::default(); scenario.flows.len()],
+            flows: vec![DelaySummary::default(); scenario.flows.len()],
+        }
+    }
+}
+
+impl Observer for Delays {
+    #[inline]
+    fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, _: Fate) {
+        if let Payload::Segment(segment) = packet.payload {
+            self.origins[packet.flow as usize].left(segment.sequence, packet.sent);
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
+        let origin = match packet.payload {
+            Payload::Segment(segment) => self.origins[flow].arrived(segment.sequence),
+            _ => Some(packet.sent),
+        };
+        if let Some(origin) = origin
+            && self.window.contains(at)
+        {
+            self.flows[flow].record(at - origin);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

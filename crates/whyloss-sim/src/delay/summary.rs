@@ -1,0 +1,206 @@
+//! What is kept of the delays of a flow: enough for their mean, spread and quantiles, however many there are.
+//!
+//! ```text
+//! mean, variance        of all delays d₁ … dₙ, by Welford's updates; the variance is Σ(dᵢ − mean)²/n
+//! quantile q            the ⌈q·n⌉th smallest, to 0.05 % or 0.3 µs (a histogram with buckets of 1/1024 of their values,
+//!                       at least 0.512 µs wide; their middle)
+//! RFC 3550 §6.4.1       J ← J + (|dᵢ − dᵢ₋₁| − J)/16 in the order of arrival, from J = 0; its last value, as a reception
+//!                       report would have it
+//! ```
+//!
+//! RFC 3550 takes transit times, whose differences are those of the delays.
+
+use hdrhistogram::Histogram;
+use whyloss::Duration;
+
+/// The delays of one flow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DelaySummary {
+    count: u64,
+    /// In ms.
+    mean: f64,
+    /// Σ(dᵢ − mean)², in ms².
+    squares: f64,
+    least: Duration,
+    most: Duration,
+    last: Duration,
+    /// J, in ms.
+    jitter: f64,
+    /// In ns. There is none before the first delay.
+    histogram: Option<Histogram<u32>>,
+}
+
+/// Delays that differ by less than this many ns are not told apart.
+const FINEST: u64 = 1_000;
+
+/// Significant digits of a quantile.
+const DIGITS: u8 = 3;
+
+impl DelaySummary {
+    /// Takes the delay of the packet that arrived next.
+    #[inline]
+    pub fn record(&mut self, delay: Duration) {
+        let ms = millis(delay);
+        if self.count == 0 {
+            // Bounds that are in range; the upper one grows with the values.
+            self.histogram = Histogram::new_with_bounds(FINEST, 2 * FINEST, DIGITS).ok();
+            if let Some(histogram) = &mut self.histogram {
+                histogram.auto(true);
+            }
+            self.least = delay;
+            self.most = delay;
+        } else {
+            let change = (ms - millis(self.last)).abs();
+            self.jitter += (change - self.jitter) / 16.0;
+        }
+        self.count += 1;
+        let from_old_mean = ms - self.mean;
+        self.mean += from_old_mean / self.count as f64;
+        self.squares += from_old_mean * (ms - self.mean);
+        self.least = self.least.min(delay);
+        self.most = self.most.max(delay);
+        self.last = delay;
+        if let Some(histogram) = &mut self.histogram {
+            // It grows, so there is no value that it could refuse.
+            let _ = histogram.record(delay.as_nanos().max(0) as u64);
+        }
+    }
+
+    /// How many packets arrived.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The mean in ms; `None` here and below if nothing arrived.
+    pub fn mean_ms(&self) -> Option<f64> {
+        self.known(self.mean)
+    }
+
+    /// The smallest delay in ms.
+    pub fn min_ms(&self) -> Option<f64> {
+        self.known(millis(self.least))
+    }
+
+    /// The largest delay in ms.
+    pub fn max_ms(&self) -> Option<f64> {
+        self.known(millis(self.most))
+    }
+
+    /// The delay in ms that a share `q` of the packets do not exceed; `q` from 0 to 1.
+    pub fn quantile_ms(&self, q: f64) -> Option<f64> {
+        let histogram = self.histogram.as_ref()?;
+        let bucket = histogram.value_at_quantile(q.clamp(0.0, 1.0));
+        let middle = Duration::from_nanos(histogram.median_equivalent(bucket) as i64);
+        self.known(millis(middle.clamp(self.least, self.most)))
+    }
+
+    /// The variance in ms².
+    pub fn variance_ms2(&self) -> Option<f64> {
+        self.known(self.squares / self.count as f64)
+    }
+
+    /// The standard deviation in ms.
+    pub fn deviation_ms(&self) -> Option<f64> {
+        self.variance_ms2().map(libm::sqrt)
+    }
+
+    /// The interarrival jitter of RFC 3550 in ms, after the last packet; `None` with fewer than two.
+    pub fn rfc3550_ms(&self) -> Option<f64> {
+        (self.count > 1).then_some(self.jitter)
+    }
+
+    fn known(&self, value: f64) -> Option<f64> {
+        (self.count > 0).then_some(value)
+    }
+}
+
+fn millis(delay: Duration) -> f64 {
+    delay.as_nanos() as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(delays: impl IntoIterator<Item = i64>) -> DelaySummary {
+        let mut summary = DelaySummary::default();
+        for nanos in delays {
+            summary.record(Duration::from_nanos(nanos));
+        }
+        summary
+    }
+
+    #[track_caller]
+    fn near(value: Option<f64>, expected: f64, tolerance: f64) {
+        let value = value.expect("something arrived");
+        assert!((value - expected).abs() <= tolerance, "{value} {expected}");
+    }
+
+    #[test]
+    fn nothing_has_no_delay() {
+        let none = DelaySummary::default();
+        assert_eq!(none.count(), 0);
+        assert_eq!((none.mean_ms(), none.quantile_ms(0.5)), (None, None));
+        assert_eq!((none.variance_ms2(), none.rfc3550_ms()), (None, None));
+        let one = of([7_000_000]);
+        assert_eq!((one.mean_ms(), one.variance_ms2()), (Some(7.0), Some(0.0)));
+        assert_eq!((one.quantile_ms(0.99), one.rfc3550_ms()), (Some(7.0), None));
+    }
+
+    /// 10, 26, 10, 42 ms: mean 22, squares 144 + 16 + 144 + 400 = 704.
+    #[test]
+    fn by_hand() {
+        let summary = of([10, 26, 10, 42].map(|ms| ms * 1_000_000));
+        assert_eq!(summary.count(), 4);
+        near(summary.mean_ms(), 22.0, 1e-12);
+        near(summary.variance_ms2(), 176.0, 1e-9);
+        near(summary.deviation_ms(), 13.266_499, 1e-6);
+        assert_eq!((summary.min_ms(), summary.max_ms()), (Some(10.), Some(42.)));
+        // J: 16/16 = 1, then 1 + 15/16 = 1.9375, then 1.9375 + (32 − 1.9375)/16.
+        near(summary.rfc3550_ms(), 3.816_406_25, 1e-12);
+        // Nearest rank: half of four is the second.
+        near(summary.quantile_ms(0.5), 10.0, 0.005);
+        near(summary.quantile_ms(0.51), 26.0, 0.013);
+        near(summary.quantile_ms(1.0), 42.0, 0.021);
+        assert_eq!(summary.quantile_ms(0.0), Some(10.0));
+    }
+
+    /// A mean far above the spread loses no digits.
+    #[test]
+    fn a_small_spread_on_a_long_delay() {
+        let summary = of((0..100_000).map(|i| 3_600_000_000_000 + i % 2 * 1_000));
+        near(summary.variance_ms2(), 0.25e-6, 1e-12);
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_agree_with_sorting(
+            mut delays in prop::collection::vec((0u32..42, 0.0..1.0f64), 1..300),
+            q in 0.0..=1.0f64,
+        ) {
+            // From nanoseconds to an hour.
+            let mut nanos: Vec<i64> = delays
+                .drain(..)
+                .map(|(power, share)| ((1_i64 << power) as f64 * (1.0 + share)) as i64)
+                .collect();
+            let summary = of(nanos.iter().copied());
+            nanos.sort_unstable();
+            let rank = (q * nanos.len() as f64).ceil().max(1.0) as usize;
+            let exact = nanos[rank - 1] as f64 / 1e6;
+            let found = summary.quantile_ms(q).expect("at least one");
+            let allowed = (exact * 0.0005).max(0.000_3);
+            prop_assert!((found - exact).abs() <= allowed, "{found} {exact}");
+        }
+
+        #[test]
+        fn moments_agree_with_two_passes(nanos in prop::collection::vec(0i64..1 << 34, 1..200)) {
+            let summary = of(nanos.iter().copied());
+            let ms: Vec<f64> = nanos.iter().map(|&nanos| nanos as f64 / 1e6).collect();
+            let mean = ms.iter().sum::<f64>() / ms.len() as f64;
+            let variance = ms.iter().map(|ms| (ms - mean).powi(2)).sum::<f64>() / ms.len() as f64;
+            near(summary.mean_ms(), mean, 1e-9 * mean.max(1.0));
+            near(summary.variance_ms2(), variance, 1e-9 * variance.max(1.0));
+        }
+    }
+}

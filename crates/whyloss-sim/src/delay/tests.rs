@@ -1,0 +1,82 @@
+use super::*;
+use crate::run;
+use crate::scenario::ScenarioFile;
+
+/// Packets of 1000 bytes over 1 Mbit/s: 8 ms each, and 10 ms on the way.
+fn scenario(flow: &str, channel: &str) -> Scenario {
+    let text = format!(
+        "duration = \"10 s\"\nmeasure_from = \"1 s\"\n\
+         [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"10 ms\"\nqueue = \"unlimited\"\n{channel}\n\
+         [[flow]]\nfrom = \"a\"\nto = \"b\"\npacket = \"1000 B\"\n{flow}\n"
+    );
+    let file = ScenarioFile::parse(&text, "test.toml", &[]).expect("a scenario");
+    file.scenario
+}
+
+fn delay(scenario: &Scenario) -> DelaySummary {
+    let mut delays = Delays::new(scenario);
+    let measurement = run(scenario, 1, &mut delays).expect("it can be run");
+    assert_eq!(measurement, run(scenario, 1, &mut ()).expect("again"));
+    assert_eq!(delays.flows[0].count(), measurement.flows[0].delivered);
+    delays.flows.remove(0)
+}
+
+#[test]
+fn a_steady_source_takes_the_same_time_always() {
+    let flow = r#"transport = { kind = "cbr", rate = "400 kbit/s" }"#;
+    let delay = delay(&scenario(flow, ""));
+    // A packet every 20 ms. Those of 0.982 s and 9.982 s both arrive in the window.
+    assert_eq!(delay.count(), 450);
+    assert_eq!((delay.min_ms(), delay.max_ms()), (Some(18.0), Some(18.0)));
+    assert_eq!(
+        (delay.variance_ms2(), delay.rfc3550_ms()),
+        (Some(0.0), Some(0.0))
+    );
+}
+
+/// At twice the link's rate the queue grows by 4 ms with each packet, so the k-th (from 0) takes 18 + 4k ms and arrives
+/// at 18 + 8k. In the window are k = 123 (1002 ms) to 1247 (9994 ms).
+#[test]
+fn a_growing_queue_by_hand() {
+    let flow = r#"transport = { kind = "cbr", rate = "2 Mbit/s" }"#;
+    let delay = delay(&scenario(flow, ""));
+    assert_eq!(delay.count(), 1125);
+    assert_eq!(delay.min_ms(), Some(18.0 + 4.0 * 123.0));
+    assert_eq!(delay.max_ms(), Some(18.0 + 4.0 * 1247.0));
+    let mean = delay.mean_ms().expect("packets");
+    assert!((mean - (18.0 + 4.0 * 685.0)).abs() < 1e-9, "{mean}");
+    // Of a uniform sequence: 4²·(n² − 1)/12.
+    let variance = delay.variance_ms2().expect("packets");
+    let expected = 16.0 * (1125.0 * 1125.0 - 1.0) / 12.0;
+    assert!((variance / expected - 1.0).abs() < 1e-12, "{variance}");
+    let jitter = delay.rfc3550_ms().expect("packets");
+    assert!((jitter - 4.0).abs() < 1e-9, "{jitter}");
+}
+
+/// With a window of one segment nothing queues: 18 ms, and by a loss the retransmission timer more.
+#[test]
+fn retransmissions_lengthen_the_delay() {
+    let flow = r#"transport = { kind = "tcp", window = 1, delayed_ack = "none" }"#;
+    let clean = delay(&scenario(flow, ""));
+    assert_eq!((clean.min_ms(), clean.max_ms()), (Some(18.0), Some(18.0)));
+    let lossy = r#"channel = { kind = "bernoulli", loss = 0.1 }"#;
+    let lossy = delay(&scenario(flow, lossy));
+    assert_eq!(lossy.min_ms(), Some(18.0));
+    assert_eq!(lossy.quantile_ms(0.5), Some(18.0));
+    // At least a timeout of 200 ms: were it counted from the retransmission, it would be 18 ms.
+    assert!(lossy.max_ms() > Some(218.0), "{:?}", lossy.max_ms());
+}
+
+/// Lost acknowledgements make the sender repeat what has arrived: those copies have no delay of their own.
+#[test]
+fn further_copies_are_not_counted() {
+    let flow = r#"transport = { kind = "tcp", window = 1, delayed_ack = "none" }"#;
+    let lossy = r#"reverse_channel = { kind = "bernoulli", loss = 0.1 }"#;
+    let scenario = scenario(flow, lossy);
+    let mut delays = Delays::new(&scenario);
+    let measurement = run(&scenario, 1, &mut delays).expect("it can be run");
+    let counts = &measurement.flows[0];
+    assert!(counts.received > counts.delivered);
+    assert_eq!(delays.flows[0].count(), counts.delivered);
+    assert_eq!(delays.flows[0].max_ms(), Some(18.0));
+}
