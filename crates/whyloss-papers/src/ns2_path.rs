@@ -22,7 +22,7 @@ use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::Observer;
 use whyloss_sim::host::tcp::{self, Recovery};
-use whyloss_sim::scenario::{Flow, Scenario, Transport};
+use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 
 use crate::build::{duplex, node, simplex};
 
@@ -177,6 +177,7 @@ fn scenario(row: &Row, options: &tcp::Options, packet_size: u32) -> Scenario {
                 },
                 classifier: sender::Classifier::unaware(),
             },
+            application: Application::Greedy,
             start: (Time::ZERO, Time::ZERO + Duration::from_secs(1)),
             stop: None,
             background: false,

@@ -201,7 +201,7 @@ impl Engine {
     #[inline]
     fn judged<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
         let hosts = &mut self.hosts[flow];
-        let Source::Tcp(sender) = &hosts.source else {
+        let Some(sender) = hosts.source.tcp() else {
             return;
         };
         observer.reacted(flow, now, sender);
@@ -310,10 +310,10 @@ impl Engine {
         if counted {
             hosts.count.lost.add(cause);
         }
-        match (&mut hosts.source, &mut hosts.sink) {
-            (_, Sink::Tfrc(sink)) => sink.lost(sequence, cause),
-            (Source::Tcp(sender), _) => sender.on_lost(sequence, cause),
-            _ => {}
+        if let Sink::Tfrc(sink) = &mut hosts.sink {
+            sink.lost(sequence, cause);
+        } else if let Some(sender) = hosts.source.tcp_mut() {
+            sender.on_lost(sequence, cause);
         }
     }
 

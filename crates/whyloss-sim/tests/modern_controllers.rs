@@ -7,7 +7,7 @@ use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::host::tcp::Options;
-use whyloss_sim::scenario::{Connection, Flow, Transport};
+use whyloss_sim::scenario::{Application, Connection, Flow, Transport};
 use whyloss_sim::{FlowResult, Scenario, run};
 
 /// How long is measured.
@@ -69,6 +69,7 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
                     ..Options::rfc(SEGMENT)
                 },
             },
+            application: Application::Greedy,
             start: (Time::ZERO, Time::ZERO),
             stop: None,
             background: false,

@@ -17,7 +17,7 @@ use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::host::datagrams::{Law, Pattern};
-use whyloss_sim::scenario::{Flow, Scenario, Transport};
+use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 
 use super::stack::PACKET;
 use crate::build::{duplex, node};
@@ -234,6 +234,7 @@ fn flow(name: String, (source, sink): (usize, usize), transport: Transport) -> F
         return_route: Vec::new(),
         packet_size: PACKET,
         transport,
+        application: Application::Greedy,
         start: (Time::ZERO, Time::ZERO),
         stop: None,
         background: false,

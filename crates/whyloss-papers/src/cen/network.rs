@@ -4,7 +4,7 @@ use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::host::datagrams::{Law, Pattern};
-use whyloss_sim::scenario::{Flow, Scenario, Transport};
+use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 
 use super::scheme::Scheme;
 use crate::build::{duplex, node};
@@ -142,6 +142,7 @@ impl Network<'_> {
                 return_route: Vec::new(),
                 packet_size: PACKET,
                 transport: scheme.transport.clone(),
+                application: Application::Greedy,
                 start: (WARM_UP, WARM_UP + latest),
                 stop: None,
                 background: false,
@@ -175,6 +176,7 @@ fn warm_up(index: usize, source: usize, sink: usize, shared: Rate) -> Flow {
                 idle: half_a_second,
             },
         },
+        application: Application::Greedy,
         start: (Time::ZERO, Time::ZERO),
         stop: Some((WARM_UP, WARM_UP + STARTS_WITHIN)),
         background: true,

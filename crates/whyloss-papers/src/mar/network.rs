@@ -13,7 +13,7 @@ use whyloss_link::channel::TimedGilbertElliott;
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::host::datagrams::{Law, Pattern};
-use whyloss_sim::scenario::{Flow, Scenario, Transport};
+use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 
 use crate::build::{duplex, node};
 use crate::variant::Variant;
@@ -158,6 +158,7 @@ impl<'a> Network<'a> {
                 return_route: Vec::new(),
                 packet_size: variant.options.segment_size + HEADERS,
                 transport: variant.transport(),
+                application: Application::Greedy,
                 start: (Time::ZERO, Time::ZERO + within),
                 stop: None,
                 background: false,
@@ -192,6 +193,7 @@ fn cross_traffic(net: &mut Scenario, (source, sink): (usize, usize), rate: Rate)
                     idle: Duration::from_millis(200),
                 },
             },
+            application: Application::Greedy,
             start: (Time::ZERO, Time::ZERO + Duration::from_secs(1)),
             stop: None,
             background: true,

@@ -22,7 +22,7 @@ use whyloss_link::queue::{Discipline, Limit, RedSpec};
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::host::datagrams::Pattern;
 use whyloss_sim::host::web::Transfers;
-use whyloss_sim::scenario::{Flow, Scenario, Transport};
+use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 
 use super::variants;
 use crate::build::{node, simplex};
@@ -265,6 +265,7 @@ impl Builder {
                 return_route: Vec::new(),
                 packet_size,
                 transport,
+                application: Application::Greedy,
                 start: STARTS,
                 stop: None,
                 background: name != "forward",

@@ -94,6 +94,11 @@ impl Datagrams {
         self.next
     }
 
+    /// Time that has passed is not made up for.
+    pub(crate) fn not_before(&mut self, now: Time) {
+        self.next = self.next.max(now);
+    }
+
     /// The number of the packet that is due at `now`, if one is.
     pub(crate) fn poll(&mut self, now: Time) -> Option<u64> {
         if self.next > now {

@@ -4,6 +4,8 @@
 //! delivers packets, wakes a host at its deadline, and asks for packets until there are none.
 
 pub mod datagrams;
+mod supplied;
+pub mod supply;
 pub mod tcp;
 mod tfrc;
 pub mod web;
@@ -16,6 +18,8 @@ use crate::packet::{Packet, Payload};
 use crate::scenario::{Flow, Transport};
 
 use self::datagrams::Datagrams;
+use self::supplied::Supplied;
+use self::supply::{Application, Supply};
 pub(crate) use self::tfrc::TfrcSink;
 use self::web::Web;
 
@@ -30,6 +34,8 @@ pub(crate) enum Source {
     Tcp(tcp::Sender),
     Tfrc(Box<tfrc_core::Sender>),
     Web(Box<Web>),
+    /// Any of these, with an application that does not always have something to send.
+    Supplied(Box<Supplied>),
 }
 
 /// The receiving end.
@@ -44,6 +50,18 @@ pub(crate) enum Sink {
 impl Source {
     /// The source of flow number `index`, which starts at `start`.
     pub(crate) fn new(flow: &Flow, index: u64, start: Time, streams: Streams) -> Self {
+        let transport = Self::transport(flow, index, start, streams);
+        match &flow.application {
+            Application::Greedy => transport,
+            Application::Stream(stream) => {
+                let supply = Supply::new(stream, start);
+                Self::Supplied(Box::new(Supplied::new(transport, supply)))
+            }
+        }
+    }
+
+    /// The transport alone.
+    fn transport(flow: &Flow, index: u64, start: Time, streams: Streams) -> Self {
         match &flow.transport {
             Transport::Datagrams { rate, pattern } => {
                 let (size, random) = (flow.packet_size, streams.stream("on-off", index));
@@ -81,6 +99,7 @@ impl Source {
             Self::Tcp(sender) => sender.next_timeout(),
             Self::Tfrc(sender) => sender.next_timeout(),
             Self::Web(web) => web.next_timeout(),
+            Self::Supplied(supplied) => supplied.next_timeout(),
         }
     }
 
@@ -94,6 +113,7 @@ impl Source {
                 sender.timeouts() > before
             }
             Self::Web(web) => web.wake(now),
+            Self::Supplied(supplied) => supplied.source.wake(now),
             Self::Datagrams(_) | Self::Tfrc(_) => false,
         }
     }
@@ -107,6 +127,7 @@ impl Source {
             (Self::Tfrc(sender), Payload::TfrcFeedback(feedback)) => {
                 sender.on_feedback(now, feedback);
             }
+            (Self::Supplied(supplied), _) => supplied.source.receive(now, packet),
             _ => {}
         }
     }
@@ -126,6 +147,7 @@ impl Source {
                 None
             }
             Self::Web(web) => web.poll(now).map(Payload::Segment),
+            Self::Supplied(supplied) => supplied.poll(now),
         }
     }
 
@@ -137,6 +159,27 @@ impl Source {
             Self::Tcp(sender) => Some(sender.cwnd() as f64),
             Self::Tfrc(sender) => Some(sender.rate()),
             Self::Web(web) => Some(web.cwnd() as f64),
+            Self::Supplied(supplied) => supplied.source.allowance(),
+        }
+    }
+
+    /// The TCP sender whose losses are judged, if it is one.
+    #[inline]
+    pub(crate) fn tcp(&self) -> Option<&tcp::Sender> {
+        match self {
+            Self::Tcp(sender) => Some(sender),
+            Self::Supplied(supplied) => supplied.source.tcp(),
+            _ => None,
+        }
+    }
+
+    /// [`Self::tcp`], to be told of a loss.
+    #[inline]
+    pub(crate) fn tcp_mut(&mut self) -> Option<&mut tcp::Sender> {
+        match self {
+            Self::Tcp(sender) => Some(sender),
+            Self::Supplied(supplied) => supplied.source.tcp_mut(),
+            _ => None,
         }
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::host::datagrams::{Law, Pattern};
 use crate::host::tcp;
 use crate::packet::Payload;
-use crate::scenario::{Flow, Transport};
+use crate::scenario::{Application, Flow, Transport};
 use etherparse::{Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use pcap_file::pcapng::{Block, PcapNgReader};
 use whyloss::{Duration, Rate, tfrc};
@@ -27,6 +27,7 @@ fn scenario(channel_before_queue: bool) -> Scenario {
         return_route: Vec::new(),
         packet_size: 762,
         transport,
+        application: Application::Greedy,
         start: (Time::ZERO, Time::ZERO),
         stop: None,
         background: false,

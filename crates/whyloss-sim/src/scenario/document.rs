@@ -2,8 +2,8 @@
 //!
 //! An override `key=value` addresses links and flows by name, or by index from 0, and everything below by key:
 //! `link.shared.rate`, `flow.0.classifier.name`, `duration`. The value is TOML; what is not TOML is taken as a string,
-//! so that a shell's quotes suffice. It replaces what is there, or adds a key. A classifier, transport or channel given
-//! by its name alone becomes a table when a key below it is set.
+//! so that a shell's quotes suffice. It replaces what is there, or adds a key. A classifier, transport, application or
+//! channel given by its name alone becomes a table when a key below it is set.
 
 use std::ops::Range;
 
@@ -253,7 +253,7 @@ fn descend<'a>(
 /// The key that a value given by its name alone stands for.
 pub(super) fn selector(key: &str) -> Option<&'static str> {
     match key {
-        "transport" | "channel" | "reverse_channel" | "red" => Some("kind"),
+        "transport" | "application" | "channel" | "reverse_channel" | "red" => Some("kind"),
         "classifier" => Some("name"),
         _ => None,
     }

@@ -13,6 +13,7 @@ mod parse;
 mod route;
 mod units;
 
+pub use crate::host::supply::{Application, Stream};
 pub use check::{CheckError, Place, Problem};
 pub use error::{Location, ScenarioError};
 pub use parse::{MOST_SEEDS, ScenarioFile};
@@ -72,6 +73,8 @@ pub struct Flow {
     pub packet_size: u32,
     /// What carries it.
     pub transport: Transport,
+    /// What it carries.
+    pub application: Application,
     /// When it starts: drawn uniformly between the two.
     pub start: (Time, Time),
     /// When it stops: drawn uniformly between the two; `None`: never.

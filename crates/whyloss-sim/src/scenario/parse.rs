@@ -55,13 +55,14 @@ const LINK: [&str; 11] = [
     "both_ways",
     "reverse_channel",
 ];
-const FLOW: [&str; 12] = [
+const FLOW: [&str; 13] = [
     "name",
     "from",
     "to",
     "count",
     "packet",
     "transport",
+    "application",
     "classifier",
     "start",
     "stop",
@@ -295,6 +296,10 @@ impl Builder {
             fields.get("classifier"),
             packet_size,
         )?;
+        let application = optional(&fields, "application", |field| {
+            choices::application(field, packet_size)
+        })?
+        .unwrap_or_default();
         let start = optional(&fields, "start", Field::time_range)?.unwrap_or_default();
         let stop = optional(&fields, "stop", Field::time_range)?;
         let background = optional(&fields, "background", Field::flag)?.unwrap_or(false);
@@ -316,6 +321,7 @@ impl Builder {
                 return_route: self.route(&fields, "return_route", i)?,
                 packet_size,
                 transport: transport.clone(),
+                application: application.clone(),
                 start,
                 stop,
                 background,

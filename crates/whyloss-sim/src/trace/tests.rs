@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::*;
 use crate::host::tcp::Segment;
-use crate::scenario::{Connection, Flow};
+use crate::scenario::{Application, Connection, Flow};
 use whyloss::tfrc;
 
 fn ms(millis: i64) -> Time {
@@ -20,6 +20,7 @@ fn scenario() -> Scenario {
         return_route: Vec::new(),
         packet_size: 762,
         transport,
+        application: Application::Greedy,
         start: (Time::ZERO, Time::ZERO),
         stop: None,
         background: false,

@@ -7,7 +7,7 @@ use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::Scenario;
 use whyloss_sim::host::datagrams::{Law, Pattern};
 use whyloss_sim::host::tcp;
-use whyloss_sim::scenario::{Connection, Flow, Transport};
+use whyloss_sim::scenario::{Application, Connection, Flow, Transport};
 
 /// The classifier of this id with its own parameters.
 fn classifier(id: &str) -> Classifier {
@@ -43,6 +43,7 @@ pub(crate) fn scenario(end_ms: i64) -> Scenario {
         return_route: Vec::new(),
         packet_size: 762,
         transport,
+        application: Application::Greedy,
         start: (Time::ZERO, Time::ZERO + Duration::from_millis(10)),
         stop: None,
         background: false,

@@ -89,7 +89,7 @@ impl Sender {
                 let edge = self.edge.saturating_add(spared).min(limit);
                 (next < edge).then_some(next)?
             }
-            _ => (self.nxt < self.edge).then_some(self.nxt)?,
+            _ => (self.nxt < self.edge.min(limit)).then_some(self.nxt)?,
         };
         self.nxt = self.nxt.max(next + 1);
         Some(next)

@@ -35,6 +35,7 @@ pub struct Sender {
     pub(super) una: u64,
     pub(super) nxt: u64,
     pub(super) max: u64,
+    /// What the window lets leave, whether there is so much or not.
     pub(super) edge: u64,
     /// How many segments there are.
     pub(super) segments: u64,
@@ -176,12 +177,17 @@ impl Sender {
         self.open_window();
     }
 
+    /// The application has produced `segments` in all; there were none if [`Options::segments`] was zero.
+    pub(crate) fn supply(&mut self, segments: u64) {
+        self.segments = segments;
+    }
+
     /// The next segment to send now, if any.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         let sequence = if self.alert {
             self.next_alert(now)?
-        } else if self.nxt < self.edge {
+        } else if self.nxt < self.edge.min(self.segments) {
             self.nxt += 1;
             self.nxt - 1
         } else {
@@ -476,7 +482,7 @@ impl Sender {
     #[inline]
     pub(super) fn open_to(&mut self, window: u64) {
         let window = window.min(u64::from(self.receive_window));
-        self.edge = self.una.saturating_add(window).min(self.segments);
+        self.edge = self.una.saturating_add(window);
     }
 
     /// Bytes of so many segments.

@@ -3,6 +3,7 @@
 //! Nothing here is about taste: each rule refuses what cannot happen (a route with a gap), what measures nothing (an
 //! empty window), or what a slip would make so large that it eats the memory.
 
+mod application;
 mod problem;
 mod queue;
 mod transport;
@@ -132,7 +133,8 @@ impl Scenario {
                 }
             })?;
         }
-        transport::check(flow, place)
+        transport::check(flow, place)?;
+        application::check(flow, place)
     }
 
     fn check_ends(

@@ -146,6 +146,9 @@ pub enum Problem {
     /// A route that uses a link twice.
     #[error("the route uses link `{0}` twice")]
     RouteRepeats(String),
+    /// An application that its transport cannot carry.
+    #[error("this flow cannot have that application: {0}")]
+    Application(&'static str),
     /// A channel that cannot be.
     #[error(transparent)]
     Channel(ChannelError),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::host::datagrams::{Law, Pattern};
-use crate::scenario::{Connection, Transport};
+use crate::scenario::{Application, Connection, Transport};
 use whyloss::tfrc;
 use whyloss_link::{ChannelSpec, LinkSpec};
 
@@ -36,6 +36,7 @@ fn good() -> Scenario {
                     idle: Duration::ZERO,
                 },
             },
+            application: Application::Greedy,
             start: (Time::ZERO, Time::ZERO),
             stop: None,
             background: false,

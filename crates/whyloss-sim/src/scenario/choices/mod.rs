@@ -3,6 +3,7 @@
 //! Each is given by its name alone (`channel = "none"`) or by a table with the name and its parameters
 //! (`channel = { kind = "bernoulli", loss = 0.01 }`).
 
+mod application;
 mod channel;
 mod classifier;
 mod queue;
@@ -10,6 +11,7 @@ mod tcp;
 mod tfrc;
 mod transport;
 
+pub(super) use application::application;
 pub(super) use channel::channel;
 pub(super) use queue::{QUEUE, queue};
 pub(super) use transport::transport;
@@ -127,6 +129,8 @@ mod tests {
             &super::transport::BURSTS,
             &super::transport::STEADY,
             &super::transport::WEB,
+            &super::application::VIDEO,
+            &super::application::VOICE,
         ]
         .concat()
         {
@@ -134,6 +138,9 @@ mod tests {
         }
         for kind in super::transport::TRANSPORTS {
             assert!(reference.contains(&format!("**`{kind}`**")), "{kind}");
+        }
+        for kind in super::application::APPLICATIONS {
+            assert!(reference.contains(&format!("`\"{kind}\"`")), "{kind}");
         }
     }
 

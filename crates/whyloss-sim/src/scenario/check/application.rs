@@ -1,0 +1,73 @@
+//! What a flow's application must satisfy.
+
+use whyloss::Duration;
+
+use super::{Checked, LONGEST_DELAY, Place, Problem, fail, out_of_range, span};
+use crate::host::datagrams::Pattern;
+use crate::host::supply::{Application, Stream};
+use crate::scenario::{Flow, Transport};
+
+/// Most packets of a frame.
+const LARGEST_FRAME: u32 = 100_000;
+/// Most frames a second: an event each.
+const SHORTEST: Duration = Duration::from_micros(1);
+/// Most playout delays: a count each for every frame.
+const MOST_PLAYOUTS: usize = 100;
+
+pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checked {
+    let Application::Stream(stream) = &flow.application else {
+        return Ok(());
+    };
+    check_transport(&flow.transport, stream, place("application"))?;
+    for (key, value, least) in [
+        ("application.interval", Some(stream.interval), SHORTEST),
+        ("application.patience", stream.patience, Duration::ZERO),
+    ]
+    .into_iter()
+    .chain(
+        stream
+            .playout
+            .iter()
+            .map(|&delay| ("application.playout", Some(delay), Duration::ZERO)),
+    ) {
+        if let Some(value) = value
+            && (value < least || value > LONGEST_DELAY)
+        {
+            let expected = format!("{} to {}", span(least), span(LONGEST_DELAY));
+            return out_of_range(place(key), span(value), expected);
+        }
+    }
+    if !(1..=LARGEST_FRAME).contains(&stream.packets) {
+        let found = format!("{} packets a frame", stream.packets);
+        let expected = format!("1 to {LARGEST_FRAME}");
+        return out_of_range(place("application.rate"), found, expected);
+    }
+    let playouts = stream.playout.len();
+    if !(1..=MOST_PLAYOUTS).contains(&playouts) {
+        let expected = format!("1 to {MOST_PLAYOUTS} of them");
+        return out_of_range(place("application.playout"), playouts.to_string(), expected);
+    }
+    Ok(())
+}
+
+fn check_transport(transport: &Transport, stream: &Stream, place: Place) -> Checked {
+    let refuse = |why| fail(place, Problem::Application(why));
+    match transport {
+        Transport::Web { .. } => refuse("web traffic has transfers of its own"),
+        Transport::Datagrams { pattern, .. } if !is_steady(pattern) => {
+            refuse("of the sources without congestion control only a steady one can carry it")
+        }
+        Transport::Tcp { options, .. } if options.segments.is_some() => {
+            refuse("it says how many segments there are, so `segments` cannot")
+        }
+        Transport::Tcp { .. } if stream.patience.is_some() => {
+            refuse("TCP delivers everything, so there can be no `patience`")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the pattern is nothing but a rate.
+fn is_steady(pattern: &Pattern) -> bool {
+    matches!(pattern, Pattern::Steady { dither: false, changes } if changes.is_empty())
+}

@@ -1,0 +1,73 @@
+//! Applications by name.
+
+use whyloss::{Duration, Rate};
+
+use super::{Choice, positive};
+use crate::host::supply::{Application, Stream};
+use crate::scenario::error::Fault;
+use crate::scenario::fields::Field;
+
+pub(super) const APPLICATIONS: [&str; 3] = ["greedy", "video", "voice"];
+pub(super) const VIDEO: [&str; 4] = ["fps", "rate", "patience", "playout"];
+pub(super) const VOICE: [&str; 3] = ["interval", "patience", "playout"];
+
+/// What a flow of packets of `packet` bytes carries.
+pub(in crate::scenario) fn application(
+    field: &Field<'_>,
+    packet: u32,
+) -> Result<Application, Fault> {
+    let expected = r#"an application: "greedy", "video" or "voice""#;
+    let choice = Choice::of(field, "application", expected)?;
+    let (interval, packets) = match choice.name {
+        "greedy" => {
+            choice.only(&[])?;
+            return Ok(Application::Greedy);
+        }
+        "video" => {
+            choice.only(&VIDEO)?;
+            let fps = choice.or("fps", 25.0, |field| field.number(0.001..=1e6))?;
+            let interval = Duration::from_secs_f64(1.0 / fps);
+            let rate = choice.need("rate", r#"its rate, such as "400 kbit/s""#)?;
+            (interval, packets(rate.rate()?, interval, packet))
+        }
+        "voice" => {
+            choice.only(&VOICE)?;
+            let interval = choice.or("interval", Duration::from_millis(20), positive)?;
+            (interval, 1)
+        }
+        _ => return Err(choice.unknown("application", APPLICATIONS)),
+    };
+    let patience = choice.get("patience");
+    let usual = [100, 200, 400].map(Duration::from_millis).to_vec();
+    Ok(Application::Stream(Stream {
+        interval,
+        packets,
+        patience: patience.as_ref().map(positive).transpose()?,
+        playout: choice.or("playout", usual, |field| {
+            let delays = field.list(r#"durations, such as ["150 ms", "400 ms"]"#)?;
+            delays.iter().map(positive).collect()
+        })?,
+    }))
+}
+
+/// Packets of `size` bytes that hold what `rate` makes of an interval: rounded up, at least one.
+fn packets(rate: Rate, interval: Duration, size: u32) -> u32 {
+    let bits = u128::from(rate.as_bps()) * u128::from(interval.as_nanos().unsigned_abs());
+    let packet = u128::from(size.max(1)) * 8_000_000_000;
+    u32::try_from(bits.div_ceil(packet).max(1)).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_whole_packets_by_hand() {
+        let frame = |kbps, size| packets(Rate::from_kbps(kbps), Duration::from_millis(40), size);
+        // 400 kbit/s are 2000 bytes in 40 ms.
+        assert_eq!(frame(400, 1000), 2);
+        assert_eq!(frame(400, 999), 3);
+        assert_eq!(frame(400, 2000), 1);
+        assert_eq!(frame(0, 1000), 1);
+    }
+}

@@ -1,0 +1,98 @@
+//! Every transport sends what its application produces, when it may, and no more.
+
+use whyloss_sim::{Delays, Measurement, Scenario, Trace, TraceOptions, run};
+
+/// 1000-byte packets, two a frame, a frame every 40 ms: 400 kbit/s over a link that may be slower.
+fn scenario(transport: &str, link: &str) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "20.01 s"
+        [[link]]
+        from = "a"
+        to = "b"
+        rate = "{link}"
+        delay = "100 ms"
+        queue = "unlimited"
+        [[flow]]
+        name = "media"
+        from = "a"
+        to = "b"
+        packet = "1000 B"
+        transport = {transport}
+        application = {{ kind = "video", rate = "400 kbit/s" }}
+        "#
+    );
+    Scenario::from_toml(&text, "test.toml", &[]).unwrap()
+}
+
+const TRANSPORTS: [&str; 7] = [
+    r#"{ kind = "cbr", rate = "10 Mbit/s" }"#,
+    r#"{ kind = "tcp", controller = "reno", recovery = "newreno" }"#,
+    r#"{ kind = "tcp", controller = "bbr" }"#,
+    r#"{ kind = "tcp", controller = "vegas" }"#,
+    r#"{ kind = "tcp", base = "ns2" }"#,
+    r#""tfrc""#,
+    r#"{ kind = "tfrc", base = "ns2" }"#,
+];
+
+fn measure(transport: &str, link: &str) -> (Measurement, Delays) {
+    let scenario = scenario(transport, link);
+    let mut delays = Delays::new(&scenario);
+    let measurement = run(&scenario, 1, &mut delays).unwrap();
+    (measurement, delays)
+}
+
+/// 501 frames are captured from 0 to 20 s, and all but those of the last round trip have left.
+#[test]
+fn nothing_is_sent_that_was_not_produced() {
+    for transport in TRANSPORTS {
+        let (measurement, _) = measure(transport, "10 Mbit/s");
+        let sent = measurement.flows[0].sent;
+        assert!((980..=1002).contains(&sent), "{transport}: {sent}");
+        // An event per packet and link, acknowledgement, capture, and some timers: it does not spin.
+        assert!(measurement.events < 8_000, "{transport}: {measurement:?}");
+    }
+}
+
+/// A transport that finds 200 kbit/s of link sends half of what there is, and never stops.
+#[test]
+fn a_slow_link_is_filled() {
+    for transport in TRANSPORTS {
+        let (measurement, _) = measure(transport, "200 kbit/s");
+        let used = measurement.links[0].utilisation(measurement.window);
+        assert!(used > 0.7, "{transport}: {used}");
+        assert!(measurement.events < 8_000, "{transport}: {measurement:?}");
+    }
+}
+
+/// Datagrams leave as they are produced: back to back at the source's rate, 0.8 ms each at 10 Mbit/s.
+#[test]
+fn datagrams_leave_at_once() {
+    let (measurement, delays) = measure(TRANSPORTS[0], "10 Mbit/s");
+    assert_eq!(measurement.flows[0].sent, 1002);
+    // 20 s of frames; the last has 10 ms to arrive, so it does not.
+    assert_eq!(measurement.flows[0].received, 996);
+    assert_eq!(delays.flows[0].max_ms(), Some(100.8));
+}
+
+/// A window of one segment takes a round trip for each: the application does not limit it, so it grows; behind a window
+/// that is large enough it does not grow any more.
+#[test]
+fn the_window_grows_with_what_the_application_needs() {
+    let directory = tempfile::tempdir().unwrap();
+    let transport = r#"{ kind = "tcp", initial_window = 1 }"#;
+    let scenario = scenario(transport, "10 Mbit/s");
+    let trace = Trace::create(&scenario, directory.path(), TraceOptions::default()).unwrap();
+    let mut observer = Some(trace);
+    run(&scenario, 1, &mut observer).unwrap();
+    observer.map_or(Ok(()), Trace::finish).unwrap();
+    let text = std::fs::read_to_string(directory.path().join("media.allowance.csv")).unwrap();
+    let windows: Vec<f64> = text
+        .lines()
+        .skip(1)
+        .map(|row| row.split(',').nth(1).unwrap().parse().unwrap())
+        .collect();
+    let most = windows.iter().copied().fold(0.0, f64::max) / 960.0;
+    // 400 kbit/s over a round trip of some 0.2 s are 10 segments; what waited while the window was small, as many again.
+    assert!((8.0..=40.0).contains(&most), "{most} segments");
+}
