@@ -9,6 +9,8 @@
 //! - [`event`]: what a transport tells sender classifiers, estimators and controllers.
 //! - [`bandwidth`]: bandwidth estimators.
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348), sender and receiver.
+//! - [`iftp`]: IFTP and its variants (ElAarag et al. 2008), sender, receiver and wire format.
+//! - [`rto`]: the retransmission timeout that TCP and IFTP share (RFC 6298).
 //! - [`congestion`]: window controllers, and the trait they share.
 //! - [`cause`]: [`Cause`], and the confusion counts behind Mc, Mw and accuracy.
 #![no_std]
@@ -21,9 +23,11 @@ pub mod bandwidth;
 pub mod cause;
 pub mod congestion;
 pub mod event;
+pub mod iftp;
 pub mod rate;
 pub mod receiver;
 pub mod registry;
+pub mod rto;
 pub mod sender;
 pub mod tfrc;
 pub mod time;

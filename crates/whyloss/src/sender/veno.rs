@@ -116,6 +116,15 @@ impl Veno {
             Judgement::Random
         }
     }
+
+    /// The cause that a judgement stands for.
+    pub fn cause(&self, judgement: Judgement) -> Cause {
+        match judgement {
+            Judgement::Random => Cause::Wireless,
+            Judgement::RandomWhileCongestive => self.congestive,
+            Judgement::Congestion => Cause::Congestion,
+        }
+    }
 }
 
 impl SenderClassifier for Veno {
@@ -125,11 +134,8 @@ impl SenderClassifier for Veno {
     }
 
     fn on_loss(&mut self, loss: &LossEvent) -> Verdict {
-        Verdict::Cause(match self.judge(loss) {
-            Judgement::Random => Cause::Wireless,
-            Judgement::RandomWhileCongestive => self.congestive,
-            Judgement::Congestion => Cause::Congestion,
-        })
+        let judgement = self.judge(loss);
+        Verdict::Cause(self.cause(judgement))
     }
 }
 

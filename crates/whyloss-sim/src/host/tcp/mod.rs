@@ -47,7 +47,7 @@ mod meter;
 mod ranges;
 mod receiver;
 mod recovery;
-mod rto;
+
 mod scoreboard;
 mod sender;
 mod sent;
@@ -55,8 +55,8 @@ mod vegas;
 
 pub use judge::Judgement;
 pub use receiver::Receiver;
-pub use rto::RtoOptions;
 pub use sender::Sender;
+pub use whyloss::rto::RtoOptions;
 
 use std::ops::Range;
 

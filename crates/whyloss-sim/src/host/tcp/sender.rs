@@ -12,12 +12,12 @@
 
 use super::judge::{Judge, Judgement};
 use super::meter::Meter;
-use super::rto::Rto;
 use super::scoreboard::Scoreboard;
 use super::vegas::Vegas;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
 use whyloss::congestion::{Controller, Governed, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent};
+use whyloss::rto::Rto;
 use whyloss::sender::Classifier;
 use whyloss::{Cause, Duration, Rate, Time};
 use whyloss_link::{Random, Streams};

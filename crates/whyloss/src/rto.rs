@@ -12,9 +12,9 @@
 //! three. After four expiries in a row SRTT is forgotten and the
 //! next sample is a first one, as RFC 6298 §5 allows and ns-2 does.
 
-use whyloss::{Duration, Time};
+use crate::{Duration, Time};
 
-/// What a scenario says about the retransmission timer.
+/// The choices of a retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoOptions {
     /// The timeout before the first sample.
@@ -53,7 +53,7 @@ impl RtoOptions {
 
 /// The estimator and its timeout.
 #[derive(Clone, Debug)]
-pub(super) struct Rto {
+pub struct Rto {
     /// The timeout in force: `base` backed off.
     timeout: Duration,
     min: Duration,
@@ -73,7 +73,8 @@ pub(super) struct Rto {
 const MAX_DOUBLINGS: u32 = 16;
 
 impl Rto {
-    pub(super) fn new(options: &RtoOptions) -> Self {
+    /// An estimator without a sample.
+    pub fn new(options: &RtoOptions) -> Self {
         let base = options.initial.max(options.min);
         Self {
             timeout: base.min(options.max),
@@ -89,23 +90,23 @@ impl Rto {
 
     /// The timeout in force, from now.
     #[inline]
-    pub(super) fn timeout(&self) -> Duration {
+    pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
     /// SRTT, or `None` without a sample.
-    pub(super) fn srtt(&self) -> Option<Duration> {
+    pub fn srtt(&self) -> Option<Duration> {
         (self.srtt > 0).then(|| self.tick * self.srtt / 8)
     }
 
     /// RTTVAR, or `None` without a sample.
-    pub(super) fn rttvar(&self) -> Option<Duration> {
+    pub fn rttvar(&self) -> Option<Duration> {
         (self.srtt > 0).then(|| self.tick * self.rttvar / 4)
     }
 
     /// Takes the round trip of a segment sent at `sent` and acknowledged at `now`. Ends a back-off.
     #[inline]
-    pub(super) fn sample(&mut self, sent: Time, now: Time) {
+    pub fn sample(&mut self, sent: Time, now: Time) {
         let tick = self.tick.as_nanos();
         let sample = if tick <= 1 {
             (now - sent).as_nanos()
@@ -127,7 +128,7 @@ impl Rto {
     }
 
     /// The timer expired: the next timeout is twice as long.
-    pub(super) fn back_off(&mut self) {
+    pub fn back_off(&mut self) {
         self.expiries = (self.expiries + 1).min(MAX_DOUBLINGS);
         self.timeout = (self.base * (1 << self.expiries)).min(self.max);
         if self.expiries > 3 {
@@ -137,7 +138,7 @@ impl Rto {
 
     /// Ends a back-off.
     #[inline]
-    pub(super) fn end_back_off(&mut self) {
+    pub fn end_back_off(&mut self) {
         self.expiries = 0;
         self.timeout = self.base.min(self.max);
     }

@@ -1,0 +1,111 @@
+//! What a loss does to n, and how any sender classifier decides it.
+//!
+//! ```text
+//! IFTP     every loss                                    n/2
+//! IFTPV    B < β, con_lr_cur ≤ con_lr_prev               n             (section 10.2)
+//!          B < β, con_lr_cur > con_lr_prev               4n/5
+//!          B ≥ β                                         n/2
+//! others   wireless                                      n
+//!          congestion                                    n/2
+//!
+//! B = (n/RTT_base − n/RTT_actual)·RTT_base               (4), in packets
+//! ```
+//!
+//! B is what [`Veno`] computes from the sender's events: their window is n packets, and its smoothed round-trip time
+//! starts and moves as the sender's R does.
+
+use crate::Cause;
+use crate::event::{AckEvent, LossEvent};
+use crate::sender::veno::{Judgement, Veno};
+use crate::sender::{Classifier, SenderClassifier, Verdict};
+
+/// What a loss found by acknowledgements does to n. A timeout always does the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reaction {
+    /// n stays.
+    Keep,
+    /// n·4/5.
+    FourFifths,
+    /// n/2.
+    Halve,
+}
+
+impl From<Judgement> for Reaction {
+    fn from(judgement: Judgement) -> Self {
+        match judgement {
+            Judgement::Random => Self::Keep,
+            Judgement::RandomWhileCongestive => Self::FourFifths,
+            Judgement::Congestion => Self::Halve,
+        }
+    }
+}
+
+impl From<Cause> for Reaction {
+    fn from(cause: Cause) -> Self {
+        match cause {
+            Cause::Wireless => Self::Keep,
+            Cause::Congestion => Self::Halve,
+        }
+    }
+}
+
+/// Whom a sender tells of its acknowledgements, and asks about its losses. A sender of plain IFTP has `()`.
+pub trait Judge {
+    /// Takes an acknowledgement.
+    fn on_ack(&mut self, ack: &AckEvent);
+    /// What a loss event does. Asked about timeouts too, but the answer is not used there.
+    fn on_loss(&mut self, loss: &LossEvent) -> Reaction;
+}
+
+/// Every loss is congestion.
+impl Judge for () {
+    #[inline]
+    fn on_ack(&mut self, _: &AckEvent) {}
+
+    fn on_loss(&mut self, _: &LossEvent) -> Reaction {
+        Reaction::Halve
+    }
+}
+
+/// IFTPV.
+impl Judge for Veno {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        SenderClassifier::on_ack(self, ack);
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) -> Reaction {
+        self.judge(loss).into()
+    }
+}
+
+/// What a classifier says about a loss event of IFTP.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Advice {
+    /// Its verdict. The truth may have to be looked up.
+    pub verdict: Verdict,
+    /// The reaction, where the classifier has more than two answers.
+    reaction: Option<Reaction>,
+}
+
+impl Advice {
+    /// Asks a classifier about a loss event.
+    pub fn of(classifier: &mut Classifier, loss: &LossEvent) -> Self {
+        if let Classifier::Veno(veno) = classifier {
+            let judgement = veno.judge(loss);
+            return Self {
+                verdict: Verdict::Cause(veno.cause(judgement)),
+                reaction: Some(judgement.into()),
+            };
+        }
+        Self {
+            verdict: classifier.on_loss(loss),
+            reaction: None,
+        }
+    }
+
+    /// The reaction, once the verdict is known to mean this cause.
+    pub fn reaction(&self, cause: Cause) -> Reaction {
+        self.reaction.unwrap_or_else(|| cause.into())
+    }
+}

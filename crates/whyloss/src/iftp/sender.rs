@@ -1,0 +1,423 @@
+//! The IFTP sender (ElAarag, Moedinger & Hogg 2008, sections 4, 7 and 10.2).
+//!
+//! ```text
+//! gap         G = max(R/n − τ, 0)           last bit of a packet to the first of the next, so packets leave
+//!                                           max(R/n, τ) apart
+//! next period slow start            n < ssthresh   n ← min(2n, ssthresh)   G = R/(2n) − τ    (1)
+//!             congestion avoidance  n ≥ ssthresh   n ← n + 1               G = R/(n+1) − τ   (2)
+//!             maximum window        n = maximum    n stays                 G = R/n − τ
+//! loss        n ← n, 4n/5 or n/2, at least 1;  ssthresh ← n                G = 2R/n − τ      (3), of the old n
+//! timeout     ssthresh ← max(ssthresh/2, 2);  n ← 1
+//!
+//! n  packets in a period, a real number      R  smoothed round-trip time, gain 1/8      τ  time to send a packet
+//! ```
+//!
+//! Where the paper is silent (ELA-3, ELA-4, ELA-8; `docs/iftp.md` gives the reasons):
+//!
+//! - A *period* is ⌊n⌋ packets acknowledged or given up. n and G change when it ends, not with each acknowledgement, as the
+//!   equations have it; counted at the acknowledgements, for it lasts R when packets leave R/n apart, and no acknowledgement
+//!   means no growth.
+//! - In slow start n stops at the threshold, as Reno does.
+//! - A packet is lost when `duplicates` later ones are acknowledged. It is not sent again, but skipped.
+//! - n is reduced once per window: a loss among packets that left before the last loss was found does nothing. The period
+//!   in which n is reduced ends when these are settled; n does not grow at the end of a period with a loss.
+//! - The timer restarts when the lowest outstanding number changes; when it expires, all that is outstanding is given up.
+//! - What arrives late is a round-trip time, and nothing else.
+
+use super::options::MOST_PACKETS;
+use super::{Ack, Data, Judge, Options, Reaction, WindowMode};
+use crate::event::{AckEvent, Detection, LossEvent};
+use crate::rto::Rto;
+use crate::{Duration, Time};
+
+/// What an expired timer leaves of the threshold at least, as RFC 5681 (4) has it.
+const LEAST_SSTHRESH: f64 = 2.0;
+
+/// The sending end of a flow. See the [module](super) for the contract.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    options: Options,
+    packet_size: u32,
+    /// n.
+    n: f64,
+    ssthresh: f64,
+    /// R in eighths of a nanosecond, as Veno's backlog has it; zero before the first sample.
+    rtt_eighths: u64,
+    min_rtt: Option<Duration>,
+    latest_rtt: Option<Duration>,
+    rto: Rto,
+    /// When the timer expires.
+    deadline: Time,
+    /// G.
+    gap: Duration,
+    /// When the last packet left.
+    last: Option<Time>,
+    /// The lowest number that is neither acknowledged nor given up.
+    una: u64,
+    /// The number of the next packet.
+    next: u64,
+    arrived: Arrived,
+    /// How many after `una` have arrived.
+    beyond: u64,
+    /// The period ends when `una` is here.
+    period_end: u64,
+    /// A loss was found in the period.
+    lossy: bool,
+    /// Losses of lower numbers belong to the loss event before.
+    recover: u64,
+    /// Acknowledged packets that `una` has passed while a hole was skipped, and no event has told of.
+    passed: u64,
+    /// The timer has expired, and nothing was acknowledged since.
+    silent: bool,
+    timeouts: u64,
+}
+
+/// Where a sender is between its start and its largest window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// n doubles.
+    SlowStart,
+    /// n grows by one.
+    CongestionAvoidance,
+    /// n is as large as it may be.
+    MaximumWindow,
+}
+
+impl Sender {
+    /// A sender of packets of `packet_size` bytes whose first packet is due at once.
+    pub fn new(options: &Options, packet_size: u32) -> Self {
+        let options = Options {
+            transmission_time: options.transmission_time.max(Duration::ZERO),
+            initial_ssthresh: options.initial_ssthresh.max(1),
+            max_window: options.max_window.clamp(1, MOST_PACKETS),
+            duplicates: options.duplicates.max(1),
+            ..*options
+        };
+        Self {
+            options,
+            packet_size: packet_size.max(1),
+            n: 1.0,
+            ssthresh: f64::from(options.initial_ssthresh),
+            rtt_eighths: 0,
+            min_rtt: None,
+            latest_rtt: None,
+            rto: Rto::new(&options.rto),
+            deadline: Time::MAX,
+            gap: Duration::ZERO,
+            last: None,
+            una: 0,
+            next: 0,
+            arrived: Arrived::default(),
+            beyond: 0,
+            period_end: 1,
+            lossy: false,
+            recover: 0,
+            passed: 0,
+            silent: false,
+            timeouts: 0,
+        }
+    }
+
+    /// When to call [`Self::on_timeout`] and [`Self::poll_transmit`].
+    #[inline]
+    pub fn next_timeout(&self) -> Time {
+        if self.window_open() {
+            self.deadline.min(self.due())
+        } else {
+            self.deadline
+        }
+    }
+
+    /// The packet that may leave now, if one may. It has left then.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time) -> Option<Data> {
+        if !self.window_open() || now < self.due() {
+            return None;
+        }
+        let data = Data {
+            sequence: self.next,
+            stamp: now,
+        };
+        self.arrived.clear(self.next);
+        self.next += 1;
+        self.last = Some(now);
+        if self.deadline == Time::MAX {
+            self.restart_timer(now);
+        }
+        Some(data)
+    }
+
+    /// Takes an acknowledgement. One for a packet that has not left, or for one that is acknowledged, is ignored.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack, judge: &mut impl Judge) {
+        if ack.sequence >= self.next {
+            return;
+        }
+        let late = ack.sequence < self.una;
+        if !late && !self.arrived.insert(ack.sequence) {
+            return;
+        }
+        let rtt = (ack.echo < now).then(|| self.measure(now, ack.echo));
+        let (una, window) = (self.una, self.window_bytes());
+        if !late {
+            self.silent = false;
+            self.beyond += 1;
+        }
+        let mut acked = core::mem::take(&mut self.passed);
+        acked += self.pass_arrived();
+        let event = AckEvent {
+            now,
+            acked: self.bytes(acked),
+            sacked: self.bytes(u64::from(!late && self.una == una)),
+            acknowledged: self.bytes(self.una),
+            in_flight: self.bytes(self.next - self.una),
+            window,
+            segment_size: self.packet_size,
+            rtt,
+            receiver_stamp: None,
+            app_limited: false,
+            in_recovery: una < self.recover,
+        };
+        judge.on_ack(&event);
+        self.find_losses(now, judge);
+        if self.una > una {
+            self.restart_timer(now);
+        }
+        self.end_period();
+    }
+
+    /// Lets the timer expire if it is due: everything outstanding is given up, and slow start begins.
+    pub fn on_timeout(&mut self, now: Time, judge: &mut impl Judge) {
+        if now < self.deadline || self.una == self.next {
+            return;
+        }
+        let loss = self.loss_event(now, Detection::Timeout);
+        judge.on_loss(&loss);
+        self.timeouts += 1;
+        self.silent = true;
+        self.rto.back_off();
+        self.ssthresh = (self.ssthresh / 2.0).max(LEAST_SSTHRESH);
+        self.n = 1.0;
+        self.una = self.next;
+        self.passed = 0;
+        self.beyond = 0;
+        self.recover = self.next;
+        self.deadline = Time::MAX;
+        self.begin_period();
+    }
+
+    /// n: packets in a period.
+    pub fn n(&self) -> f64 {
+        self.n
+    }
+
+    /// The slow start threshold, in packets.
+    pub fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// How n grows now.
+    pub fn phase(&self) -> Phase {
+        if self.n >= f64::from(self.options.max_window) {
+            Phase::MaximumWindow
+        } else if self.n < self.ssthresh {
+            Phase::SlowStart
+        } else {
+            Phase::CongestionAvoidance
+        }
+    }
+
+    /// G: from the last bit of a packet to the first bit of the next.
+    pub fn gap(&self) -> Duration {
+        self.gap
+    }
+
+    /// R; `None` before the first sample.
+    pub fn rtt(&self) -> Option<Duration> {
+        let rtt = Duration::from_nanos((self.rtt_eighths / 8) as i64);
+        (self.rtt_eighths > 0).then_some(rtt)
+    }
+
+    /// n packets in bytes: what the window is to classifiers.
+    #[inline]
+    pub fn window_bytes(&self) -> u64 {
+        libm::round(self.n * f64::from(self.packet_size)) as u64
+    }
+
+    /// The lowest number that is neither acknowledged nor given up.
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// How often the timer has expired.
+    pub fn timeouts(&self) -> u64 {
+        self.timeouts
+    }
+
+    #[inline]
+    fn window_open(&self) -> bool {
+        self.next
+            < match self.options.window {
+                WindowMode::Sliding => self.una + self.n as u64,
+                WindowMode::Blocking => self.period_end,
+            }
+    }
+
+    /// When the gap after the last packet is over.
+    #[inline]
+    fn due(&self) -> Time {
+        self.last.map_or(Time::ZERO, |last| {
+            last + self.options.transmission_time + self.gap
+        })
+    }
+
+    /// Takes the round trip of a packet that left before now.
+    #[inline]
+    fn measure(&mut self, now: Time, sent: Time) -> Duration {
+        let sample = now - sent;
+        self.rto.sample(sent, now);
+        let nanos = sample.as_nanos().unsigned_abs().min(u64::MAX / 8);
+        self.rtt_eighths = match self.rtt_eighths {
+            0 => nanos * 8,
+            eighths => eighths - eighths / 8 + nanos,
+        };
+        self.latest_rtt = Some(sample);
+        self.min_rtt = Some(self.min_rtt.map_or(sample, |min| min.min(sample)));
+        sample
+    }
+
+    /// Moves `una` past what has arrived, and counts it.
+    #[inline]
+    fn pass_arrived(&mut self) -> u64 {
+        let before = self.una;
+        while self.una < self.next && self.arrived.contains(self.una) {
+            self.una += 1;
+        }
+        let passed = self.una - before;
+        self.beyond -= passed;
+        passed
+    }
+
+    /// Skips the lowest outstanding packet as long as enough later ones have arrived.
+    fn find_losses(&mut self, now: Time, judge: &mut impl Judge) {
+        while self.beyond >= u64::from(self.options.duplicates) {
+            if self.una >= self.recover {
+                let loss = self.loss_event(now, Detection::Duplicates);
+                self.recover = self.next;
+                let reaction = judge.on_loss(&loss);
+                self.react(reaction);
+            }
+            self.una += 1;
+            self.passed += self.pass_arrived();
+        }
+    }
+
+    fn react(&mut self, reaction: Reaction) {
+        self.lossy = true;
+        let share = match reaction {
+            Reaction::Keep => 1.0,
+            Reaction::FourFifths => 0.8,
+            Reaction::Halve => 0.5,
+        };
+        self.n = (self.n * share).max(1.0);
+        self.ssthresh = self.n;
+        if reaction != Reaction::Keep {
+            self.period_end = self.next;
+            self.update_gap();
+        }
+    }
+
+    /// Lets n grow if the period is over, and begins the next.
+    #[inline]
+    fn end_period(&mut self) {
+        if self.una < self.period_end {
+            return;
+        }
+        let max = f64::from(self.options.max_window);
+        if !self.lossy {
+            self.n = match self.phase() {
+                Phase::SlowStart => (2.0 * self.n).min(self.ssthresh),
+                Phase::CongestionAvoidance => self.n + 1.0,
+                Phase::MaximumWindow => max,
+            }
+            .min(max);
+        }
+        self.begin_period();
+    }
+
+    fn begin_period(&mut self) {
+        self.lossy = false;
+        self.period_end = self.una + self.n as u64;
+        self.update_gap();
+    }
+
+    fn update_gap(&mut self) {
+        let spacing = libm::round(self.rtt_eighths as f64 / (8.0 * self.n)) as i64;
+        let gap = Duration::from_nanos(spacing) - self.options.transmission_time;
+        self.gap = gap.max(Duration::ZERO);
+    }
+
+    /// Restarts the timer if anything is outstanding, and stops it otherwise (RFC 6298, 5.2 and 5.3).
+    #[inline]
+    fn restart_timer(&mut self, now: Time) {
+        self.deadline = if self.una < self.next {
+            now + self.rto.timeout().max(Duration::from_nanos(1))
+        } else {
+            Time::MAX
+        };
+    }
+
+    /// The loss of packet `una`.
+    fn loss_event(&self, now: Time, detection: Detection) -> LossEvent {
+        LossEvent {
+            now,
+            detection,
+            first: self.bytes(self.una),
+            sent: None,
+            transmissions: 1,
+            in_flight: self.bytes(self.next - self.una - self.beyond),
+            window: self.window_bytes(),
+            segment_size: self.packet_size,
+            rtt: self.latest_rtt,
+            min_rtt: self.min_rtt,
+            repeated: self.silent,
+        }
+    }
+
+    #[inline]
+    fn bytes(&self, packets: u64) -> u64 {
+        packets.saturating_mul(u64::from(self.packet_size))
+    }
+}
+
+/// Which of the outstanding packets have arrived: a bit for each number, modulo the most there can be.
+#[derive(Clone, Debug, Default)]
+struct Arrived([u64; MOST_PACKETS as usize / 64]);
+
+impl Arrived {
+    #[inline]
+    fn place(number: u64) -> (usize, u64) {
+        let bit = number % u64::from(MOST_PACKETS);
+        ((bit / 64) as usize, 1 << (bit % 64))
+    }
+
+    #[inline]
+    fn contains(&self, number: u64) -> bool {
+        let (word, bit) = Self::place(number);
+        self.0[word] & bit != 0
+    }
+
+    /// Whether it was not there before.
+    #[inline]
+    fn insert(&mut self, number: u64) -> bool {
+        let (word, bit) = Self::place(number);
+        let new = self.0[word] & bit == 0;
+        self.0[word] |= bit;
+        new
+    }
+
+    #[inline]
+    fn clear(&mut self, number: u64) {
+        let (word, bit) = Self::place(number);
+        self.0[word] &= !bit;
+    }
+}
