@@ -118,7 +118,7 @@ fn tables_name_flows_and_busy_links() {
 
 #[test]
 fn the_examples_run() {
-    for name in ["wb.toml", "wlan.toml", "two-hop.toml"] {
+    for name in ["wb.toml", "wlan.toml", "two-hop.toml", "media.toml"] {
         let file = scenario(name);
         let text = stdout(&run(&[&file, "--seeds", "1", "--format", "json"]));
         let object: Value = serde_json::from_str(&text).expect("JSON");

@@ -2,13 +2,15 @@
 //!
 //! - [`measure`]: what a run returns.
 //! - [`scenario`]: what to simulate: nodes, links, flows, times.
-//! - [`observe`]: watching a run; [`delay`] measures delays, [`trace`] writes tables, [`pcap`] captures.
+//! - [`observe`]: watching a run; [`delay`] measures delays, [`media`] follows frames, [`trace`] writes tables,
+//!   [`pcap`] captures.
 #![forbid(unsafe_code)]
 
 pub mod delay;
 mod event_queue;
 pub mod host;
 pub mod measure;
+pub mod media;
 mod network;
 pub mod observe;
 mod output;
@@ -20,6 +22,7 @@ pub mod trace;
 
 pub use delay::{DelaySummary, Delays};
 pub use measure::{FlowResult, LinkResult, Measurement};
+pub use media::{FrameCounts, Media};
 pub use observe::Observer;
 pub use output::OutputError;
 pub use packet::Packet;

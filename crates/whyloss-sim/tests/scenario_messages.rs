@@ -285,6 +285,40 @@ fn messages_about_overrides() {
 }
 
 #[test]
+fn messages_about_applications() {
+    let mut page = String::new();
+    for value in [
+        "radio",
+        "video",
+        "voise",
+        r#"{ kind = "voice", fps = 25 }"#,
+        r#"{ kind = "video", rate = "400 kbit/s", fps = 0 }"#,
+        r#"{ kind = "video", rate = "900 Tbit/s" }"#,
+        r#"{ kind = "voice", interval = "1 ns" }"#,
+        r#"{ kind = "voice", playout = "100 ms" }"#,
+        r#"{ kind = "voice", playout = [] }"#,
+        r#"{ kind = "voice", patience = "100 ms" }"#,
+    ] {
+        let _ = writeln!(
+            page,
+            "{}\n",
+            message(GOOD, &[("flow.file.application", value)])
+        );
+    }
+    for (flow, transport) in [("video", "on-off"), ("file", "segments"), ("file", "web")] {
+        let application = format!("flow.{flow}.application");
+        let mut overrides = vec![(&*application, "voice")];
+        match transport {
+            "segments" => overrides.push(("flow.file.transport.segments", "10")),
+            "web" => overrides.push(("flow.file.transport", "{ kind = \"web\", transfers = 1 }")),
+            _ => {}
+        }
+        let _ = writeln!(page, "{}\n", message(GOOD, &overrides));
+    }
+    insta::assert_snapshot!(page);
+}
+
+#[test]
 fn overrides_are_applied_in_order() {
     let set = |overrides: &[(&str, &str)]| {
         let overrides: Vec<_> = overrides

@@ -4,11 +4,12 @@
 use proptest::prelude::*;
 use whyloss_sim::scenario::{Location, ScenarioFile};
 
-const EXAMPLES: [&str; 4] = [
+const EXAMPLES: [&str; 5] = [
     include_str!("../../../scenarios/wlh.toml"),
     include_str!("../../../scenarios/two-hop.toml"),
     include_str!("../../../scenarios/dumbbell.toml"),
     include_str!("../../../scenarios/parking-lot.toml"),
+    include_str!("../../../scenarios/media.toml"),
 ];
 
 /// Pieces that are more likely to get past the first checks than random characters.

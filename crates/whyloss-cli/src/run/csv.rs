@@ -6,7 +6,11 @@ use super::results::{Item, Results, Value};
 
 pub(super) fn render(results: &Results<'_>) -> String {
     let mut text = String::from("kind,name,metric,seed,value\n");
-    for (kind, items) in [("flow", &results.flows), ("link", &results.links)] {
+    for (kind, items) in [
+        ("flow", &results.flows),
+        ("frames", &results.frames),
+        ("link", &results.links),
+    ] {
         for item in items {
             rows(&mut text, kind, item, &results.seeds);
         }
@@ -17,9 +21,10 @@ pub(super) fn render(results: &Results<'_>) -> String {
 
 /// Names come from a scenario file, whose parser lets through no character that needs quotes.
 fn rows(text: &mut String, kind: &str, item: &Item, seeds: &[u64]) {
+    let name = item.label();
     for metric in &item.metrics {
         for (seed, value) in seeds.iter().zip(&metric.values) {
-            let _ = write!(text, "{kind},{},{},{seed},", item.name, metric.key);
+            let _ = write!(text, "{kind},{name},{},{seed},", metric.key);
             let _ = match value {
                 Value::Count(count) => writeln!(text, "{count}"),
                 Value::Real(Some(real)) => writeln!(text, "{real}"),

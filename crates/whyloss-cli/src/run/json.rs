@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! { "scenario", "file", "seeds": [ … ], "window_s",
-//!   "total": { metrics }, "flows": [ { "name", "background", metrics } ], "links": [ { "name", metrics } ] }
+//!   "total": { metrics }, "flows": [ { "name", "background", metrics } ],
+//!   "frames": [ { "name", "playout_ms", metrics } ], "links": [ { "name", metrics } ] }
 //! ```
 //!
-//! A metric is a number, or null when there was nothing to measure it by; with several seeds it is
+//! Without a media stream there is no `frames`. A metric is a number, or null when there was nothing to measure it by; with several seeds it is
 //! `{ "mean", "ci95", "values" }`: over the seeds that have a value, and one value per seed. Metrics whose keys share
 //! what stands before a dot are one object.
 
@@ -25,6 +26,11 @@ pub(super) fn render(results: &Results<'_>, file: &Path) -> String {
         window_s: results.window.as_secs_f64(),
         total: item(&results.total, Named::No),
         flows: results.flows.iter().map(|i| item(i, Named::Flow)).collect(),
+        frames: results
+            .frames
+            .iter()
+            .map(|i| item(i, Named::Frames))
+            .collect(),
         links: results.links.iter().map(|i| item(i, Named::Link)).collect(),
     };
     // Strings, numbers and lists and maps of them always serialise.
@@ -41,6 +47,8 @@ struct Object<'a> {
     window_s: f64,
     total: ItemObject<'a>,
     flows: Vec<ItemObject<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    frames: Vec<ItemObject<'a>>,
     links: Vec<ItemObject<'a>>,
 }
 
@@ -53,6 +61,7 @@ struct ItemObject<'a> {
 enum Named {
     No,
     Flow,
+    Frames,
     Link,
 }
 
@@ -64,6 +73,9 @@ impl Serialize for ItemObject<'_> {
         }
         if self.named == Named::Flow {
             map.serialize_entry("background", &self.item.background)?;
+        }
+        if self.named == Named::Frames {
+            map.serialize_entry("playout_ms", &self.item.playout_ms)?;
         }
         let group_of = |metric: &Metric| metric.key.split_once('.').map(|(group, _)| group);
         for members in self

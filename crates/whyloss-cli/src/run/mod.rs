@@ -17,8 +17,9 @@ use clap::{Args, ValueEnum};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use whyloss_papers::{Progress, report};
+use whyloss_sim::media::StreamResult;
 use whyloss_sim::scenario::{MOST_SEEDS, ScenarioFile};
-use whyloss_sim::{Capture, Delays, Scenario, Trace, TraceOptions};
+use whyloss_sim::{Capture, Delays, Media, Scenario, Trace, TraceOptions};
 
 use self::results::{Results, Run};
 use crate::error::CliError;
@@ -172,23 +173,28 @@ fn one(
     trace: Option<&Path>,
     pcap: Option<&Path>,
 ) -> Result<Run, CliError> {
-    let mut delays = Delays::new(scenario);
+    let mut watched = (Delays::new(scenario), Media::new(scenario));
     let measurement = if trace.is_none() && pcap.is_none() {
-        whyloss_sim::run(scenario, seed, &mut delays)?
+        whyloss_sim::run(scenario, seed, &mut watched)?
     } else {
         let trace = trace.map(|dir| Trace::create(scenario, dir, TraceOptions::default()));
         let pcap = pcap.map(|dir| Capture::create(scenario, dir));
-        let mut observers = (delays, (trace.transpose()?, pcap.transpose()?));
+        let mut observers = (watched, (trace.transpose()?, pcap.transpose()?));
         let measurement = whyloss_sim::run(scenario, seed, &mut observers)?;
         let (trace, pcap) = observers.1;
         trace.map_or(Ok(()), Trace::finish)?;
         pcap.map_or(Ok(()), Capture::finish)?;
-        delays = observers.0;
+        watched = observers.0;
         measurement
     };
+    let (delays, media) = watched;
+    let frames = media.flows.iter();
     Ok(Run {
         seed,
         measurement,
         delays: delays.flows,
+        frames: frames
+            .map(|flow| flow.as_ref().map_or_else(Vec::new, StreamResult::counts))
+            .collect(),
     })
 }

@@ -3,7 +3,7 @@
 
 use whyloss::{Cause, Confusion, Duration};
 use whyloss_papers::statistics;
-use whyloss_sim::{DelaySummary, FlowResult, LinkResult, Measurement, Scenario};
+use whyloss_sim::{DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Scenario};
 
 /// What one seed gave.
 pub(super) struct Run {
@@ -11,6 +11,8 @@ pub(super) struct Run {
     pub(super) measurement: Measurement,
     /// One per flow of the scenario, in its order.
     pub(super) delays: Vec<DelaySummary>,
+    /// Of each flow of the scenario, for each playout delay; none without a stream.
+    pub(super) frames: Vec<Vec<FrameCounts>>,
 }
 
 /// The values of every flow and link under every seed.
@@ -22,12 +24,16 @@ pub(super) struct Results<'a> {
     /// The sum over all flows but background traffic.
     pub(super) total: Item,
     pub(super) flows: Vec<Item>,
+    /// One for each flow with a stream and each of its playout delays.
+    pub(super) frames: Vec<Item>,
     pub(super) links: Vec<Item>,
 }
 
-/// A flow or a link.
+/// A flow, the frames of a flow, or a link.
 pub(super) struct Item {
     pub(super) name: String,
+    /// Of frames: how long after their capture they are played, in ms.
+    pub(super) playout_ms: Option<f64>,
     /// Warm-up or cross traffic.
     pub(super) background: bool,
     pub(super) metrics: Vec<Metric>,
@@ -75,6 +81,14 @@ impl Metric {
 }
 
 impl Item {
+    /// Its name, with the playout delay if it has one.
+    pub(super) fn label(&self) -> String {
+        match self.playout_ms {
+            Some(ms) => format!("{} {ms} ms", self.name),
+            None => self.name.clone(),
+        }
+    }
+
     pub(super) fn metric(&self, key: &str) -> Option<&Metric> {
         self.metrics.iter().find(|metric| metric.key == key)
     }
@@ -96,6 +110,7 @@ impl<'a> Results<'a> {
             window,
             total: Item {
                 name: "total".into(),
+                playout_ms: None,
                 background: false,
                 metrics: metrics(FLOW, &totals.iter(), window),
             },
@@ -105,6 +120,7 @@ impl<'a> Results<'a> {
                 .enumerate()
                 .map(|(index, spec)| Item {
                     name: spec.name.clone(),
+                    playout_ms: None,
                     background: spec.background,
                     metrics: [
                         metrics(FLOW, &flow(index), window),
@@ -113,18 +129,39 @@ impl<'a> Results<'a> {
                     .concat(),
                 })
                 .collect(),
+            frames: frames(scenario, runs, window),
             links: scenario
                 .links
                 .iter()
                 .enumerate()
                 .map(|(index, spec)| Item {
                     name: spec.name.clone(),
+                    playout_ms: None,
                     background: false,
                     metrics: metrics(LINK, &link(index), window),
                 })
                 .collect(),
         }
     }
+}
+
+fn frames(scenario: &Scenario, runs: &[Run], window: Duration) -> Vec<Item> {
+    let item = |flow: usize, playout: usize| {
+        let counts = runs.iter().map(move |run| &run.frames[flow][playout]);
+        let spec = &scenario.flows[flow];
+        let delay = runs.first().map(|run| run.frames[flow][playout].playout);
+        Item {
+            name: spec.name.clone(),
+            playout_ms: delay.map(|delay| delay.as_nanos() as f64 / 1e6),
+            background: spec.background,
+            metrics: metrics(FRAMES, &counts, window),
+        }
+    };
+    let playouts = |flow: &usize| runs.first().map_or(0, |run| run.frames[*flow].len());
+    (0..scenario.flows.len())
+        .flat_map(|flow| (0..playouts(&flow)).map(move |playout| (flow, playout)))
+        .map(|(flow, playout)| item(flow, playout))
+        .collect()
 }
 
 type Metrics<T> = &'static [(&'static str, fn(&T, Duration) -> Value)];
@@ -182,6 +219,14 @@ const DELAY: Metrics<DelaySummary> = &[
     ("delay.rfc3550_jitter_ms", |d, _| {
         Value::Real(d.rfc3550_ms())
     }),
+];
+
+/// What is printed about the frames of a flow.
+const FRAMES: Metrics<FrameCounts> = &[
+    ("frames", |f, _| Value::Count(f.frames)),
+    ("whole", |f, _| Value::Real(f.share(f.whole))),
+    ("late", |f, _| Value::Real(f.share(f.late))),
+    ("never", |f, _| Value::Real(f.share(f.never()))),
 ];
 
 /// What is printed about a link.

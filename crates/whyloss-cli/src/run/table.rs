@@ -27,6 +27,13 @@ const DELAY: [Column; 6] = [
     ("RFC 3550", "delay.rfc3550_jitter_ms", 1.0, 2),
 ];
 
+const FRAMES: [Column; 4] = [
+    ("frames", "frames", 1.0, 0),
+    ("whole %", "whole", 100.0, 1),
+    ("late %", "late", 100.0, 1),
+    ("never %", "never", 100.0, 1),
+];
+
 const LINK: [Column; 4] = [
     ("delivered", "delivered", 1.0, 0),
     ("congestion", "lost.congestion", 1.0, 0),
@@ -56,6 +63,10 @@ pub(super) fn render(results: &Results<'_>) -> String {
     section(&mut text, "flow", &flows, &FLOW);
     let each: Vec<&Item> = results.flows.iter().collect();
     section(&mut text, "delay, ms", &each, &DELAY);
+    if !results.frames.is_empty() {
+        let frames: Vec<&Item> = results.frames.iter().collect();
+        section(&mut text, "frames, playout delay", &frames, &FRAMES);
+    }
     let (quiet, busy): (Vec<&Item>, Vec<&Item>) =
         results.links.iter().partition(|link| is_quiet(link));
     section(&mut text, "link", &busy, &LINK);
@@ -63,6 +74,9 @@ pub(super) fn render(results: &Results<'_>) -> String {
         "\ncongestion, wireless: packets lost to full queues, to channels\n\
          jitter: standard deviation of the delay; RFC 3550: interarrival jitter at the end\n",
     );
+    if !results.frames.is_empty() {
+        text.push_str("whole: frames that are there at their playout delay; late: after it\n");
+    }
     if !quiet.is_empty() {
         let _ = writeln!(
             text,
@@ -98,7 +112,7 @@ fn section(text: &mut String, what: &str, items: &[&Item], columns: &[Column]) {
     rows[0].extend(columns.iter().map(|column| column.0.to_owned()));
     for item in items {
         let mark = if item.background { " (background)" } else { "" };
-        let mut row = vec![format!("{}{mark}", item.name)];
+        let mut row = vec![format!("{}{mark}", item.label())];
         row.extend(columns.iter().map(|column| cell(item, column)));
         rows.push(row);
     }

@@ -39,6 +39,11 @@ impl Origins {
         }
         (origin != ARRIVED).then_some(origin)
     }
+
+    /// All segments before this one have arrived.
+    pub(crate) fn next(&self) -> u64 {
+        self.first
+    }
 }
 
 #[cfg(test)]

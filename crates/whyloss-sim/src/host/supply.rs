@@ -4,9 +4,9 @@
 //! frame k    captured at start + k·interval;  its packets are numbers k·n … k·n + n − 1
 //! ```
 //!
-//! Frames wait for the transport in order, without end. With a *patience*, what has not left of a frame that is older
-//! than that is thrown away, so that later frames do not wait behind what nobody would play. A transport that delivers
-//! everything (TCP) cannot do so.
+//! Frames wait for the transport in order, without end. With a *patience*, a frame that gets older than that before its
+//! first packet leaves is thrown away, so that later ones do not wait behind what nobody would play; what has begun to
+//! leave is finished. A transport that delivers everything (TCP) cannot do so.
 
 use whyloss::{Duration, Time};
 
@@ -27,7 +27,7 @@ pub struct Stream {
     pub interval: Duration,
     /// Packets of a frame.
     pub packets: u32,
-    /// How old a frame may get before what has not left of it is thrown away; `None`: it never is.
+    /// How old a frame may get before its first packet leaves; an older one is thrown away. `None`: none is.
     pub patience: Option<Duration>,
     /// How long after its capture a frame is played; one result for each.
     pub playout: Vec<Duration>,
@@ -78,7 +78,10 @@ impl Supply {
             self.produced += self.packets;
             self.due += self.interval;
         }
-        while self.is_waiting() && now - self.captured > self.patience {
+        while self.is_waiting()
+            && self.next.is_multiple_of(self.packets)
+            && now - self.captured > self.patience
+        {
             self.begin(self.next / self.packets + 1);
         }
         self.is_waiting()
@@ -156,17 +159,16 @@ mod tests {
     }
 
     #[test]
-    fn the_impatient_throws_away_what_is_left_of_old_frames() {
+    fn the_impatient_throws_away_old_frames_that_have_not_begun() {
         let mut supply = supply(Some(60));
         assert_eq!(supply.take(ms(5)), Some(0));
-        // At 65 ms the first frame is as old as it may be, at 66 ms its second packet is gone.
-        assert_eq!(supply.clone().take(ms(65)), Some(1));
-        assert_eq!(supply.take(ms(66)), Some(2));
-        // At 300 ms those before 240 ms are gone: the first left is that of 245 ms.
-        assert_eq!(supply.take(ms(300)), Some(12));
-        assert_eq!(supply.take(ms(305)), Some(13));
-        assert!(supply.refresh(ms(305)));
-        // The frame of 285 ms goes at 346 ms, that of 325 ms is there.
-        assert_eq!(supply.take(ms(346)), Some(16));
+        // What has begun is finished.
+        assert_eq!(supply.take(ms(190)), Some(1));
+        // At 190 ms the frames before 130 ms are gone, which are three more; that of 165 ms is next.
+        assert_eq!(supply.take(ms(190)), Some(8));
+        assert_eq!(supply.take(ms(190)), Some(9));
+        // At 265 ms that of 205 ms is as old as it may be, at 266 ms it is gone.
+        assert_eq!(supply.clone().take(ms(265)), Some(10));
+        assert_eq!(supply.take(ms(266)), Some(12));
     }
 }

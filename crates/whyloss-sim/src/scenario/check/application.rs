@@ -58,7 +58,7 @@ fn check_transport(transport: &Transport, stream: &Stream, place: Place) -> Chec
             refuse("of the sources without congestion control only a steady one can carry it")
         }
         Transport::Tcp { options, .. } if options.segments.is_some() => {
-            refuse("it says how many segments there are, so `segments` cannot")
+            refuse("its frames say how many segments there are, so `segments` cannot")
         }
         Transport::Tcp { .. } if stream.patience.is_some() => {
             refuse("TCP delivers everything, so there can be no `patience`")

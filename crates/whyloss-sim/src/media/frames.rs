@@ -1,0 +1,166 @@
+//! One stream: which packet belongs to which frame, and when a frame is complete.
+
+use std::collections::VecDeque;
+
+use whyloss::{Duration, Time};
+
+use super::FrameCounts;
+use crate::delay::Origins;
+use crate::host::supply::Supply;
+use crate::packet::{Packet, Payload};
+use crate::scenario::{Flow, Scenario, Stream};
+
+/// The frames of one stream.
+#[derive(Clone, Debug)]
+pub struct StreamResult {
+    stream: Stream,
+    /// Frames captured from here on count …
+    from: Time,
+    /// … whose deadline is not after this.
+    until: Time,
+    /// When the first frame was captured, which is when the first packet left; none before that.
+    start: Option<Time>,
+    /// The source's own supply again, to know which packets it threw away.
+    supply: Supply,
+    /// The number of the next packet to leave, …
+    next: u64,
+    /// … and by how many the numbers of the application's packets exceed those of the transport, from which of the
+    /// latter on: only those that packets under way need.
+    ahead: VecDeque<(u64, u64)>,
+    /// Of TCP: what has arrived.
+    segments: Origins,
+    /// The frame that is arriving (TCP: the first that is not complete), and its packets that are there.
+    frame: u64,
+    there: u64,
+    /// One for each playout delay; the number of frames is worked out in the end.
+    counts: Vec<FrameCounts>,
+}
+
+impl StreamResult {
+    pub(super) fn new(scenario: &Scenario, flow: &Flow) -> Option<Self> {
+        let stream = flow.application.stream()?;
+        let count = |&playout: &Duration| FrameCounts {
+            playout,
+            ..FrameCounts::default()
+        };
+        Some(Self {
+            from: scenario.measure_from,
+            until: flow
+                .stop
+                .map_or(scenario.end, |(earliest, _)| scenario.end.min(earliest)),
+            start: None,
+            supply: Supply::new(stream, Time::ZERO),
+            next: 0,
+            ahead: VecDeque::new(),
+            segments: Origins::default(),
+            frame: 0,
+            there: 0,
+            counts: stream.playout.iter().map(count).collect(),
+            stream: stream.clone(),
+        })
+    }
+
+    /// What became of the frames, for each playout delay of the stream.
+    pub fn counts(&self) -> Vec<FrameCounts> {
+        let with_frames = |counts: &FrameCounts| FrameCounts {
+            frames: self.frames(counts.playout),
+            ..*counts
+        };
+        self.counts.iter().map(with_frames).collect()
+    }
+
+    /// How many frames count with this playout delay.
+    fn frames(&self, playout: Duration) -> u64 {
+        let Some(start) = self.start else {
+            return 0;
+        };
+        let interval = self.stream.interval.as_nanos();
+        // Captured before the window; captured in time for their deadline.
+        let before = ((self.from - start).as_nanos().max(0) as u64).div_ceil(interval as u64);
+        let last = (self.until - start - playout).as_nanos();
+        let up_to = if last < 0 {
+            0
+        } else {
+            (last / interval + 1) as u64
+        };
+        up_to.saturating_sub(before)
+    }
+
+    /// A packet was seen on its way. It counts when it is seen for the first time.
+    #[inline]
+    pub(super) fn left(&mut self, packet: &Packet) {
+        let Some(sequence) = packet.payload.sequence() else {
+            return;
+        };
+        if sequence != self.next {
+            return;
+        }
+        self.next += 1;
+        if self.start.is_none() {
+            self.start = Some(packet.sent);
+            self.supply = Supply::new(&self.stream, packet.sent);
+        }
+        if let Payload::Segment(segment) = packet.payload {
+            self.segments.left(segment.sequence, packet.sent);
+        } else if let Some(number) = self.supply.take(packet.sent) {
+            let ahead = number - sequence;
+            if self.ahead.back().is_none_or(|last| last.1 != ahead) {
+                self.ahead.push_back((sequence, ahead));
+            }
+        }
+    }
+
+    /// A packet came to its sink.
+    #[inline]
+    pub(super) fn arrived(&mut self, at: Time, packet: &Packet) {
+        let packets = u64::from(self.stream.packets);
+        if let Payload::Segment(segment) = packet.payload {
+            self.segments.arrived(segment.sequence);
+            while (self.frame + 1) * packets <= self.segments.next() {
+                self.complete(at);
+                self.frame += 1;
+            }
+        } else if let Some(sequence) = packet.payload.sequence() {
+            let frame = self.number(sequence) / packets;
+            // Nobody overtakes on a route, so what is missing of an earlier frame will not come.
+            if frame != self.frame {
+                self.frame = frame;
+                self.there = 0;
+            }
+            self.there += 1;
+            if self.there == packets {
+                self.complete(at);
+            }
+        }
+    }
+
+    /// The application's number of the transport's packet `sequence`.
+    fn number(&mut self, sequence: u64) -> u64 {
+        while self.ahead.get(1).is_some_and(|next| next.0 <= sequence) {
+            self.ahead.pop_front();
+        }
+        sequence + self.ahead.front().map_or(0, |&(_, ahead)| ahead)
+    }
+
+    /// The last packet of the frame is there.
+    fn complete(&mut self, at: Time) {
+        let Some(start) = self.start else {
+            return;
+        };
+        let captured = start + self.stream.interval * self.frame as i64;
+        if captured < self.from {
+            return;
+        }
+        for counts in &mut self.counts {
+            let deadline = captured + counts.playout;
+            if deadline > self.until {
+                continue;
+            }
+            if at > deadline {
+                counts.late += 1;
+            } else {
+                counts.whole += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What a viewer or listener gets: an observer that follows the frames of every media stream to its sink.
+//!
+//! ```text
+//! whole    all packets of the frame are there at capture + playout delay
+//! late     they are there later, before the run ends
+//! never    they are not: lost, thrown away unsent, or still waiting
+//! ```
+//!
+//! Over TCP a frame is there when all before it is, too: the application reads in order. Other transports hand over what
+//! arrives. A frame is captured when the application produces it, so waiting for the transport counts.
+//!
+//! Frames count that are captured in the measurement window and whose deadline lies before the end of the run, or of the
+//! flow if that may stop earlier.
+
+mod frames;
+
+use whyloss::receiver::Classifier;
+use whyloss::{Duration, Time};
+use whyloss_link::Fate;
+
+use crate::observe::Observer;
+use crate::packet::Packet;
+use crate::scenario::Scenario;
+
+pub use self::frames::StreamResult;
+
+/// Follows frames. Its memory is that of the packets under way.
+#[derive(Clone, Debug)]
+pub struct Media {
+    /// One per flow of the scenario, in its order; `None` without a stream.
+    pub flows: Vec<Option<StreamResult>>,
+}
+
+/// What became of the frames of a stream, for one playout delay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameCounts {
+    /// How long after its capture a frame is played.
+    pub playout: Duration,
+    /// Frames that count.
+    pub frames: u64,
+    /// Those in time.
+    pub whole: u64,
+    /// Those that came later.
+    pub late: u64,
+}
+
+impl FrameCounts {
+    /// Those that did not come.
+    pub fn never(&self) -> u64 {
+        self.frames - self.whole - self.late
+    }
+
+    /// So many frames as a share of all; `None` if there are none.
+    pub fn share(&self, count: u64) -> Option<f64> {
+        (self.frames > 0).then(|| count as f64 / self.frames as f64)
+    }
+}
+
+impl Media {
+    /// An observer of one run of this scenario.
+    pub fn new(scenario: &Scenario) -> Self {
+        let flows = scenario.flows.iter();
+        Self {
+            flows: flows.map(|f| StreamResult::new(scenario, f)).collect(),
+        }
+    }
+}
+
+impl Observer for Media {
+    #[inline]
+    fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, _: Fate) {
+        if let Some(stream) = &mut self.flows[packet.flow as usize] {
+            stream.left(packet);
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
+        if let Some(stream) = &mut self.flows[flow] {
+            stream.arrived(at, packet);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

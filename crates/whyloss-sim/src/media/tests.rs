@@ -1,0 +1,153 @@
+use super::*;
+use crate::packet::Payload;
+use crate::run;
+use proptest::prelude::*;
+
+/// Frames of `packets` 1000-byte packets every 40 ms, 100 ms on the way and 8 ms a packet; 10.1 s, measured from 1 s.
+fn scenario(packets: u32, transport: &str, channel: &str, more: &str) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "10.1 s"
+        measure_from = "1 s"
+        [[link]]
+        from = "a"
+        to = "b"
+        rate = "1 Mbit/s"
+        delay = "100 ms"
+        queue = "unlimited"
+        channel = {channel}
+        [[flow]]
+        from = "a"
+        to = "b"
+        packet = "1000 B"
+        transport = {transport}
+        application = {{ kind = "video", rate = "{} kbit/s", {more} }}
+        "#,
+        200 * packets
+    );
+    Scenario::from_toml(&text, "test.toml", &[]).expect("a scenario")
+}
+
+fn counts(scenario: &Scenario) -> Vec<FrameCounts> {
+    let mut media = Media::new(scenario);
+    run(scenario, 1, &mut media).expect("it can be run");
+    media.flows[0].as_ref().expect("a stream").counts()
+}
+
+const UDP: &str = r#"{ kind = "cbr", rate = "10 Mbit/s" }"#;
+const CLEAN: &str = r#""none""#;
+
+/// Two packets back to back take 116 ms. The window has the frames of 1.00 s to, for 116 ms, 9.984 s.
+#[test]
+fn udp_by_hand() {
+    let playout = r#"playout = ["115 ms", "116 ms", "200 ms"]"#;
+    let [short, exact, long] = counts(&scenario(2, UDP, CLEAN, playout))[..] else {
+        panic!("three");
+    };
+    assert_eq!((short.frames, short.whole, short.late), (225, 0, 225));
+    assert_eq!((exact.frames, exact.whole, exact.late), (225, 225, 0));
+    // Up to 9.9 s: 9.88 s is the last.
+    assert_eq!((long.frames, long.whole), (223, 223));
+    assert_eq!(long.share(long.whole), Some(1.0));
+}
+
+#[test]
+fn nothing_counts_after_the_flow_stops() {
+    let mut stopped = scenario(2, UDP, CLEAN, r#"playout = ["200 ms"]"#);
+    stopped.flows[0].stop = Some((Time::from_secs_f64(2.0), Time::from_secs_f64(3.0)));
+    // 1.00, 1.04, … 1.80 s.
+    assert_eq!(
+        (counts(&stopped)[0].frames, counts(&stopped)[0].whole),
+        (21, 21)
+    );
+}
+
+/// A frame of two packets at 200 kbit/s takes 80 ms, so every second one fits; those that do not are thrown away. The
+/// others begin 80 ms after their capture and are complete 228 ms after it.
+#[test]
+fn the_impatient_loses_frames_instead_of_time() {
+    let slow = r#"{ kind = "cbr", rate = "200 kbit/s" }"#;
+    let playout = r#"playout = ["227 ms", "228 ms"]"#;
+    let late = counts(&scenario(2, slow, CLEAN, playout))[1];
+    assert_eq!((late.whole, late.late + late.never()), (0, late.frames));
+    let patient = format!(r#"{playout}, patience = "100 ms""#);
+    let [short, exact] = counts(&scenario(2, slow, CLEAN, &patient))[..] else {
+        panic!("two");
+    };
+    assert_eq!((short.whole, short.late), (0, 111));
+    assert_eq!((exact.frames, exact.whole, exact.never()), (222, 111, 111));
+}
+
+/// The same, frame by frame and packet by packet, for what is sent in order from number 0.
+struct Naive {
+    packets: u64,
+    /// When each packet arrived first.
+    arrivals: Vec<Option<Time>>,
+    tcp: bool,
+}
+
+impl Observer for Naive {
+    fn arrived(&mut self, _: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
+        self.tcp = matches!(packet.payload, Payload::Segment(_));
+        let sequence = packet.payload.sequence().expect("data") as usize;
+        if self.arrivals.len() <= sequence {
+            self.arrivals.resize(sequence + 1, None);
+        }
+        self.arrivals[sequence].get_or_insert(at);
+    }
+}
+
+impl Naive {
+    /// When frame `k` was there.
+    fn complete(&self, k: u64) -> Option<Time> {
+        let first = if self.tcp { 0 } else { k * self.packets };
+        (first..(k + 1) * self.packets)
+            .map(|packet| self.arrivals.get(packet as usize).copied().flatten())
+            .try_fold(Time::ZERO, |latest, at| Some(latest.max(at?)))
+    }
+
+    fn counts(&self, playout: Duration) -> FrameCounts {
+        let at = |ms: i64| Time::ZERO + Duration::from_millis(ms);
+        let mut counts = FrameCounts {
+            playout,
+            ..FrameCounts::default()
+        };
+        for k in 0..253 {
+            let captured = at(40 * k as i64);
+            if captured < at(1_000) || captured + playout > at(10_100) {
+                continue;
+            }
+            counts.frames += 1;
+            match self.complete(k) {
+                Some(there) if there <= captured + playout => counts.whole += 1,
+                Some(_) => counts.late += 1,
+                None => {}
+            }
+        }
+        counts
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn agrees_with_looking_at_every_frame(
+        packets in 1..6u32,
+        loss in 0.0..0.3f64,
+        transport in prop::sample::select(vec![UDP, r#""tfrc""#, r#""tcp""#]),
+        seed in 1..1000u64,
+    ) {
+        let channel = format!(r#"{{ kind = "bernoulli", loss = {loss} }}"#);
+        let scenario = scenario(packets, transport, &channel, "");
+        let mut observers = (
+            Media::new(&scenario),
+            Naive { packets: u64::from(packets), arrivals: Vec::new(), tcp: false },
+        );
+        run(&scenario, seed, &mut observers).expect("it can be run");
+        let counts = observers.0.flows[0].as_ref().expect("a stream").counts();
+        prop_assert_eq!(counts.len(), 3);
+        for counts in counts {
+            prop_assert_eq!(counts, observers.1.counts(counts.playout));
+        }
+    }
+}
