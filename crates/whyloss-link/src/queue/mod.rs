@@ -20,14 +20,17 @@ use crate::random::Random;
 ///
 /// ns-2's DropTail refuses the packet that would bring its queue *to* `limit_`, so its `queue-limit` of n is
 /// `Packets(n - 1)` here. Its RED admits that packet: there n is `Packets(n)`.
+///
+/// A packet that finds the link idle does not wait, so no limit applies to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limit {
     /// No bound.
     #[default]
     Unlimited,
-    /// Packets.
+    /// So many packets.
     Packets(u32),
-    /// Bytes.
+    /// So many bytes on the wire, headers included: a packet enters if those that wait and it come to no more than that.
+    /// A small packet may find room where a larger one, refused before it, did not.
     Bytes(u64),
 }
 
@@ -140,6 +143,116 @@ impl Queue {
             }
             self.waiting.pop_front();
             self.bytes -= u64::from(size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::random::Streams;
+
+    /// A byte takes 1 µs.
+    const RATE: Rate = Rate::from_mbps(8);
+
+    fn micros(micros: u64) -> Time {
+        Time::from_nanos(micros * 1_000)
+    }
+
+    /// A queue and when its link is free.
+    struct Line {
+        queue: Queue,
+        free: Time,
+    }
+
+    impl Line {
+        fn new(limit: Limit) -> Self {
+            let random = Streams::new(1).stream("queue", 0);
+            Self {
+                queue: Queue::new(&QueueSpec::drop_tail(limit), RATE, Duration::ZERO, random),
+                free: Time::ZERO,
+            }
+        }
+
+        /// Whether a packet finds room.
+        fn offer(&mut self, now: Time, size: u32) -> bool {
+            let start = self.queue.enter(now, self.free, size);
+            if let Some(start) = start {
+                assert_eq!(start, self.free.max(now));
+                self.free = start + RATE.transmission_time(size);
+            }
+            start.is_some()
+        }
+    }
+
+    /// ELA-10: an infinite buffer.
+    #[test]
+    fn without_a_limit_nothing_is_refused() {
+        let mut line = Line::new(Limit::Unlimited);
+        assert!((0..100_000).all(|_| line.offer(Time::ZERO, 1_024)));
+        assert_eq!(line.queue.len(Time::ZERO), 99_999);
+        assert_eq!(line.free, micros(102_400_000));
+        assert_eq!(line.queue.len(micros(102_400_000 - 1_024)), 0);
+    }
+
+    /// ELA-11: 50 000 bytes are 48 packets of 1024 (49 152 bytes), beside the one in transmission, and 848 bytes more.
+    #[test]
+    fn fifty_thousand_bytes_by_hand() {
+        let mut line = Line::new(Limit::Bytes(50_000));
+        let admitted = (0..100).filter(|_| line.offer(Time::ZERO, 1_024)).count();
+        assert_eq!(admitted, 1 + 48);
+        assert!(!line.offer(Time::ZERO, 849));
+        assert!(line.offer(Time::ZERO, 40));
+        assert!(line.offer(Time::ZERO, 808));
+        assert!(!line.offer(Time::ZERO, 1));
+        // The first of those that wait starts at 1024 µs, and leaves room for one like it.
+        assert!(!line.offer(micros(1_023), 1_024));
+        assert!(line.offer(micros(1_024), 1_024));
+        assert!(!line.offer(micros(1_024), 1));
+    }
+
+    #[test]
+    fn an_idle_link_takes_more_than_may_wait() {
+        for limit in [Limit::Bytes(1_000), Limit::Packets(0)] {
+            let mut line = Line::new(limit);
+            assert!(line.offer(Time::ZERO, 1_500));
+            assert!(!line.offer(micros(1_499), 1_500));
+            assert!(line.offer(micros(1_500), 1_500));
+        }
+    }
+
+    proptest! {
+        /// Against a list of all that was ever admitted.
+        #[test]
+        fn limits_hold(
+            limit in prop_oneof![
+                Just(Limit::Unlimited),
+                (0u32..20).prop_map(Limit::Packets),
+                (0u64..20_000).prop_map(Limit::Bytes),
+            ],
+            offers in prop::collection::vec((0u64..2_000, 1u32..1_500), 1..300),
+        ) {
+            let mut line = Line::new(limit);
+            let mut admitted: Vec<(Time, u32)> = Vec::new();
+            let mut now = Time::ZERO;
+            for (gap, size) in offers {
+                now += Duration::from_micros(gap as i64);
+                let waiting = || admitted.iter().filter(|&&(start, _)| start > now);
+                let (packets, bytes) = (waiting().count(), waiting().map(|&(_, size)| u64::from(size)).sum::<u64>());
+                let room = line.free <= now || match limit {
+                    Limit::Unlimited => true,
+                    Limit::Packets(limit) => packets < limit as usize,
+                    Limit::Bytes(limit) => bytes + u64::from(size) <= limit,
+                };
+                prop_assert_eq!(line.queue.len(now), packets);
+                let start = line.free.max(now);
+                prop_assert_eq!(line.offer(now, size), room);
+                if room {
+                    admitted.push((start, size));
+                }
+            }
         }
     }
 }
