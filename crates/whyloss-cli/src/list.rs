@@ -23,7 +23,7 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<(), CliError> {
     writeln!(out)?;
     section(
         out,
-        "sender classifiers (of TCP flows)",
+        "sender classifiers (of TCP and IFTP flows)",
         &rows(sender::REGISTRY),
     )?;
     writeln!(out)?;

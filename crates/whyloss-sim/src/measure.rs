@@ -48,12 +48,12 @@ pub struct FlowResult {
     pub lost: ByCause,
     /// Verdicts on lost packets. The verdict on a loss event is that on every packet lost in it. None of an on/off source.
     pub packets: Confusion,
-    /// Verdicts on loss events: gaps at the receiver (TFRC), recoveries and timeouts at the sender (TCP). An event counts
+    /// Verdicts on loss events: gaps at the receiver (TFRC), recoveries and timeouts at the sender (TCP, IFTP). An event counts
     /// as congestion when any of its packets was lost to it.
     pub gaps: Confusion,
-    /// Recoveries that began without a timeout, by the verdict (TCP).
+    /// Recoveries that began without a timeout, by the verdict (TCP, IFTP).
     pub recoveries: ByCause,
-    /// Retransmission timeouts (TCP).
+    /// Timeouts: the retransmission timer (TCP), the same without retransmission (IFTP).
     pub timeouts: u64,
 }
 

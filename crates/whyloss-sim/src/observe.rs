@@ -35,7 +35,7 @@ pub trait Observer {
         let _ = (flow, at, sequence, truth, verdict);
     }
 
-    /// A source reacted to feedback or a timeout, and may now have this window (TCP, bytes) or rate (TFRC, bytes/s).
+    /// A source reacted to feedback or a timeout, and may now have this window (TCP and IFTP, bytes) or rate (TFRC, bytes/s).
     #[inline]
     fn allowed(&mut self, flow: usize, at: Time, allowance: f64) {
         let _ = (flow, at, allowance);

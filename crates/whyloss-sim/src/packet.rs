@@ -1,7 +1,7 @@
 //! A packet under way.
 
 use whyloss::Time;
-use whyloss::tfrc;
+use whyloss::{iftp, tfrc};
 
 use crate::host::tcp;
 
@@ -29,6 +29,10 @@ pub enum Payload {
     TfrcData(tfrc::Data),
     /// TFRC feedback.
     TfrcFeedback(tfrc::Feedback),
+    /// IFTP data.
+    IftpData(iftp::Data),
+    /// An IFTP acknowledgement.
+    IftpAck(iftp::Ack),
     /// A TCP segment.
     Segment(tcp::Segment),
     /// A TCP acknowledgement.
@@ -43,7 +47,8 @@ impl Payload {
             Self::Datagram(sequence) => Some(*sequence),
             Self::TfrcData(data) => Some(data.sequence),
             Self::Segment(segment) => Some(segment.sequence),
-            Self::TfrcFeedback(_) | Self::Ack(_) => None,
+            Self::IftpData(data) => Some(data.sequence),
+            Self::TfrcFeedback(_) | Self::IftpAck(_) | Self::Ack(_) => None,
         }
     }
 }

@@ -68,7 +68,7 @@ impl Engine {
             let stop = flow.stop.map_or(Time::MAX, between);
             events.set(links + 2 * index as usize, start);
             Hosts {
-                source: Source::new(flow, index, start, streams),
+                source: Source::new(scenario, index as usize, start, streams),
                 stop,
                 wire_size: flow.wire_size(),
                 sink: Sink::new(flow, index, streams),
@@ -155,6 +155,9 @@ impl Engine {
                 first_copy = receiver.duplicates() == duplicates;
                 ack.map(Payload::Ack)
             }
+            (Sink::Iftp(receiver), Payload::IftpData(data)) => {
+                Some(Payload::IftpAck(receiver.on_data(data)))
+            }
             (Sink::Tfrc(sink), Payload::TfrcData(data)) => {
                 let mut gap: Option<(Cause, Cause)> = None;
                 let feedback = sink.on_data(now, data, packet.size, |sequence, truth, verdict| {
@@ -201,11 +204,10 @@ impl Engine {
     #[inline]
     fn judged<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
         let hosts = &mut self.hosts[flow];
-        let Some(sender) = hosts.source.tcp() else {
-            return;
-        };
-        observer.reacted(flow, now, sender);
-        let Some((said, packets)) = sender.judgement() else {
+        if let Some(sender) = hosts.source.tcp() {
+            observer.reacted(flow, now, sender);
+        }
+        let Some((said, packets)) = hosts.source.judgement() else {
             return;
         };
         for &(sequence, truth) in packets {
@@ -312,8 +314,8 @@ impl Engine {
         }
         if let Sink::Tfrc(sink) = &mut hosts.sink {
             sink.lost(sequence, cause);
-        } else if let Some(sender) = hosts.source.tcp_mut() {
-            sender.on_lost(sequence, cause);
+        } else {
+            hosts.source.on_lost(sequence, cause);
         }
     }
 

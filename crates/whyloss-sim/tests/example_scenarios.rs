@@ -35,6 +35,7 @@ fn all_are_valid() {
         names,
         [
             "dumbbell.toml",
+            "iftp.toml",
             "media.toml",
             "parking-lot.toml",
             "two-hop.toml",

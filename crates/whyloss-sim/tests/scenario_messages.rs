@@ -237,6 +237,18 @@ const SPOILS: &[(&str, &str)] = &[
     ("count = 2\nrate", "count = 2000000\nrate"),
     ("count = 2\nrate", "count = 6000\nrate"),
     ("from = \"s{i}\"\nto = \"r1\"", "from = \"s\"\nto = \"r1\""),
+    (
+        "{ kind = \"tcp\", recovery = \"newreno\" }",
+        "{ kind = \"iftp\", window = \"slidng\" }",
+    ),
+    (
+        "{ kind = \"tcp\", recovery = \"newreno\" }",
+        "{ kind = \"iftp\", max_window = 2000 }",
+    ),
+    (
+        "{ kind = \"tcp\", recovery = \"newreno\" }",
+        "{ kind = \"iftp\", recovery = \"reno\" }",
+    ),
 ];
 
 #[test]

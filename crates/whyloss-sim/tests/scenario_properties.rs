@@ -4,10 +4,11 @@
 use proptest::prelude::*;
 use whyloss_sim::scenario::{Location, ScenarioFile};
 
-const EXAMPLES: [&str; 5] = [
+const EXAMPLES: [&str; 6] = [
     include_str!("../../../scenarios/wlh.toml"),
     include_str!("../../../scenarios/two-hop.toml"),
     include_str!("../../../scenarios/dumbbell.toml"),
+    include_str!("../../../scenarios/iftp.toml"),
     include_str!("../../../scenarios/parking-lot.toml"),
     include_str!("../../../scenarios/media.toml"),
 ];

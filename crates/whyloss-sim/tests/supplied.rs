@@ -25,12 +25,14 @@ fn scenario(transport: &str, link: &str) -> Scenario {
     Scenario::from_toml(&text, "test.toml", &[]).unwrap()
 }
 
-const TRANSPORTS: [&str; 7] = [
+const TRANSPORTS: [&str; 9] = [
     r#"{ kind = "cbr", rate = "10 Mbit/s" }"#,
     r#"{ kind = "tcp", controller = "reno", recovery = "newreno" }"#,
     r#"{ kind = "tcp", controller = "bbr" }"#,
     r#"{ kind = "tcp", controller = "vegas" }"#,
     r#"{ kind = "tcp", base = "ns2" }"#,
+    r#""iftp""#,
+    r#"{ kind = "iftp", window = "blocking" }"#,
     r#""tfrc""#,
     r#"{ kind = "tfrc", base = "ns2" }"#,
 ];

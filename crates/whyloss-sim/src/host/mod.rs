@@ -4,6 +4,8 @@
 //! delivers packets, wakes a host at its deadline, and asks for packets until there are none.
 
 pub mod datagrams;
+mod iftp;
+mod judge;
 mod supplied;
 pub mod supply;
 pub mod tcp;
@@ -11,13 +13,15 @@ mod tfrc;
 pub mod web;
 
 use whyloss::receiver::Classifier;
-use whyloss::{Time, tfrc as tfrc_core};
+use whyloss::{Cause, Time, iftp as iftp_core, tfrc as tfrc_core};
 use whyloss_link::Streams;
 
 use crate::packet::{Packet, Payload};
-use crate::scenario::{Flow, Transport};
+use crate::scenario::{Flow, Scenario, Transport};
 
 use self::datagrams::Datagrams;
+use self::iftp::IftpSource;
+use self::judge::Judgement;
 use self::supplied::Supplied;
 use self::supply::{Application, Supply};
 pub(crate) use self::tfrc::TfrcSink;
@@ -31,6 +35,7 @@ use self::web::Web;
 )]
 pub(crate) enum Source {
     Datagrams(Box<Datagrams>),
+    Iftp(Box<IftpSource>),
     Tcp(tcp::Sender),
     Tfrc(Box<tfrc_core::Sender>),
     Web(Box<Web>),
@@ -43,14 +48,16 @@ pub(crate) enum Source {
 pub(crate) enum Sink {
     /// Counts, and answers nothing.
     Silent,
+    Iftp(iftp_core::Receiver),
     Tcp(tcp::Receiver),
     Tfrc(Box<TfrcSink>),
 }
 
 impl Source {
-    /// The source of flow number `index`, which starts at `start`.
-    pub(crate) fn new(flow: &Flow, index: u64, start: Time, streams: Streams) -> Self {
-        let transport = Self::transport(flow, index, start, streams);
+    /// The source of flow number `index` of the scenario, which starts at `start`.
+    pub(crate) fn new(scenario: &Scenario, index: usize, start: Time, streams: Streams) -> Self {
+        let flow = &scenario.flows[index];
+        let transport = Self::transport(scenario, flow, index as u64, start, streams);
         match &flow.application {
             Application::Greedy => transport,
             Application::Stream(stream) => {
@@ -61,12 +68,34 @@ impl Source {
     }
 
     /// The transport alone.
-    fn transport(flow: &Flow, index: u64, start: Time, streams: Streams) -> Self {
+    fn transport(
+        scenario: &Scenario,
+        flow: &Flow,
+        index: u64,
+        start: Time,
+        streams: Streams,
+    ) -> Self {
         match &flow.transport {
             Transport::Datagrams { rate, pattern } => {
                 let (size, random) = (flow.packet_size, streams.stream("on-off", index));
                 Self::Datagrams(Box::new(Datagrams::new(
                     *rate, pattern, size, start, random,
+                )))
+            }
+            Transport::Iftp {
+                options,
+                classifier,
+            } => {
+                let options = iftp_core::Options {
+                    transmission_time: options
+                        .transmission_time
+                        .or_else(|| scenario.transmission_time(flow)),
+                    ..*options
+                };
+                let (size, random) = (flow.packet_size, streams.stream("verdict", index));
+                let classifier = classifier.clone();
+                Self::Iftp(Box::new(IftpSource::new(
+                    &options, size, classifier, random,
                 )))
             }
             Transport::Tcp {
@@ -96,6 +125,7 @@ impl Source {
     pub(crate) fn next_timeout(&self) -> Time {
         match self {
             Self::Datagrams(source) => source.next_timeout(),
+            Self::Iftp(source) => source.sender.next_timeout(),
             Self::Tcp(sender) => sender.next_timeout(),
             Self::Tfrc(sender) => sender.next_timeout(),
             Self::Web(web) => web.next_timeout(),
@@ -112,6 +142,7 @@ impl Source {
                 sender.on_timeout(now);
                 sender.timeouts() > before
             }
+            Self::Iftp(source) => source.wake(now),
             Self::Web(web) => web.wake(now),
             Self::Supplied(supplied) => supplied.source.wake(now),
             Self::Datagrams(_) | Self::Tfrc(_) => false,
@@ -123,6 +154,7 @@ impl Source {
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet) {
         match (self, &packet.payload) {
             (Self::Tcp(sender), Payload::Ack(ack)) => sender.on_ack(now, ack, packet.sent),
+            (Self::Iftp(source), Payload::IftpAck(ack)) => source.on_ack(now, ack),
             (Self::Web(web), Payload::Ack(ack)) => web.on_ack(now, ack, packet.sent),
             (Self::Tfrc(sender), Payload::TfrcFeedback(feedback)) => {
                 sender.on_feedback(now, feedback);
@@ -137,6 +169,7 @@ impl Source {
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
         match self {
             Self::Datagrams(source) => source.poll(now).map(Payload::Datagram),
+            Self::Iftp(source) => source.poll(now).map(Payload::IftpData),
             Self::Tcp(sender) => sender.poll_transmit(now).map(Payload::Segment),
             Self::Tfrc(sender) => {
                 while sender.next_timeout() <= now {
@@ -151,11 +184,12 @@ impl Source {
         }
     }
 
-    /// The window in bytes (TCP) or the rate in bytes per second (TFRC) that congestion control allows.
+    /// The window in bytes (TCP, IFTP) or the rate in bytes per second (TFRC) that congestion control allows.
     #[inline]
     pub(crate) fn allowance(&self) -> Option<f64> {
         match self {
             Self::Datagrams(_) => None,
+            Self::Iftp(source) => Some(source.sender.window_bytes() as f64),
             Self::Tcp(sender) => Some(sender.cwnd() as f64),
             Self::Tfrc(sender) => Some(sender.rate()),
             Self::Web(web) => Some(web.cwnd() as f64),
@@ -163,7 +197,7 @@ impl Source {
         }
     }
 
-    /// The TCP sender whose losses are judged, if it is one.
+    /// The TCP sender, if it is one.
     #[inline]
     pub(crate) fn tcp(&self) -> Option<&tcp::Sender> {
         match self {
@@ -173,13 +207,25 @@ impl Source {
         }
     }
 
-    /// [`Self::tcp`], to be told of a loss.
+    /// What the classifier at work in this source said about the loss that the last event found, if it found one, and the
+    /// packets that it spoke about.
     #[inline]
-    pub(crate) fn tcp_mut(&mut self) -> Option<&mut tcp::Sender> {
+    pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         match self {
-            Self::Tcp(sender) => Some(sender),
-            Self::Supplied(supplied) => supplied.source.tcp_mut(),
-            _ => None,
+            Self::Tcp(sender) => sender.judgement(),
+            Self::Iftp(source) => source.judgement(),
+            Self::Supplied(supplied) => supplied.source.judgement(),
+            Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => None,
+        }
+    }
+
+    /// The path lost this packet, for this reason.
+    pub(crate) fn on_lost(&mut self, sequence: u64, cause: Cause) {
+        match self {
+            Self::Tcp(sender) => sender.on_lost(sequence, cause),
+            Self::Iftp(source) => source.on_lost(sequence, cause),
+            Self::Supplied(supplied) => supplied.source.on_lost(sequence, cause),
+            Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => {}
         }
     }
 }
@@ -189,6 +235,7 @@ impl Sink {
     pub(crate) fn new(flow: &Flow, index: u64, streams: Streams) -> Self {
         match &flow.transport {
             Transport::Datagrams { .. } => Self::Silent,
+            Transport::Iftp { .. } => Self::Iftp(iftp_core::Receiver),
             Transport::Tcp { options, .. } | Transport::Web { options, .. } => {
                 Self::Tcp(tcp::Receiver::new(options))
             }
@@ -211,7 +258,7 @@ impl Sink {
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {
         match self {
-            Self::Silent => Time::MAX,
+            Self::Silent | Self::Iftp(_) => Time::MAX,
             Self::Tcp(receiver) => receiver.next_timeout(),
             Self::Tfrc(sink) => sink.receiver.next_timeout(),
         }
@@ -221,7 +268,7 @@ impl Sink {
     #[inline]
     pub(crate) fn wake(&mut self, now: Time) -> Option<Payload> {
         match self {
-            Self::Silent => None,
+            Self::Silent | Self::Iftp(_) => None,
             Self::Tcp(receiver) => receiver.on_timeout(now).map(Payload::Ack),
             Self::Tfrc(sink) => sink.receiver.on_timeout(now).map(Payload::TfrcFeedback),
         }

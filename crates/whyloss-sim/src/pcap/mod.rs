@@ -10,7 +10,7 @@
 //! lost: wireless (corrupted before the queue)
 //! ```
 //!
-//! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows) or UDP datagrams (TFRC
+//! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows), IFTP or UDP datagrams (TFRC
 //! and on/off flows); `packet` says what is in them. Headers are stored, and the TFRC fields; the original length is
 //! the packet's size on the simulated wire. Each file names its nodes' addresses.
 

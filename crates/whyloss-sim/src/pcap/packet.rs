@@ -6,6 +6,7 @@
 //! TCP data     bytes of a segment = size − 52 (IPv4, TCP, time stamps)
 //!              seq = 1 + sequence · bytes, ack = 1, TSval = stamp
 //! TCP ack      seq = 1, ack = 1 + next · bytes, SACK edges likewise, TSval = when it was sent, TSecr = echo
+//! IFTP         protocol 253, for experiments (RFC 3692): the 12 bytes of `whyloss::iftp::packet`, checksum over everything
 //! UDP payload  big-endian: integers of 64 bits, times in nanoseconds, reals IEEE 754 of 64 bits
 //!   on/off     sequence, stamp
 //!   TFRC data  sequence, stamp, rtt
@@ -17,12 +18,13 @@
 //! data segments echo no stamp (TSecr 0), the window is always 65535.
 //!
 //! An answer of 40 simulated bytes has no room for these options or fields. It is recorded with the length it would
-//! have; every other packet with its size.
+//! have, that of IFTP, which needs only 32, likewise; every other packet with its size.
 
 use std::io;
 
-use etherparse::{PacketBuilder, TcpOptionElement};
+use etherparse::{IpNumber, PacketBuilder, TcpOptionElement};
 use whyloss::Time;
+use whyloss::iftp::packet::{Format, Header, Sum};
 
 use crate::host::tcp::Ack;
 use crate::packet::{Packet, Payload};
@@ -37,6 +39,9 @@ const PORTS: (usize, usize) = (49_152, 16_384);
 const IPV4_AND_UDP: usize = 20 + 8;
 /// With time stamps, which take 12 bytes.
 const IPV4_AND_TCP: usize = 20 + 20 + 12;
+const IPV4: usize = 20;
+/// For experimentation and testing (RFC 3692); IFTP has no number of its own.
+const IFTP_NUMBER: u8 = 253;
 const TIME_TO_LIVE: u8 = 64;
 const WINDOW: u16 = u16::MAX;
 
@@ -112,6 +117,14 @@ impl Image {
                 ];
                 self.datagram(ends.sink, ends.source, size, &fields)?
             }
+            Payload::IftpData(data) => {
+                let length = size.saturating_sub(IPV4).max(Format::IFTP.data_header());
+                self.iftp(ends.source, ends.sink, length, data.sequence, data.stamp)?
+            }
+            Payload::IftpAck(ack) => {
+                let length = Format::IFTP.ack_length();
+                self.iftp(ends.sink, ends.source, length, ack.sequence, ack.echo)?
+            }
             Payload::Segment(segment) => {
                 ends.segment = size.saturating_sub(IPV4_AND_TCP).max(1);
                 let sequence = sequence_number(segment.sequence, ends.segment);
@@ -123,7 +136,11 @@ impl Image {
             }
             Payload::Ack(ack) => self.ack(ends, packet.sent, ack)?,
         };
-        self.original = packet.size.max(self.bytes.len() as u32);
+        let length = self.bytes.len() as u32;
+        self.original = match packet.payload {
+            Payload::IftpAck(_) => length,
+            _ => packet.size.max(length),
+        };
         self.bytes.truncate(headers);
         Ok(())
     }
@@ -148,6 +165,34 @@ impl Image {
             .write(&mut self.bytes, &self.payload)
             .map_err(io::Error::other)?;
         Ok(stored)
+    }
+
+    /// Draws an IFTP packet of `length` bytes behind IPv4's header, and answers how many are stored.
+    fn iftp(
+        &mut self,
+        from: ([u8; 4], u16),
+        to: ([u8; 4], u16),
+        length: usize,
+        sequence: u64,
+        stamp: Time,
+    ) -> io::Result<usize> {
+        let header = Header {
+            source_port: from.1,
+            destination_port: to.1,
+            number: sequence as u16,
+            stamp: Format::IFTP.stamp(stamp),
+        };
+        self.payload.clear();
+        self.payload.resize(length, 0);
+        let pseudo = Sum::ipv4(from.0, to.0, IFTP_NUMBER, length as u16);
+        Format::IFTP
+            .encode_data(&header, 0, &mut self.payload, pseudo)
+            .map_err(io::Error::other)?;
+        self.bytes.clear();
+        PacketBuilder::ipv4(from.0, to.0, TIME_TO_LIVE)
+            .write(&mut self.bytes, IpNumber(IFTP_NUMBER), &self.payload)
+            .map_err(io::Error::other)?;
+        Ok(IPV4 + Format::IFTP.data_header())
     }
 
     /// Draws an acknowledgement; all of it is stored.

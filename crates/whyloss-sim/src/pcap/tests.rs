@@ -170,6 +170,48 @@ fn times_lengths_and_comments() {
     );
 }
 
+/// The bytes are what `whyloss::iftp::packet` reads, under the experimental protocol number.
+#[test]
+fn iftp_packets() {
+    use whyloss::iftp::packet::{Format, Header, Sum};
+    use whyloss::iftp::{Ack, Data};
+    // 70 s: the number of 16 bits and the milliseconds have wrapped.
+    let stamp = Time::from_nanos(70_000_999_999);
+    let sequence = 65_543;
+    let (length, bytes) = draw(packet(1, 762, Payload::IftpData(Data { sequence, stamp })));
+    let (header, rest) = ip(&bytes);
+    assert_eq!(
+        (length, header.total_len, header.protocol.0),
+        (762, 762, 253)
+    );
+    let expected = Header {
+        source_port: 49_153,
+        destination_port: 49_152,
+        number: 7,
+        stamp: 70_000 - 65_536,
+    };
+    let whole = [rest, &[0; 742 - 12]].concat();
+    let pseudo = Sum::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 253, 742);
+    assert_eq!(
+        Format::IFTP.decode_data(&whole, pseudo),
+        Ok((expected, 742))
+    );
+    let ack = Ack {
+        sequence,
+        echo: stamp,
+    };
+    let (length, bytes) = draw(packet(1, 40, Payload::IftpAck(ack)));
+    let (header, rest) = ip(&bytes);
+    assert_eq!((length, header.total_len), (32, 32));
+    let pseudo = Sum::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 253, 12);
+    let expected = Header {
+        source_port: 49_152,
+        destination_port: 49_153,
+        ..expected
+    };
+    assert_eq!(Format::IFTP.decode_ack(rest, pseudo), Ok(expected));
+}
+
 #[test]
 fn tfrc_fields() {
     let stamp = Time::from_nanos(2_000_000);

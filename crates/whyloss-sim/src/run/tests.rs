@@ -152,11 +152,12 @@ impl Hosts {
     fn held(&self) -> usize {
         let source = match &self.source {
             Source::Tcp(sender) => sender.held(),
+            Source::Iftp(source) => source.held(),
             _ => 0,
         };
         let sink = match &self.sink {
             Sink::Tfrc(sink) => TfrcSink::held(sink),
-            Sink::Tcp(_) | Sink::Silent => 0,
+            Sink::Iftp(_) | Sink::Tcp(_) | Sink::Silent => 0,
         };
         source + sink
     }

@@ -19,7 +19,7 @@ pub use error::{Location, ScenarioError};
 pub use parse::{MOST_SEEDS, ScenarioFile};
 pub use route::Router;
 
-use whyloss::{Rate, Time, receiver, sender, tfrc};
+use whyloss::{Duration, Rate, Time, iftp, receiver, sender, tfrc};
 use whyloss_link::LinkSpec;
 
 use crate::host::datagrams::Pattern;
@@ -94,6 +94,13 @@ pub enum Transport {
         /// When it sends.
         pattern: Pattern,
     },
+    /// IFTP, with a classifier at the sender: enhanced Veno makes it IFTPV.
+    Iftp {
+        /// Its choices. Without a transmission time it has that of the flow's first link.
+        options: iftp::Options,
+        /// What decides the cause of a loss.
+        classifier: sender::Classifier,
+    },
     /// TCP, with a classifier at the sender.
     Tcp {
         /// Its choices; [`tcp::Options::segment_size`] is what the window counts for a packet.
@@ -115,6 +122,18 @@ pub enum Transport {
         /// When transfers come, and how large they are.
         transfers: Transfers,
     },
+}
+
+impl Scenario {
+    /// How long the first link of a flow takes to send one of its packets; `None` if there is no such link.
+    pub fn transmission_time(&self, flow: &Flow) -> Option<Duration> {
+        let first = match flow.route.first() {
+            Some(&first) => first,
+            None => *Router::new(self).route(flow.source, flow.sink)?.first()?,
+        };
+        let rate = self.links.get(first)?.link.rate;
+        Some(rate.transmission_time(flow.wire_size()))
+    }
 }
 
 impl Flow {

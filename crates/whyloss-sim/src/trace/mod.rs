@@ -2,7 +2,7 @@
 //!
 //! | file | one row for each | columns |
 //! |---|---|---|
-//! | `<flow>.allowance.csv` | change of what congestion control allows | `time_s`, `cwnd_bytes` (TCP) or `rate_bytes_per_s` (TFRC) |
+//! | `<flow>.allowance.csv` | change of what congestion control allows | `time_s`, `cwnd_bytes` (TCP, IFTP) or `rate_bytes_per_s` (TFRC) |
 //! | `<flow>.arrivals.csv` | data packet at its sink | `time_s`, `sequence`, `rott_s`, `size_bytes` |
 //! | `<flow>.losses.csv` | data packet lost | `time_s`, `sequence`, `where`, `truth`, `verdict`, `verdict_time_s` |
 //! | `<link>.queue.csv` | packet that reaches the link | `time_s`, `waiting`, `fate` |
@@ -110,7 +110,9 @@ impl Trace {
         let flows = scenario.flows.iter().zip(&stems).map(|(flow, stem)| {
             let unit = match flow.transport {
                 Transport::Datagrams { .. } => None,
-                Transport::Tcp { .. } | Transport::Web { .. } => Some("cwnd_bytes"),
+                Transport::Tcp { .. } | Transport::Iftp { .. } | Transport::Web { .. } => {
+                    Some("cwnd_bytes")
+                }
                 Transport::Tfrc { .. } => Some("rate_bytes_per_s"),
             };
             let allowance = unit.map(|unit| table(stem, "allowance", &["time_s", unit]));

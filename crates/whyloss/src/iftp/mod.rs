@@ -27,8 +27,8 @@
 //!
 //! Both ends are sans-I/O. After every [`Sender::on_ack`] and [`Sender::on_timeout`], and once at the start, call
 //! [`Sender::poll_transmit`] until it answers `None`; [`Sender::next_timeout`] says when to call `on_timeout` and poll
-//! again, [`Time::MAX`] that only an acknowledgement can help. Calls that come too early do nothing. The sender always
-//! has data; a host that has none does not poll. Nothing a peer sends can panic or take unbounded time.
+//! again, [`Time::MAX`] that only an acknowledgement can help. Calls that come too early do nothing. The sender has
+//! data until its host says otherwise ([`Sender::set_has_data`]). Nothing a peer sends can panic or take unbounded time.
 
 mod advice;
 mod checksum;

@@ -9,8 +9,8 @@ pub const MOST_PACKETS: u32 = 1024;
 /// The choices of an IFTP sender. Out of range, a number counts as the nearest that is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// τ: how long the sender's link takes to send a data packet.
-    pub transmission_time: Duration,
+    /// τ: how long the sender's link takes to send a data packet. `None`: nobody has said so, and it counts as nothing.
+    pub transmission_time: Option<Duration>,
     /// The slow start threshold at first, in packets. At least 1.
     pub initial_ssthresh: u32,
     /// The most packets in a period, and so in the window; 1 to [`MOST_PACKETS`].
@@ -25,10 +25,10 @@ pub struct Options {
 
 impl Default for Options {
     /// ElAarag et al., section 5.2: threshold 32, maximum 50, three duplicates. The window slides (section 7), the timer
-    /// is RFC 6298's, and τ is nothing.
+    /// is RFC 6298's, and τ is not known.
     fn default() -> Self {
         Self {
-            transmission_time: Duration::ZERO,
+            transmission_time: None,
             initial_ssthresh: 32,
             max_window: 50,
             duplicates: 3,

@@ -37,6 +37,8 @@ const LEAST_SSTHRESH: f64 = 2.0;
 #[derive(Clone, Debug)]
 pub struct Sender {
     options: Options,
+    /// τ.
+    tau: Duration,
     packet_size: u32,
     /// n.
     n: f64,
@@ -61,8 +63,9 @@ pub struct Sender {
     beyond: u64,
     /// The period ends when `una` is here.
     period_end: u64,
-    /// A loss was found in the period.
-    lossy: bool,
+    /// n will not grow at the end of the period: it had a loss, or too little to send.
+    held: bool,
+    has_data: bool,
     /// Losses of lower numbers belong to the loss event before.
     recover: u64,
     /// Acknowledged packets that `una` has passed while a hole was skipped, and no event has told of.
@@ -87,14 +90,15 @@ impl Sender {
     /// A sender of packets of `packet_size` bytes whose first packet is due at once.
     pub fn new(options: &Options, packet_size: u32) -> Self {
         let options = Options {
-            transmission_time: options.transmission_time.max(Duration::ZERO),
             initial_ssthresh: options.initial_ssthresh.max(1),
             max_window: options.max_window.clamp(1, MOST_PACKETS),
             duplicates: options.duplicates.max(1),
             ..*options
         };
+        let tau = options.transmission_time.unwrap_or(Duration::ZERO);
         Self {
             options,
+            tau: tau.max(Duration::ZERO),
             packet_size: packet_size.max(1),
             n: 1.0,
             ssthresh: f64::from(options.initial_ssthresh),
@@ -110,7 +114,8 @@ impl Sender {
             arrived: Arrived::default(),
             beyond: 0,
             period_end: 1,
-            lossy: false,
+            held: false,
+            has_data: true,
             recover: 0,
             passed: 0,
             silent: false,
@@ -121,7 +126,7 @@ impl Sender {
     /// When to call [`Self::on_timeout`] and [`Self::poll_transmit`].
     #[inline]
     pub fn next_timeout(&self) -> Time {
-        if self.window_open() {
+        if self.has_data && self.window_open() {
             self.deadline.min(self.due())
         } else {
             self.deadline
@@ -131,7 +136,7 @@ impl Sender {
     /// The packet that may leave now, if one may. It has left then.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Data> {
-        if !self.window_open() || now < self.due() {
+        if !self.has_data || !self.window_open() || now < self.due() {
             return None;
         }
         let data = Data {
@@ -174,7 +179,7 @@ impl Sender {
             segment_size: self.packet_size,
             rtt,
             receiver_stamp: None,
-            app_limited: false,
+            app_limited: !self.has_data,
             in_recovery: una < self.recover,
         };
         judge.on_ack(&event);
@@ -203,6 +208,12 @@ impl Sender {
         self.recover = self.next;
         self.deadline = Time::MAX;
         self.begin_period();
+    }
+
+    /// Whether the application has data to send. It has at first. Without, no packet is due, and n does not grow.
+    pub fn set_has_data(&mut self, has_data: bool) {
+        self.has_data = has_data;
+        self.held |= !has_data;
     }
 
     /// n: packets in a period.
@@ -265,9 +276,8 @@ impl Sender {
     /// When the gap after the last packet is over.
     #[inline]
     fn due(&self) -> Time {
-        self.last.map_or(Time::ZERO, |last| {
-            last + self.options.transmission_time + self.gap
-        })
+        self.last
+            .map_or(Time::ZERO, |last| last + self.tau + self.gap)
     }
 
     /// Takes the round trip of a packet that left before now.
@@ -312,7 +322,7 @@ impl Sender {
     }
 
     fn react(&mut self, reaction: Reaction) {
-        self.lossy = true;
+        self.held = true;
         let share = match reaction {
             Reaction::Keep => 1.0,
             Reaction::FourFifths => 0.8,
@@ -333,7 +343,7 @@ impl Sender {
             return;
         }
         let max = f64::from(self.options.max_window);
-        if !self.lossy {
+        if !self.held {
             self.n = match self.phase() {
                 Phase::SlowStart => (2.0 * self.n).min(self.ssthresh),
                 Phase::CongestionAvoidance => self.n + 1.0,
@@ -345,14 +355,14 @@ impl Sender {
     }
 
     fn begin_period(&mut self) {
-        self.lossy = false;
+        self.held = !self.has_data;
         self.period_end = self.una + self.n as u64;
         self.update_gap();
     }
 
     fn update_gap(&mut self) {
         let spacing = libm::round(self.rtt_eighths as f64 / (8.0 * self.n)) as i64;
-        let gap = Duration::from_nanos(spacing) - self.options.transmission_time;
+        let gap = Duration::from_nanos(spacing) - self.tau;
         self.gap = gap.max(Duration::ZERO);
     }
 

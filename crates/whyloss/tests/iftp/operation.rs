@@ -40,7 +40,7 @@ impl Judge for Checker {
 pub(crate) fn options(raw: (i64, u32, u32, u32, bool), timer: (i64, i64, i64)) -> Options {
     let (transmission_time, initial_ssthresh, max_window, duplicates, blocking) = raw;
     Options {
-        transmission_time: Duration::from_nanos(transmission_time),
+        transmission_time: Some(Duration::from_nanos(transmission_time)),
         initial_ssthresh,
         max_window,
         duplicates,

@@ -42,7 +42,6 @@
 //!
 //! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
 
-mod judge;
 mod meter;
 mod ranges;
 mod receiver;
@@ -53,7 +52,7 @@ mod sender;
 mod sent;
 mod vegas;
 
-pub use judge::Judgement;
+pub use super::judge::Judgement;
 pub use receiver::Receiver;
 pub use sender::Sender;
 pub use whyloss::rto::RtoOptions;

@@ -10,11 +10,11 @@
 //! controller, one new edge and one new deadline. Whatever else happens makes the sender alert, and `recovery.rs`
 //! deals with it until all is well again. When a loss is found, `judge.rs` gives it a cause.
 
-use super::judge::{Judge, Judgement};
 use super::meter::Meter;
 use super::scoreboard::Scoreboard;
 use super::vegas::Vegas;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
+use crate::host::judge::{Judge, Judgement};
 use whyloss::congestion::{Controller, Governed, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::rto::Rto;

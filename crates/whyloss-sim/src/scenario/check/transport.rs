@@ -1,6 +1,6 @@
 //! What a flow's transport must satisfy.
 
-use whyloss::{Duration, Rate, tfrc};
+use whyloss::{Duration, Rate, iftp, tfrc};
 
 use super::{
     Checked, FASTEST, LARGEST_PACKET, LONGEST_DELAY, Place, bits_per_second, check_order,
@@ -21,12 +21,43 @@ pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Check
         Transport::Datagrams { rate, pattern } => {
             check_datagrams(*rate, pattern, flow.packet_size, place)
         }
+        Transport::Iftp { options, .. } => check_iftp(options, flow, place),
         Transport::Tcp { options, .. } => check_tcp(options, flow, place),
         Transport::Tfrc { options, .. } => check_tfrc(options, flow, place),
         Transport::Web { options, transfers } => {
             check_tcp(options, flow, &place)?;
             check_transfers(transfers, place)
         }
+    }
+}
+
+fn check_iftp(
+    options: &iftp::Options,
+    flow: &Flow,
+    place: impl Fn(&'static str) -> Place,
+) -> Checked {
+    // IPv4's, and IFTP's as drawn.
+    let headers = 20 + iftp::packet::Format::IFTP.data_header() as u32;
+    if flow.packet_size < headers {
+        let expected = format!("at least the {headers} B of an IFTP packet's headers");
+        return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);
+    }
+    for (key, packets) in [
+        ("transport.initial_ssthresh", options.initial_ssthresh),
+        ("transport.max_window", options.max_window),
+        ("transport.duplicates", options.duplicates),
+    ] {
+        if !(1..=iftp::MOST_PACKETS).contains(&packets) {
+            let expected = format!("1 to {} packets", iftp::MOST_PACKETS);
+            return out_of_range(place(key), packets.to_string(), expected);
+        }
+    }
+    match options.transmission_time {
+        Some(time) if time < Duration::ZERO || time > LONGEST_DELAY => {
+            let expected = format!("0 s to {}", span(LONGEST_DELAY));
+            out_of_range(place("transport.transmission_time"), span(time), expected)
+        }
+        _ => Ok(()),
     }
 }
 

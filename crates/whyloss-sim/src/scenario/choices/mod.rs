@@ -6,6 +6,7 @@
 mod application;
 mod channel;
 mod classifier;
+mod iftp;
 mod queue;
 mod tcp;
 mod tfrc;
@@ -124,6 +125,7 @@ mod tests {
         for key in [
             &super::tcp::KEYS[..],
             &super::tfrc::KEYS,
+            &super::iftp::KEYS,
             &super::channel::CHANNELS,
             &super::queue::RED,
             &super::transport::BURSTS,

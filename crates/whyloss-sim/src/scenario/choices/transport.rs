@@ -2,14 +2,14 @@
 
 use whyloss::{receiver, sender};
 
-use super::{Choice, classifier, tcp, tfrc};
+use super::{Choice, classifier, iftp, tcp, tfrc};
 use crate::host::datagrams::{Law, Pattern};
 use crate::host::web::Transfers;
 use crate::scenario::Transport;
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-pub(super) const TRANSPORTS: [&str; 5] = ["tfrc", "tcp", "on-off", "cbr", "web"];
+pub(super) const TRANSPORTS: [&str; 6] = ["tfrc", "tcp", "iftp", "on-off", "cbr", "web"];
 
 /// ns-2's, and that of the sources of Martignon and Fratta (2005) and of Le and Hong (2006).
 const PARETO_SHAPE: f64 = 1.5;
@@ -19,17 +19,17 @@ pub(super) const WEB: [&str; 3] = ["transfers", "size", "shape"];
 pub(super) const STEADY: [&str; 3] = ["rate", "dither", "rate_changes"];
 
 /// A transport of packets of `packet` bytes, with its classifier if it can have one: TFRC's is at the receiver, TCP's
-/// at the sender.
+/// and IFTP's at the sender.
 pub(in crate::scenario) fn transport(
     field: &Field<'_>,
     classifier: Option<Field<'_>>,
     packet: u32,
 ) -> Result<Transport, Fault> {
-    let expected = r#"a transport: "tfrc", "tcp", "on-off", "cbr" or "web""#;
+    let expected = r#"a transport: "tfrc", "tcp", "iftp", "on-off", "cbr" or "web""#;
     let choice = Choice::of(field, "transport", expected)?;
     if let ("on-off" | "cbr" | "web", Some(field)) = (choice.name, &classifier) {
         let message = format!(
-            "only a `tfrc` or `tcp` flow has a classifier; this one is `{}`",
+            "only a `tfrc`, `tcp` or `iftp` flow has a classifier; this one is `{}`",
             choice.name
         );
         return Err(field.fault(message));
@@ -40,6 +40,13 @@ pub(in crate::scenario) fn transport(
             classifier: match classifier {
                 Some(classifier) => classifier::classifier(&classifier, receiver::REGISTRY)?,
                 None => classifier::unaware(field, receiver::REGISTRY)?,
+            },
+        }),
+        "iftp" => Ok(Transport::Iftp {
+            options: iftp::options(&choice)?,
+            classifier: match classifier {
+                Some(classifier) => classifier::classifier(&classifier, sender::REGISTRY)?,
+                None => classifier::unaware(field, sender::REGISTRY)?,
             },
         }),
         "tcp" => Ok(Transport::Tcp {

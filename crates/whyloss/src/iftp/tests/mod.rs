@@ -19,7 +19,7 @@ const DELAY: Duration = Duration::from_millis(50);
 
 fn options(window: WindowMode) -> Options {
     Options {
-        transmission_time: Duration::from_millis(1),
+        transmission_time: Some(Duration::from_millis(1)),
         window,
         ..Options::default()
     }

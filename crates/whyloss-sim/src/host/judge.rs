@@ -92,10 +92,22 @@ impl Judge {
 
     /// Gives a cause to a loss event whose first segment is `una`.
     pub(super) fn judge(&mut self, loss: &LossEvent, una: u64) -> Judgement {
+        let ask = |classifier: &mut Classifier| (classifier.on_loss(loss), ());
+        self.judge_by(loss, una, ask).0
+    }
+
+    /// The same with `ask` to ask the classifier, which may bring more than the verdict.
+    pub(super) fn judge_by<T>(
+        &mut self,
+        loss: &LossEvent,
+        una: u64,
+        ask: impl FnOnce(&mut Classifier) -> (Verdict, T),
+    ) -> (Judgement, T) {
         self.forget(una);
         let truth = self.truth(LookupOf::Window, false, una);
         let or_congestion = |truth: Option<Cause>| truth.unwrap_or(Cause::Congestion);
-        let verdict = match self.classifier.on_loss(loss) {
+        let (verdict, more) = ask(&mut self.classifier);
+        let verdict = match verdict {
             Verdict::Cause(cause) => cause,
             Verdict::Truth(Lookup { of, remembers }) => {
                 or_congestion(self.truth(of, remembers, una))
@@ -120,12 +132,13 @@ impl Judge {
                 self.packets.push((sequence, lost.cause));
             }
         }
-        Judgement {
+        let judgement = Judgement {
             sequence: una,
             detection: loss.detection,
             truth,
             verdict,
-        }
+        };
+        (judgement, more)
     }
 
     fn truth(&self, of: LookupOf, remembers: bool, una: u64) -> Option<Cause> {

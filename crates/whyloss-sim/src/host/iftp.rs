@@ -1,0 +1,96 @@
+//! The sending end of IFTP: the sender, its classifier, and the truth that only the path knows.
+
+use whyloss::event::{AckEvent, LossEvent};
+use whyloss::iftp::{self, Ack, Advice, Data, Options, Reaction, Sender};
+use whyloss::sender::Classifier;
+use whyloss::{Cause, Time};
+use whyloss_link::Random;
+
+use super::judge::{Judge, Judgement};
+
+/// An IFTP sender with its classifier. With the unaware one it is IFTP, with enhanced Veno IFTPV.
+#[derive(Debug)]
+pub(crate) struct IftpSource {
+    pub(crate) sender: Sender,
+    asked: Asked,
+}
+
+/// Answers a sender by what the judge says.
+#[derive(Debug)]
+struct Asked {
+    judge: Judge,
+    /// What it said about the loss that the last event found, if that found one.
+    said: Option<Judgement>,
+}
+
+impl IftpSource {
+    pub(crate) fn new(
+        options: &Options,
+        packet_size: u32,
+        classifier: Classifier,
+        random: Random,
+    ) -> Self {
+        Self {
+            sender: Sender::new(options, packet_size),
+            asked: Asked {
+                judge: Judge::new(classifier, random),
+                said: None,
+            },
+        }
+    }
+
+    /// Losses that are remembered.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        self.asked.judge.held()
+    }
+
+    #[inline]
+    pub(crate) fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.asked.said = None;
+        self.sender.on_ack(now, ack, &mut self.asked);
+    }
+
+    /// Lets a timer expire that is due. Answers whether one was.
+    pub(crate) fn wake(&mut self, now: Time) -> bool {
+        self.asked.said = None;
+        let before = self.sender.timeouts();
+        self.sender.on_timeout(now, &mut self.asked);
+        self.sender.timeouts() > before
+    }
+
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Data> {
+        self.sender.poll_transmit(now)
+    }
+
+    /// The path lost this packet, for this reason.
+    pub(crate) fn on_lost(&mut self, sequence: u64, cause: Cause) {
+        self.asked.judge.on_lost(sequence, cause, self.sender.una());
+    }
+
+    /// What the classifier said about the loss that the last event found, if it found one, and the packets that it spoke
+    /// about.
+    #[inline]
+    pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
+        let said = self.asked.said?;
+        Some((said, &self.asked.judge.packets))
+    }
+}
+
+impl iftp::Judge for Asked {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.judge.on_ack(ack);
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) -> Reaction {
+        let una = loss.first / u64::from(loss.segment_size);
+        let (said, advice) = self.judge.judge_by(loss, una, |classifier| {
+            let advice = Advice::of(classifier, loss);
+            (advice.verdict, advice)
+        });
+        self.said = Some(said);
+        advice.reaction(said.verdict)
+    }
+}
