@@ -7,7 +7,7 @@
 //! |---|---|
 //! | datagrams | nothing leaves; the rate at which they are sent paces the packets of a frame |
 //! | TCP | its acknowledgements say that the application limits it, so the window does not grow; it does not shrink either: neither the restart after an idle time (RFC 5681 §4.1) nor the decay of RFC 7661 |
-//! | IFTP | n does not grow at the end of the period, as TCP's window does not |
+//! | IFTP | n does not grow at the end of a period in which a packet might have left and there was none |
 //! | TFRC | the sender is data-limited: its reports count as RFC 5348 §4.3 and §8.2.1 say, and it makes up for at most one round trip of unused time |
 
 use whyloss::Time;
@@ -50,14 +50,16 @@ impl Supplied {
                 }
                 source.not_before(now);
             }
-            Source::Iftp(source) => source.sender.set_has_data(waiting),
+            Source::Iftp(source) => source.sender.set_has_data(now, waiting),
             Source::Tfrc(sender) => sender.set_has_data(now, waiting),
             Source::Web(_) | Source::Supplied(_) => {}
         }
         let payload = self.source.poll(now)?;
         self.supply.take(now);
         match &mut self.source {
-            Source::Iftp(source) => source.sender.set_has_data(self.supply.is_waiting()),
+            Source::Iftp(source) => {
+                source.sender.set_has_data(now, self.supply.is_waiting());
+            }
             Source::Tfrc(sender) => sender.set_has_data(now, self.supply.is_waiting()),
             _ => {}
         }

@@ -134,7 +134,7 @@ proptest! {
     fn agrees_with_looking_at_every_frame(
         packets in 1..6u32,
         loss in 0.0..0.3f64,
-        transport in prop::sample::select(vec![UDP, r#""tfrc""#, r#""tcp""#]),
+        transport in prop::sample::select(vec![UDP, r#""iftp""#, r#""tfrc""#, r#""tcp""#]),
         seed in 1..1000u64,
     ) {
         let channel = format!(r#"{{ kind = "bernoulli", loss = {loss} }}"#);

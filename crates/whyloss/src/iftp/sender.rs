@@ -157,6 +157,7 @@ impl Sender {
         if ack.sequence >= self.next {
             return;
         }
+        let idle = self.is_idle(now);
         let late = ack.sequence < self.una;
         if !late && !self.arrived.insert(ack.sequence) {
             return;
@@ -179,7 +180,7 @@ impl Sender {
             segment_size: self.packet_size,
             rtt,
             receiver_stamp: None,
-            app_limited: !self.has_data,
+            app_limited: idle,
             in_recovery: una < self.recover,
         };
         judge.on_ack(&event);
@@ -187,6 +188,7 @@ impl Sender {
         if self.una > una {
             self.restart_timer(now);
         }
+        self.held |= idle;
         self.end_period();
     }
 
@@ -210,10 +212,11 @@ impl Sender {
         self.begin_period();
     }
 
-    /// Whether the application has data to send. It has at first. Without, no packet is due, and n does not grow.
-    pub fn set_has_data(&mut self, has_data: bool) {
+    /// Whether the application has data to send. It has at first. Without, no packet is due; n does not grow at the end
+    /// of a period in which a packet might have left and there was none.
+    pub fn set_has_data(&mut self, now: Time, has_data: bool) {
+        self.held |= has_data && self.is_idle(now);
         self.has_data = has_data;
-        self.held |= !has_data;
     }
 
     /// n: packets in a period.
@@ -271,6 +274,11 @@ impl Sender {
                 WindowMode::Sliding => self.una + self.n as u64,
                 WindowMode::Blocking => self.period_end,
             }
+    }
+
+    /// Whether a packet might have left before now, had there been one.
+    fn is_idle(&self, now: Time) -> bool {
+        !self.has_data && self.window_open() && self.due() < now
     }
 
     /// When the gap after the last packet is over.
@@ -355,7 +363,7 @@ impl Sender {
     }
 
     fn begin_period(&mut self) {
-        self.held = !self.has_data;
+        self.held = false;
         self.period_end = self.una + self.n as u64;
         self.update_gap();
     }

@@ -392,3 +392,42 @@ fn advice_of_any_classifier() {
     assert_eq!(oracle.reaction(Cause::Wireless), Reaction::Keep);
     assert_eq!(oracle.reaction(Cause::Congestion), Reaction::Halve);
 }
+
+/// n after the period of packets 1 and 2, when data for packet 2, which is due at 150 ms, comes at `millis`.
+fn n_with_data_at(millis: i64) -> f64 {
+    let mut sender = Sender::new(&options(WindowMode::Sliding), SIZE);
+    let mut judge = Recorder {
+        answer: Reaction::Halve,
+        acks: Vec::new(),
+        losses: Vec::new(),
+    };
+    let at = |millis: i64| micros(1000 * millis);
+    let send = |sender: &mut Sender, millis| {
+        let data = sender.poll_transmit(at(millis)).expect("it is due");
+        Receiver.on_data(&data)
+    };
+    let first = send(&mut sender, 0);
+    sender.set_has_data(at(0), false);
+    // The window is closed until the acknowledgement, so nothing is missed.
+    assert_eq!(sender.next_timeout(), at(1_000), "the timer");
+    sender.set_has_data(at(99), true);
+    sender.on_ack(at(100), &first, &mut judge);
+    assert_eq!(sender.n(), 2.0);
+    let second = send(&mut sender, 100);
+    sender.set_has_data(at(100), false);
+    sender.set_has_data(at(millis), true);
+    let left = millis.max(150);
+    let third = send(&mut sender, left);
+    sender.on_ack(at(200), &second, &mut judge);
+    sender.on_ack(at(left + 100), &third, &mut judge);
+    assert!(judge.acks.iter().all(|ack| !ack.app_limited));
+    sender.n()
+}
+
+/// What leaves as soon as it may is as good as data without end; a packet that might have left and was not there is not.
+#[test]
+fn n_grows_by_what_is_used() {
+    assert_eq!(n_with_data_at(140), 4.0);
+    assert_eq!(n_with_data_at(150), 4.0);
+    assert_eq!(n_with_data_at(151), 2.0);
+}
