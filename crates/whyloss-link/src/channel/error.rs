@@ -34,6 +34,11 @@ pub enum ChannelError {
         /// The highest loss rate these bursts reach.
         limit: f64,
     },
+    /// Slots of a channel that damages bits.
+    #[error(
+        "slots go with channels that lose packets, not with bit errors, which reach every bit of a packet as it is"
+    )]
+    SlotsOfBits,
     /// A pattern without a trial.
     #[error("the error pattern has no trial; it needs at least one")]
     NoTrial,

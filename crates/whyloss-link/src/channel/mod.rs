@@ -11,8 +11,10 @@
 //! | [`TimedGilbertElliott`] | time | two-state Markov process with exponential sojourns |
 //! | [`BurstRenewal`] | packet | bursts of a stated length distribution between geometric good runs |
 //! | [`ErrorPattern`] | packet | a recorded pattern, such as the trials of [`cdma`] |
+//! | [`ChannelSpec::BitErrors`] | bit | none: it damages bits, and whoever receives the packet decides |
 
 mod bernoulli;
+mod bit_errors;
 mod burst_renewal;
 pub mod cdma;
 mod error;
@@ -24,6 +26,7 @@ pub mod trace_file;
 use whyloss::Time;
 
 use bernoulli::Bernoulli;
+use bit_errors::BitErrors;
 use burst_renewal::Bursts;
 use gilbert_elliott::Chain;
 use pattern::Replay;
@@ -55,6 +58,11 @@ pub enum ChannelSpec {
     TimedGilbertElliott(TimedGilbertElliott),
     /// Bursts of a stated length distribution between geometric good runs.
     BurstRenewal(BurstRenewal),
+    /// Bits are damaged independently; exponential gaps between them (ELA-12).
+    BitErrors {
+        /// Bit errors per bit (BER), in [0, 1]: k bits are clean with probability e^(−rate·k).
+        rate: f64,
+    },
     /// A recorded pattern of lost and good packets.
     Pattern {
         /// The recording, shared by all channels that replay it.
@@ -82,6 +90,9 @@ impl ChannelSpec {
             // A pattern checks itself when it is made.
             Self::None | Self::Pattern { .. } => Ok(()),
             Self::Bernoulli { loss } => error::probability("loss", *loss),
+            Self::BitErrors { rate } => {
+                error::in_range("rate", *rate, 0.0..=1.0, "bit errors per bit, in [0, 1]")
+            }
             Self::GilbertElliott(spec) => spec.check(),
             Self::TimedGilbertElliott(spec) => spec.check(),
             Self::BurstRenewal(spec) => spec.check(),
@@ -95,12 +106,15 @@ impl ChannelSpec {
                     1.0..=1024.0,
                     "1 to 1024 slots",
                 )?;
+                if matches!(**channel, Self::BitErrors { .. }) {
+                    return Err(ChannelError::SlotsOfBits);
+                }
                 channel.check()
             }
         }
     }
 
-    /// The stationary share of packets lost; `None` where it depends on when packets come.
+    /// The stationary share of packets lost; `None` where it depends on when packets come or how long they are.
     pub fn loss_rate(&self) -> Option<f64> {
         self.clear_run(1).map(|clear| 1.0 - clear)
     }
@@ -109,6 +123,7 @@ impl ChannelSpec {
     fn clear_run(&self, n: u32) -> Option<f64> {
         match self {
             Self::None => Some(1.0),
+            Self::BitErrors { .. } => None,
             Self::Bernoulli { loss } => Some(libm::pow(1.0 - loss, f64::from(n))),
             Self::GilbertElliott(spec) => Some(spec.clear_run(n)),
             Self::TimedGilbertElliott(spec) => (n == 1).then(|| 1.0 - spec.loss_rate()),
@@ -129,6 +144,7 @@ impl ChannelSpec {
         Channel(match self {
             Self::None => Machine::None,
             Self::Bernoulli { loss } => Machine::Bernoulli(Bernoulli::new(*loss, random)),
+            Self::BitErrors { rate } => Machine::Bits(BitErrors::new(*rate, random)),
             Self::GilbertElliott(spec) => Machine::Chain(Chain::new(*spec, random)),
             Self::TimedGilbertElliott(spec) => Machine::Process(Process::new(*spec, random)),
             Self::BurstRenewal(spec) => Machine::Bursts(Bursts::new(spec, random)),
@@ -151,6 +167,7 @@ pub struct Channel(Machine);
 enum Machine {
     None,
     Bernoulli(Bernoulli),
+    Bits(BitErrors),
     Chain(Chain),
     Process(Process),
     Bursts(Bursts),
@@ -158,17 +175,43 @@ enum Machine {
     Slots(Box<Channel>, u32),
 }
 
+/// What a channel does to a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Harm {
+    /// Nothing.
+    None,
+    /// Some of its bits are damaged, the first at this offset; [`Channel::damaged_bits`] has all.
+    Damaged(u32),
+    /// It is lost.
+    Lost,
+}
+
 impl Channel {
-    /// Whether the packet of `size` bytes whose last bit leaves at `at` is corrupted. Times never decrease.
+    /// What becomes of the packet of `size` bytes whose last bit leaves at `at`. Times never decrease.
     #[inline]
-    pub fn corrupts(&mut self, at: Time, size: u32) -> bool {
+    pub fn harms(&mut self, at: Time, size: u32) -> Harm {
         // Most links have no channel: say so without a call.
-        !matches!(self.0, Machine::None) && self.draw(at, size)
+        if matches!(self.0, Machine::None) {
+            Harm::None
+        } else {
+            self.draw(at, size)
+        }
     }
 
-    fn draw(&mut self, at: Time, size: u32) -> bool {
-        match &mut self.0 {
+    /// Which bits of the last packet were damaged, in order. Only [`ChannelSpec::BitErrors`] can tell.
+    pub fn damaged_bits(&self) -> &[u32] {
+        match &self.0 {
+            Machine::Bits(errors) => errors.damaged(),
+            _ => &[],
+        }
+    }
+
+    fn draw(&mut self, at: Time, size: u32) -> Harm {
+        let lost = match &mut self.0 {
             Machine::None => false,
+            Machine::Bits(errors) => {
+                return errors.damages(size).map_or(Harm::None, Harm::Damaged);
+            }
             Machine::Bernoulli(bernoulli) => bernoulli.corrupts(),
             Machine::Chain(chain) => chain.corrupts(),
             Machine::Process(process) => process.corrupts(at),
@@ -178,9 +221,12 @@ impl Channel {
             // how packets are cut.
             Machine::Slots(channel, per_packet) => {
                 let share = size / (*per_packet).max(1);
-                (0..*per_packet).fold(false, |lost, _| channel.corrupts(at, share) | lost)
+                (0..*per_packet).fold(false, |lost, _| {
+                    (channel.harms(at, share) != Harm::None) | lost
+                })
             }
-        }
+        };
+        if lost { Harm::Lost } else { Harm::None }
     }
 }
 
@@ -194,7 +240,7 @@ mod tests {
         spec.check().unwrap();
         let mut channel = spec.build(Streams::new(seed).stream("channel", 0));
         (0..n)
-            .map(|i| channel.corrupts(Time::from_nanos(i * 1_000_000), 762))
+            .map(|i| channel.harms(Time::from_nanos(i * 1_000_000), 762) == Harm::Lost)
             .collect()
     }
 
@@ -261,6 +307,20 @@ mod tests {
             let first: Vec<bool> = (0..40_000).map(|seed| losses(&spec, seed, 1)[0]).collect();
             assert!((rate(&first) - expected).abs() < 0.01, "{spec:?}");
         }
+    }
+
+    #[test]
+    fn slots_of_bits_are_refused() {
+        let spec = ChannelSpec::Slots {
+            channel: Box::new(ChannelSpec::BitErrors { rate: 1e-5 }),
+            per_packet: 2,
+        };
+        assert_eq!(spec.check(), Err(ChannelError::SlotsOfBits));
+        let error = ChannelSpec::BitErrors { rate: 1.5 }.check().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "rate is 1.5; it must be bit errors per bit, in [0, 1]"
+        );
     }
 
     #[test]
