@@ -125,7 +125,7 @@ fn run_prints_every_metric_of_flows_and_links() {
         for key in FLOW {
             assert!(flow.contains_key(key), "{key} in {flow:?}");
         }
-        for key in ["sent", "received", "delivered", "timeouts"] {
+        for key in ["sent", "received", "delivered", "damaged", "timeouts"] {
             assert!(flow[key].is_u64(), "{key} in {flow:?}");
         }
         assert!(flow["throughput_bps"].is_f64());
@@ -153,8 +153,12 @@ fn run_prints_every_metric_of_flows_and_links() {
     assert!(flows[0]["name"] == "video-1" && flows[0]["background"] == false);
     assert_eq!(flows[1]["background"], true);
     for link in list(run, "links") {
-        assert_eq!(keys(link), ["delivered", "lost", "name", "utilisation"]);
+        assert_eq!(
+            keys(link),
+            ["damaged", "delivered", "lost", "name", "utilisation"]
+        );
         assert!(link["name"].is_string() && link["delivered"].is_u64());
+        assert!(link["damaged"].is_u64());
         assert!(link["utilisation"].is_f64());
         by_cause(&link["lost"]);
     }

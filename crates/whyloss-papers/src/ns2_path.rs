@@ -170,6 +170,7 @@ fn scenario(row: &Row, options: &tcp::Options, packet_size: u32) -> Scenario {
             route: Vec::new(),
             return_route: Vec::new(),
             packet_size,
+            coverage: None,
             transport: Transport::Tcp {
                 options: tcp::Options {
                     delayed_ack: options.delayed_ack.filter(|_| row.delayed_ack),

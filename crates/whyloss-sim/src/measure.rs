@@ -38,13 +38,15 @@ pub struct FlowResult {
     pub background: bool,
     /// Data packets that left the source, retransmissions included.
     pub sent: u64,
-    /// Data packets that reached the sink, duplicates included.
+    /// Data packets that the sink took, duplicates included.
     pub received: u64,
-    /// Bytes that reached the sink, headers and duplicates included.
+    /// Those of them with damaged bits, all beyond the flow's coverage.
+    pub damaged: u64,
+    /// Their bytes, headers included.
     pub received_bytes: u64,
-    /// Data packets that reached the sink for the first time (TCP: goodput).
+    /// Data packets that the sink took for the first time (TCP: goodput).
     pub delivered: u64,
-    /// Data packets lost, by cause.
+    /// Data packets lost, by cause. Those that the sink dropped for damage are lost to the channel.
     pub lost: ByCause,
     /// Verdicts on lost packets. The verdict on a loss event is that on every packet lost in it. None of an on/off source.
     pub packets: Confusion,
@@ -69,7 +71,7 @@ impl FlowResult {
 pub struct ByCause {
     /// Lost to full queues.
     pub congestion: u64,
-    /// Lost to the channel.
+    /// Lost to a channel.
     pub wireless: u64,
 }
 
@@ -87,9 +89,11 @@ impl ByCause {
 pub struct LinkResult {
     /// The link's name in the scenario.
     pub name: String,
-    /// Packets that arrived whole at the far end.
+    /// Packets that arrived at the far end.
     pub delivered: u64,
-    /// Their bytes.
+    /// Those of them in which this link damaged bits.
+    pub damaged: u64,
+    /// The bytes of those that arrived.
     pub delivered_bytes: u64,
     /// Packets lost, by cause.
     pub lost: ByCause,

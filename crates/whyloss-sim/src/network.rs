@@ -127,9 +127,15 @@ impl Network {
             let fate = wire.link.offer(at, packet.size);
             observer.offered(index, at, &packet, waiting, fate);
             match fate {
-                Fate::Delivered(arrival) => {
+                Fate::Delivered(arrival) | Fate::Damaged(arrival, _) => {
+                    let mut damaged = false;
+                    if let Fate::Damaged(_, first) = fate {
+                        packet.first_damaged = packet.first_damaged.min(first);
+                        damaged = true;
+                    }
                     if self.window.contains(arrival) {
                         wire.count.delivered += 1;
+                        wire.count.damaged += u64::from(damaged);
                         wire.count.delivered_bytes += u64::from(packet.size);
                     }
                     packet.hop += 1;

@@ -23,10 +23,16 @@ pub trait Observer {
         let _ = (link, at, packet, waiting, fate);
     }
 
-    /// A data packet reached its sink.
+    /// A data packet reached its sink, which took it.
     #[inline]
     fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
         let _ = (flow, at, packet, classifier);
+    }
+
+    /// A data packet reached its sink, which dropped it for damage where it is sensitive.
+    #[inline]
+    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
+        let _ = (flow, at, packet);
     }
 
     /// A classifier gave a cause to a lost packet.
@@ -68,6 +74,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 
     #[inline]
+    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
+        self.0.dropped(flow, at, packet);
+        self.1.dropped(flow, at, packet);
+    }
+
+    #[inline]
     fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
         self.0.judged(flow, at, sequence, truth, verdict);
         self.1.judged(flow, at, sequence, truth, verdict);
@@ -101,6 +113,13 @@ impl<A: Observer> Observer for Option<A> {
     fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
         if let Some(observer) = self {
             observer.arrived(flow, at, packet, classifier);
+        }
+    }
+
+    #[inline]
+    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
+        if let Some(observer) = self {
+            observer.dropped(flow, at, packet);
         }
     }
 

@@ -14,10 +14,23 @@ pub struct Packet {
     pub flow: u32,
     /// Bytes on the wire.
     pub size: u32,
+    /// The first of its bits that some link damaged; [`Self::WHOLE`] if none was.
+    pub first_damaged: u32,
     /// When it was sent.
     pub sent: Time,
     /// What it carries.
     pub payload: Payload,
+}
+
+impl Packet {
+    /// No bit is damaged.
+    pub const WHOLE: u32 = u32::MAX;
+
+    /// Whether any of its bits is damaged.
+    #[inline]
+    pub fn is_damaged(&self) -> bool {
+        self.first_damaged != Self::WHOLE
+    }
 }
 
 /// What a packet carries.

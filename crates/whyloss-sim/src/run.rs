@@ -44,6 +44,8 @@ struct Hosts {
     source: Source,
     stop: Time,
     wire_size: u32,
+    /// Bits from the start of a data packet that must be whole.
+    covered: u32,
     sink: Sink,
     count: FlowResult,
 }
@@ -71,6 +73,7 @@ impl Engine {
                 source: Source::new(scenario, index as usize, start, streams),
                 stop,
                 wire_size: flow.wire_size(),
+                covered: flow.covered_bits(),
                 sink: Sink::new(flow, index, streams),
                 count: FlowResult {
                     name: flow.name.clone(),
@@ -130,6 +133,8 @@ impl Engine {
         };
         match self.network.arrived(&packet) {
             None => self.send(now, packet, observer),
+            // An answer is sensitive all over.
+            Some(Arrived::AtSource) if packet.is_damaged() => {}
             Some(Arrived::AtSource) => {
                 let flow = packet.flow as usize;
                 self.hosts[flow].source.receive(now, &packet);
@@ -145,6 +150,10 @@ impl Engine {
     fn deliver<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) {
         let flow = packet.flow as usize;
         let hosts = &mut self.hosts[flow];
+        if packet.first_damaged < hosts.covered {
+            self.drop_damaged(now, packet, observer);
+            return;
+        }
         let counted = self.window.contains(now);
         let count = &mut hosts.count;
         let mut first_copy = true;
@@ -178,6 +187,7 @@ impl Engine {
         };
         if counted {
             count.received += 1;
+            count.damaged += u64::from(packet.is_damaged());
             count.received_bytes += u64::from(packet.size);
             count.delivered += u64::from(first_copy);
         }
@@ -259,6 +269,7 @@ impl Engine {
                 hop,
                 flow: flow as u32,
                 size,
+                first_damaged: Packet::WHOLE,
                 sent: now,
                 payload,
             };
@@ -285,6 +296,7 @@ impl Engine {
                 hop,
                 flow: flow as u32,
                 size: ANSWER_SIZE,
+                first_damaged: Packet::WHOLE,
                 sent: now,
                 payload,
             };
@@ -304,6 +316,18 @@ impl Engine {
         else {
             return;
         };
+        self.lost(at, &packet, cause);
+    }
+
+    /// A sink drops a data packet for damage where it is sensitive.
+    #[cold]
+    fn drop_damaged<O: Observer>(&mut self, now: Time, packet: &Packet, observer: &mut O) {
+        observer.dropped(packet.flow as usize, now, packet);
+        self.lost(now, packet, Cause::Wireless);
+    }
+
+    /// Counts a lost data packet, and tells the truth about it.
+    fn lost(&mut self, at: Time, packet: &Packet, cause: Cause) {
         let Some(sequence) = packet.payload.sequence() else {
             return;
         };

@@ -59,6 +59,7 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
             route: Vec::new(),
             return_route: Vec::new(),
             packet_size: SEGMENT + 40,
+            coverage: None,
             transport: Transport::Tcp {
                 classifier,
                 options: Options {

@@ -108,6 +108,7 @@ fn tshark(arguments: &[&str], file: &Path) -> String {
 fn comment(seen: &Seen) -> String {
     match seen.fate {
         Fate::Delivered(_) => String::new(),
+        Fate::Damaged(_, first) => format!("damaged: from bit {first} of the packet"),
         Fate::Lost(Cause::Congestion, _) => {
             format!("lost: congestion (queue full, {} waiting)", seen.waiting)
         }

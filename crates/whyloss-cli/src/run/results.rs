@@ -171,6 +171,7 @@ const FLOW: Metrics<FlowResult> = &[
     ("sent", |f, _| Value::Count(f.sent)),
     ("received", |f, _| Value::Count(f.received)),
     ("delivered", |f, _| Value::Count(f.delivered)),
+    ("damaged", |f, _| Value::Count(f.damaged)),
     ("throughput_bps", |f, window| {
         Value::Real(Some(f.throughput_bps(window)))
     }),
@@ -232,6 +233,7 @@ const FRAMES: Metrics<FrameCounts> = &[
 /// What is printed about a link.
 const LINK: Metrics<LinkResult> = &[
     ("delivered", |l, _| Value::Count(l.delivered)),
+    ("damaged", |l, _| Value::Count(l.damaged)),
     ("lost.congestion", |l, _| Value::Count(l.lost.congestion)),
     ("lost.wireless", |l, _| Value::Count(l.lost.wireless)),
     ("utilisation", |l, window| {
@@ -265,6 +267,7 @@ fn total(run: &Measurement) -> FlowResult {
         total.received += flow.received;
         total.received_bytes += flow.received_bytes;
         total.delivered += flow.delivered;
+        total.damaged += flow.damaged;
         total.lost.congestion += flow.lost.congestion;
         total.lost.wireless += flow.lost.wireless;
         total.packets.merge(&flow.packets);

@@ -7,9 +7,13 @@ use super::results::{Item, Metric, Results};
 /// A column: its heading, its metric, what the metric is multiplied by, and the decimals shown.
 type Column = (&'static str, &'static str, f64, usize);
 
-const FLOW: [Column; 8] = [
+/// Left out where nothing is.
+const DAMAGED: Column = ("damaged", "damaged", 1.0, 0);
+
+const FLOW: [Column; 9] = [
     ("sent", "sent", 1.0, 0),
     ("received", "received", 1.0, 0),
+    DAMAGED,
     ("kbit/s", "throughput_bps", 1e-3, 1),
     ("congestion", "lost.congestion", 1.0, 0),
     ("wireless", "lost.wireless", 1.0, 0),
@@ -34,8 +38,9 @@ const FRAMES: [Column; 4] = [
     ("never %", "never", 100.0, 1),
 ];
 
-const LINK: [Column; 4] = [
+const LINK: [Column; 5] = [
     ("delivered", "delivered", 1.0, 0),
+    DAMAGED,
     ("congestion", "lost.congestion", 1.0, 0),
     ("wireless", "lost.wireless", 1.0, 0),
     ("used %", "utilisation", 100.0, 1),
@@ -108,12 +113,20 @@ fn is_quiet(link: &Item) -> bool {
 }
 
 fn section(text: &mut String, what: &str, items: &[&Item], columns: &[Column]) {
+    let nothing = |key| {
+        let mut means = items.iter().filter_map(|item| item.metric(key)?.mean());
+        means.all(|mean| mean == 0.0)
+    };
+    let columns: Vec<&Column> = columns
+        .iter()
+        .filter(|column| column.1 != DAMAGED.1 || !nothing(column.1))
+        .collect();
     let mut rows = vec![vec![what.to_owned()]];
     rows[0].extend(columns.iter().map(|column| column.0.to_owned()));
     for item in items {
         let mark = if item.background { " (background)" } else { "" };
         let mut row = vec![format!("{}{mark}", item.label())];
-        row.extend(columns.iter().map(|column| cell(item, column)));
+        row.extend(columns.iter().map(|&column| cell(item, column)));
         rows.push(row);
     }
     let width = |column: usize| {

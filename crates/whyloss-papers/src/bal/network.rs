@@ -16,7 +16,7 @@
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
-use whyloss_sim::host::datagrams::{Law, Pattern};
+use whyloss_sim::host::datagrams::{Law, Pattern, Spacing};
 use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 
 use super::stack::PACKET;
@@ -219,7 +219,7 @@ fn cbr() -> Transport {
     Transport::Datagrams {
         rate: Rate::from_kbps(SCHEDULE[0].1),
         pattern: Pattern::Steady {
-            dither: false,
+            spacing: Spacing::Regular,
             changes: SCHEDULE[1..].iter().map(change).collect(),
         },
     }
@@ -233,6 +233,7 @@ fn flow(name: String, (source, sink): (usize, usize), transport: Transport) -> F
         route: Vec::new(),
         return_route: Vec::new(),
         packet_size: PACKET,
+        coverage: None,
         transport,
         application: Application::Greedy,
         start: (Time::ZERO, Time::ZERO),

@@ -141,6 +141,7 @@ impl Network<'_> {
                 route: Vec::new(),
                 return_route: Vec::new(),
                 packet_size: PACKET,
+                coverage: None,
                 transport: scheme.transport.clone(),
                 application: Application::Greedy,
                 start: (WARM_UP, WARM_UP + latest),
@@ -168,6 +169,7 @@ fn warm_up(index: usize, source: usize, sink: usize, shared: Rate) -> Flow {
         route: Vec::new(),
         return_route: Vec::new(),
         packet_size: PACKET,
+        coverage: None,
         transport: Transport::Datagrams {
             rate,
             pattern: Pattern::Bursts {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use whyloss::Time;
 use whyloss_link::channel::cdma::{Convolution, Level as RadioLevel, Parameters, Received, Trial};
-use whyloss_link::channel::{ErrorPattern, NextTrial};
+use whyloss_link::channel::{ErrorPattern, Harm, NextTrial};
 use whyloss_link::{ChannelSpec, Streams};
 
 use super::channel::Level;
@@ -70,7 +70,7 @@ fn stand_in(level: Level, seeds: u64) -> Vec<Vec<bool>> {
             .channel()
             .build(Streams::new(seed).stream("stand-in", level as u64));
         (0..SLOTS)
-            .map(|_| channel.corrupts(Time::ZERO, 381))
+            .map(|_| channel.harms(Time::ZERO, 381) == Harm::Lost)
             .collect()
     };
     (1..=seeds).map(trial).collect()

@@ -157,6 +157,7 @@ impl<'a> Network<'a> {
                 route: Vec::new(),
                 return_route: Vec::new(),
                 packet_size: variant.options.segment_size + HEADERS,
+                coverage: None,
                 transport: variant.transport(),
                 application: Application::Greedy,
                 start: (Time::ZERO, Time::ZERO + within),
@@ -185,6 +186,7 @@ fn cross_traffic(net: &mut Scenario, (source, sink): (usize, usize), rate: Rate)
             route: Vec::new(),
             return_route: Vec::new(),
             packet_size: SEGMENT,
+            coverage: None,
             transport: Transport::Datagrams {
                 rate,
                 pattern: Pattern::Bursts {

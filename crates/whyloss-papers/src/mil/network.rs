@@ -20,7 +20,7 @@
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::{Discipline, Limit, RedSpec};
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
-use whyloss_sim::host::datagrams::Pattern;
+use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::host::web::Transfers;
 use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 
@@ -264,6 +264,7 @@ impl Builder {
                 route: Vec::new(),
                 return_route: Vec::new(),
                 packet_size,
+                coverage: None,
                 transport,
                 application: Application::Greedy,
                 start: STARTS,
@@ -277,7 +278,7 @@ impl Builder {
 /// ns-2's CBR with `random_ 1`.
 fn steady(packet: u32, kbps: u64) -> (u32, Transport) {
     let pattern = Pattern::Steady {
-        dither: true,
+        spacing: Spacing::Dithered,
         changes: Vec::new(),
     };
     let rate = Rate::from_kbps(kbps);

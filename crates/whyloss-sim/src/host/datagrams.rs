@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! steady    a packet every size/rate; dithered: times a number drawn uniformly from 1/2 … 3/2
-//!           (ns-2's Traffic/CBR with random_ 1)
+//!           (ns-2's Traffic/CBR with random_ 1); exponential: least + an exponential of mean size/rate − least
+//!           (least = 0: Poisson)
 //! bursts    a pause, then n packets every size/rate, and again from the end of the last one's interval
 //!           (ns-2's Traffic/Exponential and Traffic/Pareto)
 //!           n = burst·rate/size, at least 1; rounded up if exponential, else to the nearest
@@ -18,9 +19,8 @@ use whyloss_link::Random;
 pub enum Pattern {
     /// All the time.
     Steady {
-        /// Whether each interval is drawn uniformly between half and one and a half times its mean, so that sources do
-        /// not fall into step.
-        dither: bool,
+        /// How the intervals vary.
+        spacing: Spacing,
         /// Rates that take the place of the first, each from its time on, in the order of their times. At a rate of
         /// zero it is silent; any other takes effect with the next packet.
         changes: Vec<(Time, Rate)>,
@@ -33,6 +33,22 @@ pub enum Pattern {
         burst: Duration,
         /// Mean length of a pause.
         idle: Duration,
+    },
+}
+
+/// How the intervals of a steady source vary around size/rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Spacing {
+    /// Not at all.
+    #[default]
+    Regular,
+    /// Each is drawn uniformly between half and one and a half times its mean, so that sources do not fall into step.
+    Dithered,
+    /// Each is the least plus an exponential.
+    Exponential {
+        /// The shortest interval. Nothing makes the source Poisson; the time that the first link takes to send a packet
+        /// makes the *gaps* between packets exponential (ELA-A7). An interval whose mean is shorter has that mean.
+        least: Duration,
     },
 }
 
@@ -112,12 +128,20 @@ impl Datagrams {
 
     /// From this packet to the next.
     fn interval(&mut self) -> Duration {
-        match self.pattern {
-            Pattern::Steady { dither: true, .. } => {
+        let Pattern::Steady { spacing, .. } = self.pattern else {
+            return self.spacing;
+        };
+        match spacing {
+            Spacing::Regular => self.spacing,
+            Spacing::Dithered => {
                 let share = 0.5 + self.random.uniform();
                 Duration::from_secs_f64(self.spacing.as_secs_f64() * share)
             }
-            _ => self.spacing,
+            Spacing::Exponential { least } => {
+                let least = least.min(self.spacing);
+                let rest = (self.spacing - least).as_secs_f64();
+                least + Duration::from_secs_f64(self.random.exponential(rest))
+            }
         }
     }
 
@@ -196,10 +220,10 @@ mod tests {
         times
     }
 
-    fn steady(dither: bool, changes: &[(i64, u64)]) -> Pattern {
+    fn steady(spacing: Spacing, changes: &[(i64, u64)]) -> Pattern {
         let change = |&(at, kbps)| (millis(at), Rate::from_kbps(kbps));
         Pattern::Steady {
-            dither,
+            spacing,
             changes: changes.iter().map(change).collect(),
         }
     }
@@ -216,25 +240,68 @@ mod tests {
     fn rates_change_by_hand() {
         // 8 Mbit/s is a packet per ms.
         let changes = [(3, 4_000), (10, 0), (15, 2_000), (20, 0), (21, 0)];
-        let times = sent(source(8_000, &steady(false, &changes), 1), 100);
+        let times = sent(source(8_000, &steady(Spacing::Regular, &changes), 1), 100);
         assert_eq!(times, [1., 2., 3., 5., 7., 9., 15., 19.]);
         // Silent at first; a change while it is silent takes effect at once.
         let changes = [(2, 0), (5, 8_000), (7, 0)];
-        let times = sent(source(0, &steady(false, &changes), 1), 100);
+        let times = sent(source(0, &steady(Spacing::Regular, &changes), 1), 100);
         assert_eq!(times, [5., 6.]);
-        assert_eq!(sent(source(0, &steady(false, &[]), 1), 100), []);
-        assert_eq!(sent(source(8_000, &steady(false, &[(0, 0)]), 1), 100), []);
+        assert_eq!(sent(source(0, &steady(Spacing::Regular, &[]), 1), 100), []);
+        assert_eq!(
+            sent(source(8_000, &steady(Spacing::Regular, &[(0, 0)]), 1), 100),
+            []
+        );
     }
 
     #[test]
     fn dither_keeps_the_rate() {
-        let times = sent(source(8_000, &steady(true, &[]), 0), 100_000);
+        let times = sent(source(8_000, &steady(Spacing::Dithered, &[]), 0), 100_000);
         let intervals = times.windows(2).map(|pair| pair[1] - pair[0]);
         assert!(intervals.clone().all(|ms| (0.499..1.501).contains(&ms)));
         let squares: f64 = intervals.map(|ms| (ms - 1.0).powi(2)).sum();
         // The variance of a uniform interval is its square/12.
         assert!((times.len() as f64 / 1e5 - 1.0).abs() < 0.005);
         assert!((squares / times.len() as f64 * 12.0 - 1.0).abs() < 0.03);
+    }
+
+    /// 8 Mbit/s in packets of 1000 bytes: a packet per ms on average.
+    #[test]
+    fn exponential_intervals_have_their_mean_least_and_law() {
+        for least in [0.0, 0.8] {
+            let spacing = Spacing::Exponential {
+                least: Duration::from_secs_f64(least * 1e-3),
+            };
+            let times = sent(source(8_000, &steady(spacing, &[]), 0), 100_000);
+            let mut intervals: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            intervals.sort_by(f64::total_cmp);
+            let count = intervals.len() as f64;
+            let (rest, shortest) = (1.0 - least, intervals[0]);
+            assert!(
+                shortest >= least - 1e-6 && shortest < least + 1e-3,
+                "{shortest}"
+            );
+            // The standard deviation of the mean of n is rest/√n: 4 σ.
+            let mean: f64 = intervals.iter().sum::<f64>() / count;
+            assert!((mean - 1.0).abs() < 4.0 * rest / count.sqrt(), "{mean}");
+            // Kolmogorov–Smirnov: one in ten thousand exceeds 2.23/√n.
+            let law = |interval: f64| -libm::expm1(-(interval - least) / rest);
+            let distance = intervals.iter().enumerate().map(|(i, &x)| {
+                let expected = law(x);
+                (expected - i as f64 / count)
+                    .abs()
+                    .max((expected - (i + 1) as f64 / count).abs())
+            });
+            let distance = distance.fold(0.0, f64::max);
+            assert!(distance < 2.23 / count.sqrt(), "{distance}");
+        }
+        // Faster than the least interval allows: the mean wins.
+        let spacing = Spacing::Exponential {
+            least: Duration::from_millis(5),
+        };
+        assert_eq!(
+            sent(source(8_000, &steady(spacing, &[]), 0), 3),
+            [0., 1., 2., 3.]
+        );
     }
 
     #[test]

@@ -10,6 +10,9 @@
 //! lost: wireless (corrupted before the queue)
 //! ```
 //!
+//! and one in which the link damages bits says where: `damaged: from bit 4711 of the packet`. Its bytes are those that were
+//! sent.
+//!
 //! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows), IFTP or UDP datagrams (TFRC
 //! and on/off flows); `packet` says what is in them. Headers are stored, and the TFRC fields; the original length is
 //! the packet's size on the simulated wire. Each file names its nodes' addresses.
@@ -169,6 +172,9 @@ impl Tap {
     ) -> Result<(), OutputError> {
         let comment = match fate {
             Fate::Delivered(_) => None,
+            Fate::Damaged(_, first) => Some(Cow::Owned(format!(
+                "damaged: from bit {first} of the packet"
+            ))),
             Fate::Lost(Cause::Congestion, _) => Some(Cow::Owned(format!(
                 "lost: congestion (queue full, {waiting} waiting)"
             ))),

@@ -26,6 +26,7 @@ fn scenario(channel_before_queue: bool) -> Scenario {
         route: Vec::new(),
         return_route: Vec::new(),
         packet_size: 762,
+        coverage: None,
         transport,
         application: Application::Greedy,
         start: (Time::ZERO, Time::ZERO),
@@ -92,6 +93,7 @@ fn packet(flow: u32, size: u32, payload: Payload) -> Packet {
         hop: 0,
         flow,
         size,
+        first_damaged: Packet::WHOLE,
         sent: Time::from_nanos(2_000_000),
         payload,
     }

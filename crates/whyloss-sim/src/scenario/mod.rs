@@ -25,6 +25,7 @@ use whyloss_link::LinkSpec;
 use crate::host::datagrams::Pattern;
 use crate::host::tcp;
 use crate::host::web::Transfers;
+use crate::packet::Packet;
 
 /// A network and what happens on it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,6 +72,9 @@ pub struct Flow {
     pub return_route: Vec<usize>,
     /// Bytes of a data packet on the wire ([`tfrc::Options::header`] comes on top).
     pub packet_size: u32,
+    /// Bytes of a data packet, from its start and with its headers, in which a damaged bit makes the sink drop it (ELA-7,
+    /// RFC 3828); damage beyond is delivered. `None`: all of them.
+    pub coverage: Option<u32>,
     /// What carries it.
     pub transport: Transport,
     /// What it carries.
@@ -137,6 +141,11 @@ impl Scenario {
 }
 
 impl Flow {
+    /// Bits from the start of a data packet in which damage makes the sink drop it.
+    pub fn covered_bits(&self) -> u32 {
+        self.coverage.unwrap_or(Packet::WHOLE / 8).saturating_mul(8)
+    }
+
     /// Bytes of a data packet on the wire.
     pub fn wire_size(&self) -> u32 {
         match &self.transport {

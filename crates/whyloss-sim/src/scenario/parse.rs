@@ -55,12 +55,13 @@ const LINK: [&str; 11] = [
     "both_ways",
     "reverse_channel",
 ];
-const FLOW: [&str; 13] = [
+const FLOW: [&str; 14] = [
     "name",
     "from",
     "to",
     "count",
     "packet",
+    "coverage",
     "transport",
     "application",
     "classifier",
@@ -291,6 +292,8 @@ impl Builder {
         let packet_size = optional(&fields, "packet", Field::bytes)?.unwrap_or(1_500);
         // Too large for the type is too large for the check, which says so.
         let packet_size = u32::try_from(packet_size).unwrap_or(u32::MAX);
+        let coverage = optional(&fields, "coverage", Field::bytes)?
+            .map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         let transport = choices::transport(
             &fields.need("transport", "what carries the flow, such as \"tfrc\"")?,
             fields.get("classifier"),
@@ -320,6 +323,7 @@ impl Builder {
                 route: self.route(&fields, "route", i)?,
                 return_route: self.route(&fields, "return_route", i)?,
                 packet_size,
+                coverage,
                 transport: transport.clone(),
                 application: application.clone(),
                 start,

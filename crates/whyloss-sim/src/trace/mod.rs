@@ -3,7 +3,7 @@
 //! | file | one row for each | columns |
 //! |---|---|---|
 //! | `<flow>.allowance.csv` | change of what congestion control allows | `time_s`, `cwnd_bytes` (TCP, IFTP) or `rate_bytes_per_s` (TFRC) |
-//! | `<flow>.arrivals.csv` | data packet at its sink | `time_s`, `sequence`, `rott_s`, `size_bytes` |
+//! | `<flow>.arrivals.csv` | data packet at its sink | `time_s`, `sequence`, `rott_s`, `size_bytes`, `first_damaged_bit` |
 //! | `<flow>.losses.csv` | data packet lost | `time_s`, `sequence`, `where`, `truth`, `verdict`, `verdict_time_s` |
 //! | `<link>.queue.csv` | packet that reaches the link | `time_s`, `waiting`, `fate` |
 //!
@@ -72,6 +72,8 @@ struct FlowTables {
     allowed: Option<f64>,
     arrivals: Table,
     losses: Table,
+    /// The name of the sink's node.
+    sink: String,
     /// Losses that may still be judged, in the order of their sequence numbers.
     pending: VecDeque<Loss>,
 }
@@ -86,7 +88,8 @@ struct LinkTable {
 struct Loss {
     time: Time,
     sequence: u64,
-    link: usize,
+    /// The link that lost it; `None`: the sink dropped it.
+    link: Option<usize>,
     truth: Cause,
     verdict: Option<(Cause, Time)>,
 }
@@ -130,9 +133,16 @@ impl Trace {
                 arrivals: table(
                     stem,
                     "arrivals",
-                    &["time_s", "sequence", "rott_s", "size_bytes"],
+                    &[
+                        "time_s",
+                        "sequence",
+                        "rott_s",
+                        "size_bytes",
+                        "first_damaged_bit",
+                    ],
                 )?,
                 losses: table(stem, "losses", &losses)?,
+                sink: scenario.nodes.get(flow.sink).cloned().unwrap_or_default(),
                 pending: VecDeque::new(),
             })
         });
@@ -208,10 +218,14 @@ impl Trace {
             return;
         }
         let (verdict, when) = loss.verdict.unzip();
-        let result = self.flows[flow].losses.write(&[
+        let tables = &mut self.flows[flow];
+        let place = loss
+            .link
+            .map_or(&tables.sink, |link| &self.links[link].name);
+        let result = tables.losses.write(&[
             &Seconds::from(loss.time),
             &loss.sequence,
-            &self.links[loss.link].name,
+            place,
             &word(loss.truth),
             &Optional(verdict.map(word)),
             &Optional(when.map(Seconds::from)),
@@ -220,39 +234,58 @@ impl Trace {
     }
 }
 
+impl Trace {
+    /// Notes the loss of a data packet.
+    fn lost(&mut self, packet: &Packet, time: Time, link: Option<usize>, truth: Cause) {
+        let Some(sequence) = packet.payload.sequence() else {
+            return;
+        };
+        let flow = packet.flow as usize;
+        let loss = Loss {
+            time,
+            sequence,
+            link,
+            truth,
+            verdict: None,
+        };
+        if matches!(packet.payload, Payload::TfrcData(_)) {
+            let pending = &mut self.flows[flow].pending;
+            let index = pending.partition_point(|other| other.sequence < sequence);
+            pending.insert(index, loss);
+        } else {
+            self.write_loss(flow, &loss);
+        }
+    }
+}
+
 impl Observer for Trace {
     const QUEUE_LENGTH: bool = true;
 
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
         let lost = match fate {
-            Fate::Delivered(_) => None,
+            Fate::Delivered(_) | Fate::Damaged(..) => None,
             Fate::Lost(truth, time) => Some((truth, time)),
         };
         if self.wants(at) {
             let queue = &mut self.links[link].queue;
             if lost.is_some() || queue.due(at, self.options.thin) {
-                let fate = lost.map_or("delivered", |(truth, _)| word(truth));
+                let fate = match fate {
+                    Fate::Delivered(_) => "delivered",
+                    Fate::Damaged(..) => "damaged",
+                    Fate::Lost(truth, _) => word(truth),
+                };
                 let result = queue.write(&[&Seconds::from(at), &waiting, &fate]);
                 self.note(result);
             }
         }
-        if let (Some((truth, time)), Some(sequence)) = (lost, packet.payload.sequence()) {
-            let flow = packet.flow as usize;
-            let loss = Loss {
-                time,
-                sequence,
-                link,
-                truth,
-                verdict: None,
-            };
-            if matches!(packet.payload, Payload::TfrcData(_)) {
-                let pending = &mut self.flows[flow].pending;
-                let index = pending.partition_point(|other| other.sequence < sequence);
-                pending.insert(index, loss);
-            } else {
-                self.write_loss(flow, &loss);
-            }
+        if let Some((truth, time)) = lost {
+            self.lost(packet, time, Some(link), truth);
         }
+    }
+
+    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
+        debug_assert_eq!(flow, packet.flow as usize);
+        self.lost(packet, at, None, Cause::Wireless);
     }
 
     fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
@@ -264,7 +297,14 @@ impl Observer for Trace {
             let arrivals = &mut self.flows[flow].arrivals;
             if arrivals.due(at, self.options.thin) {
                 let rott = Seconds::from(at - packet.sent);
-                let result = arrivals.write(&[&Seconds::from(at), &sequence, &rott, &packet.size]);
+                let damage = packet.is_damaged().then_some(packet.first_damaged);
+                let result = arrivals.write(&[
+                    &Seconds::from(at),
+                    &sequence,
+                    &rott,
+                    &packet.size,
+                    &Optional(damage),
+                ]);
                 self.note(result);
             }
         }

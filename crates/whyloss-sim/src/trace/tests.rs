@@ -19,6 +19,7 @@ fn scenario() -> Scenario {
         route: Vec::new(),
         return_route: Vec::new(),
         packet_size: 762,
+        coverage: None,
         transport,
         application: Application::Greedy,
         start: (Time::ZERO, Time::ZERO),
@@ -71,6 +72,7 @@ fn packet(flow: u32, sequence: u64, sent: Time) -> Packet {
         hop: 0,
         flow,
         size: 762,
+        first_damaged: Packet::WHOLE,
         sent,
         payload,
     }

@@ -42,6 +42,7 @@ pub(crate) fn scenario(end_ms: i64) -> Scenario {
         route: Vec::new(),
         return_route: Vec::new(),
         packet_size: 762,
+        coverage: None,
         transport,
         application: Application::Greedy,
         start: (Time::ZERO, Time::ZERO + Duration::from_millis(10)),

@@ -3,7 +3,7 @@
 use whyloss::Duration;
 
 use super::{Checked, LONGEST_DELAY, Place, Problem, fail, out_of_range, span};
-use crate::host::datagrams::Pattern;
+use crate::host::datagrams::{Pattern, Spacing};
 use crate::host::supply::{Application, Stream};
 use crate::scenario::{Flow, Transport};
 
@@ -69,5 +69,5 @@ fn check_transport(transport: &Transport, stream: &Stream, place: Place) -> Chec
 
 /// Whether the pattern is nothing but a rate.
 fn is_steady(pattern: &Pattern) -> bool {
-    matches!(pattern, Pattern::Steady { dither: false, changes } if changes.is_empty())
+    matches!(pattern, Pattern::Steady { spacing: Spacing::Regular, changes } if changes.is_empty())
 }

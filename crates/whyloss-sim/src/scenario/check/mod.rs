@@ -30,6 +30,9 @@ pub const MOST_IN_FLIGHT: u64 = 4_000_000_000;
 pub const MOST_WAITING: u32 = 10_000_000;
 /// Largest packet, with its headers: what IP carries.
 pub const LARGEST_PACKET: u32 = 65_535;
+/// The shortest section of a packet that a checksum may cover: without the headers of IPv4 and UDP (20 and 8 bytes) nobody
+/// could tell whose the packet is.
+pub const LEAST_COVERAGE: u32 = 28;
 
 type Checked = Result<(), CheckError>;
 
@@ -115,6 +118,15 @@ impl Scenario {
         if flow.packet_size == 0 || flow.packet_size > LARGEST_PACKET {
             let expected = format!("1 B to {LARGEST_PACKET} B");
             return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);
+        }
+        if let Some(coverage) = flow.coverage {
+            let most = flow.wire_size();
+            let least = LEAST_COVERAGE.min(most);
+            if coverage < least || coverage > most {
+                let expected =
+                    format!("{least} B (IP's and UDP's headers) to {most} B (the packet)");
+                return out_of_range(place("coverage"), format!("{coverage} B"), expected);
+            }
         }
         let (earliest, latest) = flow.start;
         require(earliest <= latest, place("start"), || backwards(flow.start))?;

@@ -28,6 +28,7 @@ fn good() -> Scenario {
             route: vec![0],
             return_route: vec![],
             packet_size: 762,
+            coverage: None,
             transport: Transport::Datagrams {
                 rate: Rate::from_kbps(75),
                 pattern: Pattern::Bursts {

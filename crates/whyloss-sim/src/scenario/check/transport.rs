@@ -6,7 +6,7 @@ use super::{
     Checked, FASTEST, LARGEST_PACKET, LONGEST_DELAY, Place, bits_per_second, check_order,
     check_rate, out_of_range, span,
 };
-use crate::host::datagrams::{Law, Pattern};
+use crate::host::datagrams::{Law, Pattern, Spacing};
 use crate::host::tcp;
 use crate::host::web::Transfers;
 use crate::scenario::{Flow, Transport};
@@ -101,7 +101,7 @@ fn check_datagrams(
     place: impl Fn(&'static str) -> Place,
 ) -> Checked {
     match pattern {
-        Pattern::Steady { changes, .. } => {
+        Pattern::Steady { spacing, changes } => {
             let place_of_changes = place("transport.rate_changes");
             check_order(changes, place_of_changes)?;
             // A rate of zero is silence, but not for ever.
@@ -111,7 +111,14 @@ fn check_datagrams(
             for &(_, rate) in changes.iter().filter(|(_, rate)| rate.as_bps() > 0) {
                 check_sending_rate(rate, size, place_of_changes)?;
             }
-            Ok(())
+            let mean = rate.transmission_time(size);
+            match *spacing {
+                Spacing::Exponential { least } if least < Duration::ZERO || least >= mean => {
+                    let expected = format!("0 s to less than the mean interval of {}", span(mean));
+                    out_of_range(place("transport.least"), span(least), expected)
+                }
+                _ => Ok(()),
+            }
         }
         Pattern::Bursts { law, burst, idle } => {
             check_sending_rate(rate, size, place("transport.rate"))?;

@@ -12,9 +12,10 @@ use super::{Choice, positive, probability};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-pub(super) const CHANNELS: [&str; 6] = [
+pub(super) const CHANNELS: [&str; 7] = [
     "none",
     "bernoulli",
+    "bit-errors",
     "gilbert-elliott",
     "timed-gilbert-elliott",
     "burst-renewal",
@@ -39,6 +40,13 @@ pub(in crate::scenario) fn channel(
             only(&["loss"])?;
             ChannelSpec::Bernoulli {
                 loss: probability(&choice.need("loss", LOSS)?)?,
+            }
+        }
+        "bit-errors" => {
+            only(&["rate"])?;
+            let expected = "bit errors per bit (BER), such as 1e-5";
+            ChannelSpec::BitErrors {
+                rate: probability(&choice.need("rate", expected)?)?,
             }
         }
         "gilbert-elliott" => {

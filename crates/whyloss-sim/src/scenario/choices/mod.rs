@@ -130,6 +130,7 @@ mod tests {
             &super::queue::RED,
             &super::transport::BURSTS,
             &super::transport::STEADY,
+            &super::transport::POISSON,
             &super::transport::WEB,
             &super::application::VIDEO,
             &super::application::VOICE,

@@ -1,15 +1,15 @@
 //! Transports by name.
 
-use whyloss::{receiver, sender};
+use whyloss::{Duration, receiver, sender};
 
 use super::{Choice, classifier, iftp, tcp, tfrc};
-use crate::host::datagrams::{Law, Pattern};
+use crate::host::datagrams::{Law, Pattern, Spacing};
 use crate::host::web::Transfers;
 use crate::scenario::Transport;
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-pub(super) const TRANSPORTS: [&str; 6] = ["tfrc", "tcp", "iftp", "on-off", "cbr", "web"];
+pub(super) const TRANSPORTS: [&str; 7] = ["tfrc", "tcp", "iftp", "on-off", "cbr", "poisson", "web"];
 
 /// ns-2's, and that of the sources of Martignon and Fratta (2005) and of Le and Hong (2006).
 const PARETO_SHAPE: f64 = 1.5;
@@ -17,6 +17,7 @@ const PARETO_SHAPE: f64 = 1.5;
 pub(super) const BURSTS: [&str; 5] = ["rate", "burst", "idle", "law", "shape"];
 pub(super) const WEB: [&str; 3] = ["transfers", "size", "shape"];
 pub(super) const STEADY: [&str; 3] = ["rate", "dither", "rate_changes"];
+pub(super) const POISSON: [&str; 3] = ["rate", "least", "rate_changes"];
 
 /// A transport of packets of `packet` bytes, with its classifier if it can have one: TFRC's is at the receiver, TCP's
 /// and IFTP's at the sender.
@@ -25,9 +26,9 @@ pub(in crate::scenario) fn transport(
     classifier: Option<Field<'_>>,
     packet: u32,
 ) -> Result<Transport, Fault> {
-    let expected = r#"a transport: "tfrc", "tcp", "iftp", "on-off", "cbr" or "web""#;
+    let expected = r#"a transport: "tfrc", "tcp", "iftp", "on-off", "cbr", "poisson" or "web""#;
     let choice = Choice::of(field, "transport", expected)?;
-    if let ("on-off" | "cbr" | "web", Some(field)) = (choice.name, &classifier) {
+    if let ("on-off" | "cbr" | "poisson" | "web", Some(field)) = (choice.name, &classifier) {
         let message = format!(
             "only a `tfrc`, `tcp` or `iftp` flow has a classifier; this one is `{}`",
             choice.name
@@ -60,7 +61,21 @@ pub(in crate::scenario) fn transport(
             },
         }),
         "on-off" => bursts(&choice),
-        "cbr" => steady(&choice),
+        "cbr" => {
+            choice.only(&STEADY)?;
+            let dither = choice.or("dither", false, Field::flag)?;
+            let spacing = if dither {
+                Spacing::Dithered
+            } else {
+                Spacing::Regular
+            };
+            steady(&choice, spacing)
+        }
+        "poisson" => {
+            choice.only(&POISSON)?;
+            let least = choice.or("least", Duration::ZERO, Field::duration)?;
+            steady(&choice, Spacing::Exponential { least })
+        }
         "web" => web(&choice, packet),
         _ => Err(choice.unknown("transport", TRANSPORTS)),
     }
@@ -101,8 +116,7 @@ fn bursts(choice: &Choice<'_>) -> Result<Transport, Fault> {
 }
 
 /// See [`Pattern::Steady`].
-fn steady(choice: &Choice<'_>) -> Result<Transport, Fault> {
-    choice.only(&STEADY)?;
+fn steady(choice: &Choice<'_>, spacing: Spacing) -> Result<Transport, Fault> {
     let expected =
         r#"pairs of a time and a rate, such as [["25 s", "500 kbit/s"], ["50 s", "0 bit/s"]]"#;
     Ok(Transport::Datagrams {
@@ -110,7 +124,7 @@ fn steady(choice: &Choice<'_>) -> Result<Transport, Fault> {
             .need("rate", r#"its rate, such as "64 kbit/s""#)?
             .rate()?,
         pattern: Pattern::Steady {
-            dither: choice.or("dither", false, Field::flag)?,
+            spacing,
             changes: choice.or("rate_changes", Vec::new(), |field| {
                 field.changes(expected, Field::rate)
             })?,
