@@ -217,9 +217,10 @@ fn sack_rescues_a_lost_tail() {
     script.sack(101, 0, &[1..3]);
     // FlightSize 6: a window of 3; pipe = (6 − 1 − 3) + 1.
     assert_eq!(script.sack(102, 0, &[1..4]), [0]);
-    assert_eq!(script.sack(103, 0, &[1..5]), [5]);
-    assert_eq!(script.ack(202, 5), []);
-    assert_eq!(script.ack(203, 6), []);
+    // RFC 6675 §5 step 4.3: not before segment 0 and more have arrived.
+    assert_eq!(script.sack(103, 0, &[1..5]), []);
+    assert_eq!(script.ack(202, 5), [5]);
+    assert_eq!(script.ack(302, 6), []);
     assert_eq!(script.sender.next_timeout(), Time::MAX);
     assert_eq!(script.sender.timeouts(), 0);
 }

@@ -27,7 +27,8 @@ pub(super) struct Scoreboard {
     high_rxt: u64,
     /// Estimate of the segments in the network during a recovery.
     pub(super) pipe: i64,
-    rescued: bool,
+    /// One past RescueRxt: a rescue needs a cumulative acknowledgement beyond it.
+    rescue_beyond: u64,
 }
 
 impl Scoreboard {
@@ -90,7 +91,8 @@ impl Scoreboard {
     /// A recovery begins with the retransmission of `una`.
     pub(super) fn begin(&mut self, una: u64) {
         self.high_rxt = una + 1;
-        self.rescued = false;
+        // Step 4.3 of RFC 6675 §5: no rescue before that segment has arrived and more with it.
+        self.rescue_beyond = una + 1;
     }
 
     /// SetPipe (RFC 6675 §4), with segments up to `max` sent.
@@ -138,16 +140,17 @@ impl Scoreboard {
         })
     }
 
-    /// NextSeg rule 4: once in a recovery, the highest segment sent that is not sacked.
+    /// NextSeg rule 4: once in a recovery, and not before what was sent again at its beginning has arrived, the highest
+    /// segment sent that is not sacked.
     fn rescue(&mut self, una: u64, max: u64) -> Option<u64> {
-        if self.rescued {
+        if una <= self.rescue_beyond {
             return None;
         }
         let highest = match self.sacked.last() {
             Some(range) if range.end >= max => range.start.checked_sub(1)?,
             _ => max.checked_sub(1)?,
         };
-        self.rescued = true;
+        self.rescue_beyond = u64::MAX;
         (highest >= una).then_some(highest)
     }
 }
@@ -189,8 +192,11 @@ mod tests {
         assert_eq!(board.retransmit_below(0, 10), None);
         board.set_pipe(0, 20);
         assert_eq!(board.pipe, 14);
-        assert_eq!(board.rescue(0, 20), Some(19));
+        // RescueRxt is segment 0: HighACK must lie above it.
         assert_eq!(board.rescue(0, 20), None);
+        assert_eq!(board.rescue(1, 20), None);
+        assert_eq!(board.rescue(2, 20), Some(19));
+        assert_eq!(board.rescue(2, 20), None);
         // 0 and 2 arrive.
         assert_eq!(board.update(&ack(5, &[7..10]), 20), 0);
         board.set_pipe(5, 20);
