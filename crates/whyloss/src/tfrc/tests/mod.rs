@@ -1,5 +1,6 @@
 //! Both ends together: a pair over a pipe of fixed delay, and properties under any order of events.
 
+mod no_feedback;
 mod properties;
 mod receiver;
 mod sender;

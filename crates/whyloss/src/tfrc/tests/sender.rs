@@ -15,7 +15,7 @@ fn feedback(now: Time, receive_rate: f64, loss_event_rate: f64) -> Feedback {
     }
 }
 
-fn report(sender: &mut Sender, at: u64, receive_rate: f64, loss_event_rate: f64) {
+pub(super) fn report(sender: &mut Sender, at: u64, receive_rate: f64, loss_event_rate: f64) {
     sender.on_feedback(
         millis(at),
         &feedback(millis(at), receive_rate, loss_event_rate),
@@ -23,7 +23,7 @@ fn report(sender: &mut Sender, at: u64, receive_rate: f64, loss_event_rate: f64)
 }
 
 /// Sends until `end`, with `options` from second 1; answers the packets.
-fn send_until(sender: &mut Sender, end: Time) -> std::vec::Vec<Data> {
+pub(super) fn send_until(sender: &mut Sender, end: Time) -> std::vec::Vec<Data> {
     let mut packets = std::vec::Vec::new();
     while sender.next_timeout() <= end {
         let next = sender.next_timeout();
@@ -32,7 +32,7 @@ fn send_until(sender: &mut Sender, end: Time) -> std::vec::Vec<Data> {
     packets
 }
 
-fn sender() -> Sender {
+pub(super) fn sender() -> Sender {
     Sender::new(&Options::rfc5348(), SIZE, millis(1000))
 }
 
