@@ -1,0 +1,32 @@
+//! Loss recovery in the manner of packetdrill: given these acknowledgements at these times, these segments leave. Each
+//! script names the rule that it pins; `docs/recovery-scripts.md` lists the rules, their scripts and where we depart.
+//!
+//! Segments have 1000 bytes, times are in milliseconds, every window in a comment is in segments unless it says bytes,
+//! and every expected number is derived in the comment above it from the text of the RFC.
+
+#![allow(clippy::single_range_in_vec_init)]
+
+mod exchanges;
+mod newreno;
+mod receiver;
+mod reno;
+mod sack;
+#[path = "../script/mod.rs"]
+mod script;
+mod spurious;
+mod timer;
+
+use whyloss_sim::host::tcp::{Ack, SackBlocks};
+
+use script::{Script, ms};
+
+/// What leaves on an acknowledgement at `at` that echoes the stamp of a segment sent at `sent`.
+fn echoing(script: &mut Script, at: u64, next: u64, sent: u64) -> Vec<u64> {
+    let ack = Ack {
+        next,
+        echo: ms(sent),
+        sack: SackBlocks::NONE,
+    };
+    script.sender.on_ack(ms(at), &ack, ms(at));
+    script.leave(at)
+}
