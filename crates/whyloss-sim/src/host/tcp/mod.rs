@@ -40,6 +40,9 @@
 //! With a controller that wants delivery rates (BBR), segments are paced, and a retransmission that three later segments
 //! have overtaken is repeated: see `meter.rs`.
 //!
+//! Neither dialect notices a spurious timeout: F-RTO (RFC 5682), Eifel (RFC 3522) and D-SACK (RFC 2883) are absent. Which
+//! script pins which rule is a table in `docs/recovery-scripts.md`.
+//!
 //! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
 
 mod meter;
