@@ -168,13 +168,21 @@ fn run_prints_every_metric_of_flows_and_links() {
 fn run_prints_the_frames_of_media_streams() {
     let runs = objects(&["run", "scenarios/media.toml", "--seeds", "1"]);
     let frames = list(&runs[0], "frames");
-    assert_eq!(frames.len(), 18);
+    assert_eq!(frames.len(), 21);
     for (index, item) in frames.iter().enumerate() {
-        let expected = ["frames", "late", "name", "never", "playout_ms", "whole"];
+        let expected = [
+            "damaged",
+            "frames",
+            "late",
+            "name",
+            "never",
+            "playout_ms",
+            "whole",
+        ];
         assert_eq!(keys(item), expected);
         assert_eq!(item["playout_ms"], [100.0, 200.0, 400.0][index % 3]);
         assert!(item["frames"].as_u64() > Some(2_000));
-        let shares = ["whole", "late", "never"];
+        let shares = ["whole", "damaged", "late", "never"];
         let sum: f64 = shares.iter().filter_map(|key| item[*key].as_f64()).sum();
         assert!((sum - 1.0).abs() < 1e-12, "{item:?}");
     }

@@ -226,6 +226,7 @@ const DELAY: Metrics<DelaySummary> = &[
 const FRAMES: Metrics<FrameCounts> = &[
     ("frames", |f, _| Value::Count(f.frames)),
     ("whole", |f, _| Value::Real(f.share(f.whole))),
+    ("damaged", |f, _| Value::Real(f.share(f.damaged))),
     ("late", |f, _| Value::Real(f.share(f.late))),
     ("never", |f, _| Value::Real(f.share(f.never()))),
 ];

@@ -31,9 +31,10 @@ const DELAY: [Column; 6] = [
     ("RFC 3550", "delay.rfc3550_jitter_ms", 1.0, 2),
 ];
 
-const FRAMES: [Column; 4] = [
+const FRAMES: [Column; 5] = [
     ("frames", "frames", 1.0, 0),
     ("whole %", "whole", 100.0, 1),
+    ("damaged %", "damaged", 100.0, 1),
     ("late %", "late", 100.0, 1),
     ("never %", "never", 100.0, 1),
 ];
@@ -80,7 +81,9 @@ pub(super) fn render(results: &Results<'_>) -> String {
          jitter: standard deviation of the delay; RFC 3550: interarrival jitter at the end\n",
     );
     if !results.frames.is_empty() {
-        text.push_str("whole: frames that are there at their playout delay; late: after it\n");
+        text.push_str(
+            "whole, damaged: frames in time at their playout delay, with no or some bits hit; late: after it\n",
+        );
     }
     if !quiet.is_empty() {
         let _ = writeln!(

@@ -32,6 +32,8 @@ pub struct StreamResult {
     /// The frame that is arriving (TCP: the first that is not complete), and its packets that are there.
     frame: u64,
     there: u64,
+    /// Frames from that one on that have damage, each as often as it has damaged packets.
+    damaged: Vec<u64>,
     /// One for each playout delay; the number of frames is worked out in the end.
     counts: Vec<FrameCounts>,
 }
@@ -55,6 +57,7 @@ impl StreamResult {
             segments: Origins::default(),
             frame: 0,
             there: 0,
+            damaged: Vec::new(),
             counts: stream.playout.iter().map(count).collect(),
             stream: stream.clone(),
         })
@@ -115,19 +118,21 @@ impl StreamResult {
     pub(super) fn arrived(&mut self, at: Time, packet: &Packet) {
         let packets = u64::from(self.stream.packets);
         if let Payload::Segment(segment) = packet.payload {
-            self.segments.arrived(segment.sequence);
+            if self.segments.arrived(segment.sequence).is_some() && packet.is_damaged() {
+                self.damaged.push(segment.sequence / packets);
+            }
             while (self.frame + 1) * packets <= self.segments.next() {
                 self.complete(at);
-                self.frame += 1;
+                self.begin(self.frame + 1);
             }
         } else if let Some(sequence) = packet.payload.sequence() {
             let frame = self.number(sequence) / packets;
             // Nobody overtakes on a route, so what is missing of an earlier frame will not come.
             if frame != self.frame {
-                self.frame = frame;
-                self.there = 0;
+                self.begin(frame);
             }
             self.there += 1;
+            self.damaged.extend(packet.is_damaged().then_some(frame));
             if self.there == packets {
                 self.complete(at);
             }
@@ -142,6 +147,13 @@ impl StreamResult {
         sequence + self.ahead.front().map_or(0, |&(_, ahead)| ahead)
     }
 
+    /// The next frame to be complete is `frame` or a later one.
+    fn begin(&mut self, frame: u64) {
+        self.frame = frame;
+        self.there = 0;
+        self.damaged.retain(|&damaged| damaged >= frame);
+    }
+
     /// The last packet of the frame is there.
     fn complete(&mut self, at: Time) {
         let Some(start) = self.start else {
@@ -151,6 +163,7 @@ impl StreamResult {
         if captured < self.from {
             return;
         }
+        let damaged = self.damaged.contains(&self.frame);
         for counts in &mut self.counts {
             let deadline = captured + counts.playout;
             if deadline > self.until {
@@ -158,6 +171,8 @@ impl StreamResult {
             }
             if at > deadline {
                 counts.late += 1;
+            } else if damaged {
+                counts.damaged += 1;
             } else {
                 counts.whole += 1;
             }

@@ -1,9 +1,10 @@
 //! What a viewer or listener gets: an observer that follows the frames of every media stream to its sink.
 //!
 //! ```text
-//! whole    all packets of the frame are there at capture + playout delay
-//! late     they are there later, before the run ends
-//! never    they are not: lost, thrown away unsent, or still waiting
+//! whole, damaged   all packets of the frame are there at capture + playout delay; damaged: bits were hit in one of them
+//!                  that no checksum covered
+//! late             they are there later, before the run ends
+//! never            they are not: lost, dropped for a damaged header, thrown away unsent, or still waiting
 //! ```
 //!
 //! Over TCP a frame is there when all before it is, too: the application reads in order. Other transports hand over what
@@ -38,8 +39,10 @@ pub struct FrameCounts {
     pub playout: Duration,
     /// Frames that count.
     pub frames: u64,
-    /// Those in time.
+    /// Those in time without damage.
     pub whole: u64,
+    /// Those in time with damage.
+    pub damaged: u64,
     /// Those that came later.
     pub late: u64,
 }
@@ -47,12 +50,17 @@ pub struct FrameCounts {
 impl FrameCounts {
     /// Those that did not come.
     pub fn never(&self) -> u64 {
-        self.frames - self.whole - self.late
+        self.frames - self.whole - self.damaged - self.late
     }
 
     /// So many frames as a share of all; `None` if there are none.
     pub fn share(&self, count: u64) -> Option<f64> {
         (self.frames > 0).then(|| count as f64 / self.frames as f64)
+    }
+
+    /// The share of those in time, damaged or not.
+    pub fn usable(&self) -> Option<f64> {
+        self.share(self.whole + self.damaged)
     }
 }
 

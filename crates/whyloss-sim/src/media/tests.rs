@@ -48,7 +48,7 @@ fn udp_by_hand() {
     assert_eq!((exact.frames, exact.whole, exact.late), (225, 225, 0));
     // Up to 9.9 s: 9.88 s is the last.
     assert_eq!((long.frames, long.whole), (223, 223));
-    assert_eq!(long.share(long.whole), Some(1.0));
+    assert_eq!(long.usable(), Some(1.0));
 }
 
 #[test]
@@ -78,11 +78,49 @@ fn the_impatient_loses_frames_instead_of_time() {
     assert_eq!((exact.frames, exact.whole, exact.never()), (222, 111, 111));
 }
 
+/// 16000 bits a frame at 10⁻⁴ per bit: without coverage e^(−1.6) of the frames are whole, and the others are not there;
+/// with 40 bytes of each packet covered, 1 − e^(−0.064) are not.
+#[test]
+fn coverage_turns_lost_frames_into_damaged_ones() {
+    let channel = r#"{ kind = "bit-errors", rate = 1e-4 }"#;
+    let of = |coverage, seed| {
+        let mut scenario = scenario(2, UDP, channel, r#"playout = ["200 ms"]"#);
+        scenario.flows[0].coverage = coverage;
+        let mut media = Media::new(&scenario);
+        run(&scenario, seed, &mut media).expect("it can be run");
+        media.flows[0].as_ref().expect("a stream").counts()[0]
+    };
+    let (mut frames, mut whole, mut damaged, mut never) = (0, 0, 0, 0);
+    for seed in 1..=40 {
+        let (all, some) = (of(None, seed), of(Some(40), seed));
+        // The same errors.
+        assert_eq!((all.whole, all.damaged), (some.whole, 0));
+        assert_eq!((all.late, some.late), (0, 0));
+        frames += some.frames;
+        whole += some.whole;
+        damaged += some.damaged;
+        never += some.never();
+    }
+    // 4 σ.
+    let near = |count: u64, share: f64| {
+        let n = frames as f64;
+        (count as f64 - share * n).abs() < 4.0 * (n * share * (1.0 - share)).sqrt()
+    };
+    assert!(near(whole, (-1.6f64).exp()), "{whole} of {frames}");
+    assert!(near(never, 1.0 - (-0.064f64).exp()), "{never} of {frames}");
+    assert!(
+        near(damaged, (-0.064f64).exp() - (-1.6f64).exp()),
+        "{damaged} of {frames}"
+    );
+}
+
 /// The same, frame by frame and packet by packet, for what is sent in order from number 0.
 struct Naive {
     packets: u64,
     /// When each packet arrived first.
     arrivals: Vec<Option<Time>>,
+    /// Which had damage.
+    damaged: Vec<u64>,
     tcp: bool,
 }
 
@@ -93,7 +131,11 @@ impl Observer for Naive {
         if self.arrivals.len() <= sequence {
             self.arrivals.resize(sequence + 1, None);
         }
-        self.arrivals[sequence].get_or_insert(at);
+        if self.arrivals[sequence].is_none() {
+            self.arrivals[sequence] = Some(at);
+            self.damaged
+                .extend(packet.is_damaged().then_some(sequence as u64));
+        }
     }
 }
 
@@ -118,8 +160,13 @@ impl Naive {
                 continue;
             }
             counts.frames += 1;
+            let packets = k * self.packets..(k + 1) * self.packets;
+            let damaged = self.damaged.iter().any(|number| packets.contains(number));
             match self.complete(k) {
-                Some(there) if there <= captured + playout => counts.whole += 1,
+                Some(there) if there <= captured + playout => {
+                    counts.whole += u64::from(!damaged);
+                    counts.damaged += u64::from(damaged);
+                }
                 Some(_) => counts.late += 1,
                 None => {}
             }
@@ -134,14 +181,24 @@ proptest! {
     fn agrees_with_looking_at_every_frame(
         packets in 1..6u32,
         loss in 0.0..0.3f64,
+        coverage in prop::sample::select(vec![None, Some(28), Some(500)]),
         transport in prop::sample::select(vec![UDP, r#""iftp""#, r#""tfrc""#, r#""tcp""#]),
         seed in 1..1000u64,
     ) {
-        let channel = format!(r#"{{ kind = "bernoulli", loss = {loss} }}"#);
-        let scenario = scenario(packets, transport, &channel, "");
+        let channel = match coverage {
+            None => format!(r#"{{ kind = "bernoulli", loss = {loss} }}"#),
+            Some(_) => format!(r#"{{ kind = "bit-errors", rate = {} }}"#, loss / 8e3),
+        };
+        let mut scenario = scenario(packets, transport, &channel, "");
+        scenario.flows[0].coverage = coverage;
         let mut observers = (
             Media::new(&scenario),
-            Naive { packets: u64::from(packets), arrivals: Vec::new(), tcp: false },
+            Naive {
+                packets: u64::from(packets),
+                arrivals: Vec::new(),
+                damaged: Vec::new(),
+                tcp: false,
+            },
         );
         run(&scenario, seed, &mut observers).expect("it can be run");
         let counts = observers.0.flows[0].as_ref().expect("a stream").counts();
