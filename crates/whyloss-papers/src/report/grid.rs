@@ -61,7 +61,7 @@ pub(super) fn blocks(cells: &[Cell]) -> Vec<Block<'_>> {
         panel.sort_by(|a, b| a.x.unwrap_or(0.0).total_cmp(&b.x.unwrap_or(0.0)));
         let places = decimals(&panel.iter().copied().map(Some).collect::<Vec<_>>());
         let mut block = fill(Some(title), &panel, |cell| {
-            cell.x.map_or_else(String::new, |x| x.to_string())
+            cell.x.map_or_else(String::new, place)
         });
         for row in &mut block.rows {
             row.decimals = places;
@@ -107,6 +107,15 @@ fn fill<'a>(
         title,
         columns: columns.into_iter().map(str::to_owned).collect(),
         rows,
+    }
+}
+
+/// A place on the axis: 250, 0.001, 3e-5.
+pub(super) fn place(x: f64) -> String {
+    if x != 0.0 && x.abs() < 1e-4 {
+        format!("{x:e}")
+    } else {
+        x.to_string()
     }
 }
 

@@ -65,7 +65,7 @@ pub(super) fn x(panel: &Panel) -> Axis {
     if panel.log_x {
         return powers(first, last, margin);
     }
-    let few = places.len() <= 12 && gap >= (last - first) / 22.0;
+    let few = places.len() <= 12 && places.windows(2).all(|pair| apart(pair, last - first));
     let round = linear(first, last);
     let ticks = if few { places } else { round.ticks };
     let decimals = ticks.iter().map(|&tick| decimals_of(tick)).max();
@@ -79,6 +79,14 @@ pub(super) fn x(panel: &Panel) -> Axis {
         log: false,
         decimals: decimals.unwrap_or(0),
     }
+}
+
+/// Whether the labels of neighbouring places of an axis of this length keep a character's width between them; a panel of
+/// two side by side is some forty characters wide.
+fn apart(pair: &[f64], length: f64) -> bool {
+    let width = |place: &f64| place.to_string().chars().count() as f64;
+    let widths: f64 = pair.iter().map(width).sum();
+    pair[1] - pair[0] >= length * 0.024 * (widths / 2.0 + 1.0)
 }
 
 /// The y axis: holds every interval; begins at zero unless the values keep far from it.
