@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use crate::replicate::Memo;
-use crate::{Outcome, bal, cen, mar, mil};
+use crate::{Outcome, bal, cen, ela, mar, mil};
 
 /// The experiments of each paper, in the papers' order.
 static PAPERS: &[&[Experiment]] = &[
@@ -22,6 +22,7 @@ static PAPERS: &[&[Experiment]] = &[
     mar::EXPERIMENTS,
     bal::EXPERIMENTS,
     mil::EXPERIMENTS,
+    ela::EXPERIMENTS,
 ];
 
 /// One table or figure of a paper.

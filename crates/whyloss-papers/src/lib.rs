@@ -7,6 +7,7 @@
 pub mod bal;
 mod build;
 pub mod cen;
+pub mod ela;
 pub mod experiment;
 pub mod mar;
 pub mod mil;

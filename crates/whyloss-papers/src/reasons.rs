@@ -1,9 +1,13 @@
 //! Why what does not reproduce does not, as far as we know: a cause that was looked for and found, with the measurement
 //! that showed it, for each cell and claim that fails. `docs/reproduction.md` says more.
 
+mod ela;
+
 /// The experiment, or the paper; the claim's id, or the cell's row and column; the reason. An entry for a whole
 /// experiment has `*`.
-const REASONS: &[(&str, &str, &str)] = &[
+type Reason = (&'static str, &'static str, &'static str);
+
+const REASONS: &[Reason] = &[
     (
         "cen-table-1",
         "*",
@@ -456,15 +460,24 @@ const REASONS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause is known.
+fn all() -> impl Iterator<Item = &'static Reason> {
+    REASONS.iter().chain(ela::REASONS)
+}
+
+/// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause is known. What is said of a claim holds
+/// for each of its readings (`ELA-42b (shared)`) that has no reason of its own.
 pub(crate) fn reason(experiment: &str, what: &str) -> Option<&'static str> {
     let paper = experiment.split('-').next().unwrap_or_default();
     let of = |id: &str, key: &str| {
-        let known = REASONS.iter().find(|known| (known.0, known.1) == (id, key));
+        let known = all().find(|known| (known.0, known.1) == (id, key));
         known.map(|(_, _, why)| *why)
     };
-    of(experiment, what)
-        .or_else(|| of(paper, what))
+    let of_any = |id: &str| {
+        let claim = what.split_once(" (").map(|(claim, _)| claim);
+        of(id, what).or_else(|| of(id, claim?))
+    };
+    of_any(experiment)
+        .or_else(|| of_any(paper))
         .or_else(|| of(experiment, "*"))
 }
 
@@ -475,15 +488,11 @@ mod tests {
 
     #[test]
     fn reasons_are_of_experiments_and_given_once() {
-        for (index, (id, what, _)) in REASONS.iter().enumerate() {
+        for (index, (id, what, _)) in all().enumerate() {
             let of_paper = experiment::all().any(|experiment| experiment.paper == *id);
             assert!(of_paper || experiment::find(id).is_some(), "{id}");
             let again = |other: &&(&str, &str, &str)| other.0 == *id && other.1 == *what;
-            assert_eq!(
-                REASONS.iter().filter(again).count(),
-                1,
-                "{id} {what} {index}"
-            );
+            assert_eq!(all().filter(again).count(), 1, "{id} {what} {index}");
         }
     }
 }

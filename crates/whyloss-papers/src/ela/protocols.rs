@@ -1,0 +1,224 @@
+//! UDP, TCP, IFTP, IFTP-W and IFTPV as the paper has them (Sections 2, 4, 5.2, 7, 10.2).
+//!
+//! | | |
+//! |---|---|
+//! | UDP | 1 Mbit/s in the mean; the gap after the last bit of a packet on the source's link is exponential |
+//! | TCP | Reno; every segment acknowledged, from a window of 1, threshold 32, at most 50 segments |
+//! | IFTP, IFTP-W, IFTPV | the same constants; τ is the packet's time on the source's link |
+//!
+//! Packets have 1024 bytes on the wire and acknowledgements 40. The paper states no retransmission timer: RFC 6298's,
+//! whose least timeout of 1 s is also that of the time (ELA-4), with a round trip of every acknowledgement.
+
+use whyloss::{Rate, iftp, sender};
+use whyloss_sim::host::datagrams::{Pattern, Spacing};
+use whyloss_sim::host::tcp::{Options, Recovery};
+use whyloss_sim::scenario::Transport;
+
+use super::network::WIRED;
+use crate::variant::classifier;
+
+/// Bytes of a packet.
+pub(crate) const PACKET: u32 = 1024;
+/// Bytes of a video packet (Section 9).
+pub(crate) const VIDEO: u32 = 1464;
+/// Bytes of an audio packet (Section 9).
+pub(crate) const AUDIO: u32 = 92;
+/// Bytes of the header, which is always sensitive.
+pub(crate) const HEADER: u32 = 40;
+/// UDP's mean rate.
+pub(crate) const UDP_RATE: Rate = Rate::from_mbps(1);
+/// Slow start threshold and largest window, packets.
+const SSTHRESH: u32 = 32;
+const WINDOW: u32 = 50;
+
+/// A protocol with its packets.
+#[derive(Clone, Debug)]
+pub(crate) struct Protocol {
+    /// Names its flow.
+    pub(crate) id: &'static str,
+    /// As the paper writes it.
+    pub(crate) name: &'static str,
+    /// Bytes of a packet on the wire.
+    pub(crate) size: u32,
+    /// Bytes of it in which an error costs the packet; `None`: all.
+    pub(crate) coverage: Option<u32>,
+    pub(crate) transport: Transport,
+}
+
+impl Protocol {
+    /// UDP with this mean rate.
+    pub(crate) fn udp(rate: Rate) -> Self {
+        Self::udp_with_header(rate, 0)
+    }
+
+    /// UDP whose packets carry so many bytes beyond the 1024 that make its rate.
+    pub(crate) fn udp_with_header(rate: Rate, header: u32) -> Self {
+        let size = PACKET + header;
+        // The rate of the wire that sends as many packets.
+        let wire = rate.as_bps() * u64::from(size) / u64::from(PACKET);
+        Self {
+            id: "udp",
+            name: "UDP",
+            size,
+            coverage: None,
+            transport: Transport::Datagrams {
+                rate: Rate::from_bps(wire),
+                pattern: Pattern::Steady {
+                    spacing: Spacing::Exponential {
+                        least: WIRED.transmission_time(size),
+                    },
+                    changes: Vec::new(),
+                },
+            },
+        }
+    }
+
+    /// TCP Reno.
+    pub(crate) fn tcp() -> Self {
+        Self {
+            id: "tcp",
+            name: "TCP",
+            size: PACKET,
+            coverage: None,
+            transport: Transport::Tcp {
+                options: Options {
+                    recovery: Recovery::Reno,
+                    initial_window: 1,
+                    initial_ssthresh: Some(SSTHRESH),
+                    receive_window: WINDOW,
+                    limited_transmit: false,
+                    delayed_ack: None,
+                    ..Options::rfc(PACKET)
+                },
+                classifier: sender::Classifier::unaware(),
+            },
+        }
+    }
+
+    /// IFTP.
+    pub(crate) fn iftp(size: u32) -> Self {
+        Self {
+            id: "iftp",
+            name: "IFTP",
+            size,
+            coverage: None,
+            transport: Transport::Iftp {
+                options: iftp::Options {
+                    transmission_time: Some(WIRED.transmission_time(size)),
+                    initial_ssthresh: SSTHRESH,
+                    max_window: WINDOW,
+                    ..iftp::Options::default()
+                },
+                classifier: sender::Classifier::unaware(),
+            },
+        }
+    }
+
+    /// IFTP-W with so many sensitive bytes.
+    pub(crate) fn iftp_w(size: u32, coverage: u32) -> Self {
+        Self {
+            id: "iftp-w",
+            name: "IFTP-W",
+            coverage: Some(coverage),
+            ..Self::iftp(size)
+        }
+    }
+
+    /// IFTPV.
+    pub(crate) fn iftpv(size: u32) -> Self {
+        let mut protocol = Self {
+            id: "iftpv",
+            name: "IFTPV",
+            ..Self::iftp(size)
+        };
+        if let Transport::Iftp {
+            classifier: own, ..
+        } = &mut protocol.transport
+        {
+            *own = classifier("veno-enhanced", &[]);
+        }
+        protocol
+    }
+
+    /// The same with other choices of the sender, if it is one of IFTP's.
+    pub(crate) fn with(mut self, change: impl Fn(&mut iftp::Options)) -> Self {
+        if let Transport::Iftp { options, .. } = &mut self.transport {
+            change(options);
+        }
+        self
+    }
+
+    /// The same with other choices of TCP's, if it is TCP.
+    pub(crate) fn with_tcp(mut self, change: impl Fn(&mut Options)) -> Self {
+        if let Transport::Tcp { options, .. } = &mut self.transport {
+            change(options);
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    use super::super::network::{Errors, FINITE, Medium, Network};
+    use super::*;
+    use whyloss::Duration;
+    use whyloss_sim::trace::{Trace, TraceOptions};
+
+    /// Every file that a run's trace writes, by name.
+    fn traced(network: &Network, directory: &Path) -> BTreeMap<String, Vec<u8>> {
+        let scenario = network.scenario();
+        let options = TraceOptions::default();
+        let mut trace = Trace::create(&scenario, directory, options).expect("files");
+        whyloss_sim::run(&scenario, 7, &mut trace).expect("it can be run");
+        trace.finish().expect("written");
+        let files = std::fs::read_dir(directory).expect("a directory");
+        let file = files.map(|file| {
+            let file = file.expect("a file");
+            let bytes = std::fs::read(file.path()).expect("readable");
+            (file.file_name().to_string_lossy().into_owned(), bytes)
+        });
+        file.collect()
+    }
+
+    /// Section 9.1: "a simulation with IFTP is equivalent to an IFTP-W simulation run with an error-sensitive section length
+    /// equal to the packet size".
+    #[test]
+    fn iftp_is_iftp_w_with_everything_sensitive_byte_for_byte() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut lost = 0;
+        for (index, ber) in [1e-4, 1e-5, 1e-6].into_iter().enumerate() {
+            let network = |protocol: Protocol| Network {
+                buffer: FINITE,
+                sending: Duration::from_secs(30),
+                ..Network::two_routers(
+                    (Errors::Labelled, Medium::Shared),
+                    ber,
+                    vec![
+                        Protocol::udp(UDP_RATE),
+                        Protocol {
+                            id: "media",
+                            ..protocol
+                        },
+                    ],
+                )
+            };
+            let of = |name: &str, protocol| {
+                let directory = directory.path().join(format!("{name}-{index}"));
+                traced(&network(protocol), &directory)
+            };
+            let iftp = of("iftp", Protocol::iftp(PACKET));
+            let whole = of("iftp-w", Protocol::iftp_w(PACKET, PACKET));
+            assert!(iftp == whole, "at {ber}");
+            // The comparison is not of nothing, and sees a difference where there is one.
+            lost += String::from_utf8_lossy(&iftp["media.losses.csv"])
+                .lines()
+                .count();
+            let header = of("header", Protocol::iftp_w(PACKET, HEADER));
+            assert!(iftp != header, "at {ber}");
+        }
+        assert!(lost > 30, "{lost}");
+    }
+}

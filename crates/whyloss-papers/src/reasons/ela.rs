@@ -1,0 +1,181 @@
+//! ElAarag, Moedinger and Hogg.
+
+use super::Reason;
+
+pub(super) const REASONS: &[Reason] = &[
+    (
+        "ela-fig-8",
+        "ELA-37c",
+        "2.2 times at 200 to 600 kbit/s: Reno repairs one loss of a window and waits a second for the others; with SACK the two are within 5 % (`ela-sensitivity`)",
+    ),
+    (
+        "ela-fig-8",
+        "ELA-37a (own links)",
+        "with a link for each client, as Fig. 1 draws it, nobody can notice UDP: the figure needs the shared one",
+    ),
+    (
+        "ela-fig-8",
+        "ELA-37b (own links)",
+        "with a link for each client, as Fig. 1 draws it, nobody can notice UDP: the figure needs the shared one",
+    ),
+    (
+        "ela-fig-8",
+        "ELA-37d (own links)",
+        "at 1 Mbit/s UDP just fills its own link; it loses from there on",
+    ),
+    (
+        "ela-fig-9",
+        "ELA-31a",
+        "no protocol that halves can: with 0.32 % lost, as of 40 sensitive bytes, TCP itself has 0.69 ± 0.01 Mbit/s, and IFTP-W 0.70 if acknowledgements meet no errors; if they do, 0.51, since each stands for one packet. IFTPV-W has 0.82",
+    ),
+    (
+        "ela-fig-12",
+        "ELA-38e",
+        "at low BERs IFTP-W stays at its largest window, where the queue stands still, while IFTP's comes and goes",
+    ),
+    (
+        "ela-fig-14",
+        "ELA-31c",
+        "arithmetic: 40 bytes at 1e-4 are lost with 1 − e^−0.032 = 3.15 %",
+    ),
+    (
+        "ela-fig-21",
+        "ELA-42a",
+        "where hardly anything is lost, the others fill most of the link in 10 s, too: their slow start is all they lack",
+    ),
+    (
+        "ela-fig-21",
+        "ELA-42c",
+        "TCP doubles with each acknowledgement, IFTP once a period of n packets is acknowledged: its slow start takes two round trips of a third of a second more, of 10 s. Over 30 s they are within 4 % (`ela-sensitivity`)",
+    ),
+    (
+        "ela-fig-22",
+        "ELA-42d",
+        "by 0.2 points at most beyond what is allowed: a run that loses more sends less, which biases the mean of the runs' ratios; pooled over runs, all lose what the closed form says (ELA-12)",
+    ),
+    (
+        "ela-fig-22",
+        "ELA-42f",
+        "bit errors do not know protocols: pooled over runs, all lose what the closed form says (ELA-12)",
+    ),
+    (
+        "ela-fig-23",
+        "ELA-42g",
+        "where hardly anything is lost, all windows stay at 50 packets and all queues are alike",
+    ),
+    (
+        "ela-fig-25",
+        "ELA-43b",
+        "TCP sends bursts and repairs, IFTPV paces: at a full queue TCP loses 16 points more",
+    ),
+    (
+        "ela-fig-26",
+        "ELA-43c",
+        "where hardly anything is lost, TCP has nothing to retransmit: at most 1.5 times IFTPV's",
+    ),
+    (
+        "ela-fig-27",
+        "ELA-44a",
+        "at a true BER of 1e-5 8 % of the packets are lost: TCP halves, IFTPV keeps its window, and has two to four times as much",
+    ),
+    (
+        "ela-fig-27",
+        "ELA-44b",
+        "labelled: IFTPV keeps its window at random losses; calibrated, shared: less at five of eleven rates, where the claim asks for six",
+    ),
+    (
+        "ela-fig-27",
+        "ELA-44b (calibrated, own links)",
+        "by 2 % above TCP at every rate, none of which it can notice",
+    ),
+    (
+        "ela-fig-27",
+        "ELA-44c",
+        "at a true BER of 1e-5 TCP and IFTPV cannot use what UDP leaves of the link",
+    ),
+    (
+        "ela-fig-29",
+        "ELA-44d",
+        "without bit errors to repair, TCP's delay varies as IFTPV's until UDP takes 500 kbit/s",
+    ),
+    (
+        "ela-fig-30",
+        "ELA-45a",
+        "over a shared link nearly all losses are congestion's, and IFTPV halves as IFTP does: within 5 %",
+    ),
+    (
+        "ela-fig-30",
+        "ELA-45b",
+        "a random loss leaves IFTPV's window as it is, so it is above TCP where losses are many; the paper has it below there, where its rationale would have it above",
+    ),
+    (
+        "ela-fig-30",
+        "ELA-45c",
+        "IFTP's slow start takes two round trips more than TCP's (ELA-42c); over 30 s IFTPV is 1 % below",
+    ),
+    (
+        "ela-fig-30",
+        "ELA-45d",
+        "a random loss leaves IFTPV's window as it is: up to 3.6 times TCP",
+    ),
+    (
+        "ela-fig-31",
+        "ELA-45e",
+        "at a full queue pacing loses 0.4 points more than TCP's bursts",
+    ),
+    (
+        "ela-fig-32",
+        "ELA-45f",
+        "where hardly anything is lost, TCP has nothing to retransmit: at most 1.8 times IFTPV's",
+    ),
+    (
+        "ela-fig-33",
+        "ELA-46a",
+        "IFTP-W loses only errors in 512 of 1464 bytes: with labelled BERs 1 − e^−0.41 against 1 − e^−1.17 at 1e-4; calibrated, IFTPV is ahead from 1e-4 up (by a half at 1e-3) and 2 % behind at 3e-5",
+    ),
+    (
+        "ela-fig-35",
+        "ELA-46c",
+        "within 3 %, where hardly anything is lost; labelled, shared: IFTPV sends more, and so waits longer",
+    ),
+    (
+        "ela-fig-36",
+        "ELA-47a",
+        "labelled: IFTPV loses 69 % of its packets, IFTP-W with 40 sensitive bytes 3.1 %; keeping the window cannot make up for that. Calibrated: 0.88 against 0.024 %, and IFTPV is ahead from 512 sensitive bytes up",
+    ),
+    (
+        "ela-fig-37",
+        "ELA-47b",
+        "with all 1464 bytes sensitive they lose the same; a run that loses more sends less, which biases the mean of the runs' ratios",
+    ),
+    (
+        "ela-fig-38",
+        "ELA-47c",
+        "IFTPV sends more where its loss is the same, and so meets more queue; IFTP-W more with less sensitive",
+    ),
+    (
+        "ela-early-loss",
+        "ELA-39",
+        "1.1 % of TCP's and 1.3 % of IFTP's: from half of 32 the largest window is ten seconds away, of 120",
+    ),
+    (
+        "ela",
+        "ELA-17a",
+        "no standard deviation of our runs: it would be with a link of 1.05 to 1.1 Mbit/s (`ela-sensitivity`)",
+    ),
+    (
+        "ela",
+        "ELA-17b",
+        "no variance of our runs: it would be with a link of 1.5 Mbit/s, 31 ± 2 ms² (`ela-sensitivity`)",
+    ),
+    (
+        "ela-table-1",
+        "*",
+        "the rows at 1e-4 and 1e-5 fit nothing: less goodput than at 1e-3 (`ela-table-1-rows`). Else: what the paper's UDP sends is 1.015 Mbit/s in all eight rows, as with a header of 16 bytes, and a link of 1 Mbit/s does not carry that",
+    ),
+    (
+        "ela-table-2",
+        "*",
+        "what the paper's UDP sends is 1.015 Mbit/s in all eight rows, as with a header of 16 bytes, and a link of 1 Mbit/s does not carry that",
+    ),
+];
