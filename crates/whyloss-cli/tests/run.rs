@@ -116,6 +116,29 @@ fn tables_name_flows_and_busy_links() {
     }
 }
 
+/// A column for damage where there is some; a count for programs in any case.
+#[test]
+fn damage_is_shown_where_there_is_some() {
+    let noisy = [
+        "--set",
+        "link.last.channel={ kind = \"bit-errors\", rate = 1e-5 }",
+        "--set",
+        "flow.video.coverage=40 B",
+    ];
+    let columns = |text: &str| text.matches("  damaged").count();
+    assert_eq!(columns(&stdout(&short(&["--seeds", "1"]))), 0);
+    let table = [&noisy[..], &["--seeds", "1"]].concat();
+    assert_eq!(columns(&stdout(&short(&table))), 2);
+    let json = [&noisy[..], &["--seeds", "1", "--format", "json"]].concat();
+    let object: Value = serde_json::from_str(&stdout(&short(&json))).expect("JSON");
+    let damaged = object["flows"][0]["damaged"].as_u64().expect("a count");
+    assert!(damaged > 0 && Some(damaged) <= object["flows"][0]["received"].as_u64());
+    // The radio damages what the sink drops, too.
+    let by_radio = object["links"][4]["damaged"].as_u64().expect("a count");
+    assert!(by_radio >= damaged);
+    assert_eq!(object["links"][4]["lost"]["wireless"], 0);
+}
+
 #[test]
 fn the_examples_run() {
     for name in ["wb.toml", "wlan.toml", "two-hop.toml", "media.toml"] {

@@ -4,16 +4,24 @@ mod tiny;
 
 use std::fs;
 
-use whyloss::{Cause, Rate, receiver, sender};
+use whyloss::{Cause, Rate, iftp, receiver, sender};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, QueueSpec};
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
-use whyloss_sim::scenario::Transport;
+use whyloss_sim::scenario::{Flow, Transport};
 use whyloss_sim::{Measurement, Scenario, Trace, TraceOptions, run};
 
-/// The tiny network with this bit error rate on the radio, for so long.
+/// The tiny network and a flow of IFTP, with this bit error rate on the radio, for so long.
 fn scenario(rate: f64, seconds: i64) -> Scenario {
     let mut scenario = tiny::scenario(1_000 * seconds);
+    scenario.flows.push(Flow {
+        name: "iftp".to_owned(),
+        transport: Transport::Iftp {
+            options: iftp::Options::default(),
+            classifier: sender::Classifier::unaware(),
+        },
+        ..scenario.flows[0].clone()
+    });
     let radio = &mut scenario.links[1].link;
     radio.channel = ChannelSpec::BitErrors { rate };
     scenario
@@ -51,7 +59,7 @@ fn coverage_of_the_packet_is_no_coverage() {
         files.sort();
         files
     });
-    assert_eq!(traces[0].len(), 12);
+    assert_eq!(traces[0].len(), 15);
     assert!(traces[0] == traces[1]);
 }
 
@@ -115,7 +123,7 @@ fn the_oracle_knows_what_a_sink_drops() {
     let oracle = "oracle";
     for flow in &mut scenario.flows {
         match &mut flow.transport {
-            Transport::Tcp { classifier, .. } => {
+            Transport::Tcp { classifier, .. } | Transport::Iftp { classifier, .. } => {
                 *classifier = sender::find(oracle)
                     .and_then(|entry| entry.build(&[]).ok())
                     .expect("there");
@@ -130,7 +138,7 @@ fn the_oracle_knows_what_a_sink_drops() {
     }
     let measured = measure(&scenario);
     // A loss event of TCP counts as congestion when any of its packets was; so its events are what can be right.
-    for flow in &measured.flows[..2] {
+    for flow in [0, 1, 3].map(|index| &measured.flows[index]) {
         assert!(
             flow.gaps.count(Cause::Wireless, Cause::Wireless) > 20,
             "{flow:?}"
@@ -168,7 +176,7 @@ fn damaged_answers_are_dropped() {
 fn damage_adds_up_over_links() {
     let mut scenario = scenario(1e-5, 200);
     scenario.links[0].link.channel = ChannelSpec::BitErrors { rate: 1e-5 };
-    scenario.flows.drain(..2);
+    scenario.flows = vec![scenario.flows.swap_remove(2)];
     let measured = measure(&scenario);
     let flow = &measured.flows[0];
     let expected = -libm::expm1(-2e-5 * 8.0 * 762.0);

@@ -331,6 +331,41 @@ fn messages_about_applications() {
 }
 
 #[test]
+fn messages_about_bit_errors() {
+    let mut page = String::new();
+    for (key, value) in [
+        ("link.shared.channel", "bit-errors"),
+        (
+            "link.shared.channel",
+            r#"{ kind = "bit-errors", rate = 1.5 }"#,
+        ),
+        (
+            "link.shared.channel",
+            r#"{ kind = "bit-errors", ber = 1e-5 }"#,
+        ),
+        (
+            "link.shared.channel",
+            r#"{ kind = "bit-errors", rate = 1e-5, slots = 2 }"#,
+        ),
+        ("flow.film.coverage", "795 B"),
+        ("flow.video.coverage", "27 B"),
+        ("flow.video.coverage", "40"),
+        ("flow.video.transport", "poisson"),
+        (
+            "flow.video.transport",
+            r#"{ kind = "poisson", rate = "1 Mbit/s", dither = true }"#,
+        ),
+        (
+            "flow.video.transport",
+            r#"{ kind = "poisson", rate = "1 Mbit/s", least = "7 ms" }"#,
+        ),
+    ] {
+        let _ = writeln!(page, "{}\n", message(GOOD, &[(key, value)]));
+    }
+    insta::assert_snapshot!(page);
+}
+
+#[test]
 fn overrides_are_applied_in_order() {
     let set = |overrides: &[(&str, &str)]| {
         let overrides: Vec<_> = overrides

@@ -214,6 +214,22 @@ fn iftp_packets() {
     assert_eq!(Format::IFTP.decode_ack(rest, pseudo), Ok(expected));
 }
 
+/// Damage is said, not done: the bytes are those of the packet that was sent.
+#[test]
+fn damage_is_a_comment() {
+    let datagram = packet(1, 762, Payload::Datagram(5));
+    let at = Time::from_nanos(1);
+    let found = [Fate::Delivered(at), Fate::Damaged(at, 3)]
+        .map(|fate| read_back(&scenario(false), &[(at, datagram, 0, fate)]).remove(0));
+    let [sent, damaged] = found;
+    assert_eq!((sent.1, &sent.2), (damaged.1, &damaged.2));
+    assert_eq!(sent.3, None);
+    assert_eq!(
+        damaged.3.as_deref(),
+        Some("damaged: from bit 3 of the packet")
+    );
+}
+
 #[test]
 fn tfrc_fields() {
     let stamp = Time::from_nanos(2_000_000);

@@ -38,6 +38,16 @@ fn unsettle(scenario: &mut Scenario, changes: &[(f64, f64)]) {
     }
 }
 
+/// Gives every link bit errors, and every other flow the least coverage.
+fn damage(scenario: &mut Scenario, rate: f64) {
+    for connection in &mut scenario.links {
+        connection.link.channel = whyloss_link::ChannelSpec::BitErrors { rate };
+    }
+    for flow in scenario.flows.iter_mut().step_by(2) {
+        flow.coverage = Some(40);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
@@ -47,8 +57,13 @@ proptest! {
         (Just(DUMBBELL), 1.0..5.0),
         (Just(PARKING_LOT), 1.0..10.0),
         (Just(LAST_HOP), 25.0..80.0),
-    ], unsettled: bool, changes in prop::collection::vec((0.0..1.0, 0.0..0.1), 0..5)) {
+    ], unsettled: bool, changes in prop::collection::vec((0.0..1.0, 0.0..0.1), 0..5),
+        errors in prop::option::of(1e-8..1e-4),
+    ) {
         let mut scenario = scenario(text, end);
+        if let Some(rate) = errors {
+            damage(&mut scenario, rate);
+        }
         if unsettled {
             let changes: Vec<_> = changes.iter().map(|&(at, delay)| (at * end, delay)).collect();
             unsettle(&mut scenario, &changes);
@@ -106,19 +121,23 @@ fn an_overshoot_is_overcome() {
     }
 }
 
-/// What was sent was received, lost, or is under way.
+/// What was sent was received, lost, or is under way; also where sinks drop what is damaged.
 #[test]
 fn packets_are_conserved() {
-    let scenario = scenario(LAST_HOP, 100.0);
-    let result = measure(&scenario, 3, true);
-    for flow in &result.flows {
-        let lost = flow.lost.congestion + flow.lost.wireless;
-        let under_way = flow.sent - flow.received - lost;
-        assert!(
-            under_way < 30,
-            "{}: {under_way} packets under way at the end",
-            flow.name
-        );
+    let radio = scenario(LAST_HOP, 100.0);
+    let mut noisy = radio.clone();
+    damage(&mut noisy, 1e-6);
+    for scenario in [radio, noisy] {
+        let result = measure(&scenario, 3, true);
+        for flow in &result.flows {
+            let lost = flow.lost.congestion + flow.lost.wireless;
+            let under_way = flow.sent - flow.received - lost;
+            assert!(
+                under_way < 30,
+                "{}: {under_way} packets under way at the end",
+                flow.name
+            );
+        }
     }
 }
 

@@ -153,6 +153,45 @@ fn part_of_the_tables() {
     insta::assert_snapshot!(files(options));
 }
 
+/// Packet 0 is damaged beyond what counts and taken, packet 1 where it counts and dropped by its sink, `b`.
+#[test]
+fn damage() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut trace = Trace::create(&scenario(), directory.path(), TraceOptions::default()).unwrap();
+    for (sequence, bit) in [(0, 4711), (1, 7)] {
+        let mut packet = packet(1, sequence, ms(1));
+        trace.offered(0, ms(1), &packet, 0, Fate::Damaged(ms(3), bit));
+        packet.first_damaged = bit;
+        if sequence == 0 {
+            trace.arrived(1, ms(3), &packet, None);
+        } else {
+            trace.dropped(1, ms(4), &packet);
+        }
+    }
+    trace.judged(1, ms(5), 1, Cause::Wireless, Cause::Wireless);
+    trace.arrived(1, ms(5), &packet(1, 2, ms(2)), None);
+    trace.finish().unwrap();
+    let rows = |file: &str| {
+        let text = std::fs::read_to_string(directory.path().join(file)).unwrap();
+        text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        rows("a-to-b.queue.csv"),
+        ["0.001000000,0,damaged", "0.001000000,0,damaged"]
+    );
+    assert_eq!(
+        rows("video.arrivals.csv"),
+        [
+            "0.003000000,0,0.002000000,762,4711",
+            "0.005000000,2,0.003000000,762,"
+        ]
+    );
+    assert_eq!(
+        rows("video.losses.csv"),
+        ["0.004000000,1,b,wireless,wireless,0.005000000"]
+    );
+}
+
 #[test]
 fn seconds_are_exact() {
     assert_eq!(
