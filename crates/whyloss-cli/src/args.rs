@@ -2,6 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::bench::BenchArgs;
+use crate::bench::child::ChildArgs;
 use crate::reproduce::ReproduceArgs;
 use crate::run::RunArgs;
 
@@ -24,4 +26,9 @@ pub(crate) enum Command {
     Reproduce(ReproduceArgs),
     /// Simulate a scenario file, and print what happened to each flow and on each link.
     Run(RunArgs),
+    /// Measure what a delivered packet costs, here and in ns-2.
+    Bench(BenchArgs),
+    /// One run of `bench`, in a process of its own.
+    #[command(hide = true)]
+    BenchChild(ChildArgs),
 }

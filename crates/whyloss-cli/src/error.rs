@@ -8,6 +8,8 @@ use whyloss_papers::report::ReportError;
 use whyloss_sim::OutputError;
 use whyloss_sim::scenario::{CheckError, ScenarioError};
 
+use crate::bench::error::BenchError;
+
 /// Why the command did not do all it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
@@ -56,6 +58,9 @@ pub(crate) enum CliError {
         id: &'static str,
         source: Box<dyn Error + Send + Sync>,
     },
+    /// Something was not measured.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
     /// The report could not be written after all.
     #[error(transparent)]
     Report(#[from] ReportError),
@@ -85,6 +90,7 @@ impl CliError {
             | Self::Jobs(_) => 2,
             Self::Signal(_)
             | Self::Run { .. }
+            | Self::Bench(_)
             | Self::Trace(_)
             | Self::Report(_)
             | Self::Output(_) => 1,

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bench;
 mod error;
 mod interrupt;
 mod list;
@@ -31,6 +32,8 @@ fn main() -> ExitCode {
         Command::List => list::run(out),
         Command::Reproduce(args) => reproduce::run(args, out),
         Command::Run(args) => run::run(args, out),
+        Command::Bench(args) => bench::run(args, out),
+        Command::BenchChild(args) => bench::child::run(args, out),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -17,6 +17,8 @@ fn wrong_input_is_exit_two_on_standard_error_alone() {
         &["reproduce", "--paper", "no-such-paper"],
         &["reproduce"],
         &["reproduce", "--all", "--seeds", "0"],
+        &["bench", "--workload", "no-such-workload"],
+        &["bench", "--repetitions", "0"],
         &["no-such-command"],
         &[],
     ] {
@@ -32,15 +34,20 @@ fn an_unusable_directory_is_exit_two_before_anything_runs() {
     let file = std::env::temp_dir().join(format!("whyloss-file-{}", std::process::id()));
     std::fs::write(&file, "").expect("a file");
     let dir = file.join("below").display().to_string();
-    let output = whyloss(&["reproduce", "--all", "--out", &dir]);
+    let outputs = [
+        whyloss(&["reproduce", "--all", "--out", &dir]),
+        whyloss(&["bench", "--out", &dir]),
+    ];
     std::fs::remove_file(&file).expect("the file");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(output.stdout.is_empty());
-    let message = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        message.contains("--out") && message.contains("below"),
-        "{message}"
-    );
+    for output in outputs {
+        assert_eq!(output.status.code(), Some(2));
+        assert!(output.stdout.is_empty());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            message.contains("--out") && message.contains("below"),
+            "{message}"
+        );
+    }
 }
 
 #[test]
@@ -66,4 +73,20 @@ fn a_reader_who_leaves_is_no_error() {
     stderr.read_to_string(&mut message).expect("text");
     let status = child.wait().expect("it ends");
     assert_eq!((status.code(), message.as_str()), (Some(0), ""));
+}
+
+/// Without a path there is neither ns-2 nor valgrind.
+#[test]
+fn required_peers_that_are_missing_are_exit_one() {
+    let output = Command::new(env!("CARGO_BIN_EXE_whyloss"))
+        .args(["bench", "--require"])
+        .env("PATH", "")
+        .output()
+        .expect("the command starts");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(output.stdout.is_empty());
+    let message = String::from_utf8_lossy(&output.stderr);
+    for words in ["apt-get install ns2", "apt-get install valgrind"] {
+        assert!(message.contains(words), "{message}");
+    }
 }

@@ -196,3 +196,65 @@ fn by_cause(lost: &Value) {
     assert_eq!(keys(lost), ["congestion", "wireless"]);
     assert!(lost.values().all(Value::is_u64));
 }
+
+#[test]
+fn bench_prints_one_object() {
+    let objects = objects(&["bench", "--quick", "--workload", "one-flow"]);
+    let [object] = &objects[..] else {
+        panic!("one object, not {}", objects.len());
+    };
+    assert_eq!(
+        keys(object),
+        [
+            "gaps",
+            "growth",
+            "memory",
+            "missing",
+            "repetitions",
+            "sweep",
+            "workloads"
+        ]
+    );
+    assert_eq!(object["repetitions"], 1);
+    assert!(object["growth"].is_null() && object["sweep"].is_null());
+    let workloads = list(object, "workloads");
+    let [row] = &workloads[..] else {
+        panic!("one workload, not {}", workloads.len());
+    };
+    assert_eq!(
+        keys(row),
+        [
+            "events_per_packet",
+            "flows",
+            "name",
+            "ns2",
+            "ratio",
+            "whyloss"
+        ]
+    );
+    assert_eq!(row["name"], "one flow");
+    assert!(row["flows"].is_null());
+    // Nothing about speed: only that it delivered what 10 Mbit/s deliver in 20 s, with the two events of two links.
+    let ours = row["whyloss"].as_object().expect("an object");
+    assert_eq!(
+        keys(ours),
+        [
+            "instructions_per_packet",
+            "packets",
+            "packets_per_cpu_second",
+            "peak_memory"
+        ]
+    );
+    let packets = ours["packets"].as_u64().expect("a number");
+    assert!((10_000..=16_667).contains(&packets), "{packets}");
+    let events = row["events_per_packet"].as_f64().expect("a number");
+    assert!((1.5..2.5).contains(&events), "{events}");
+    let rate = ours["packets_per_cpu_second"]
+        .as_object()
+        .expect("a spread");
+    assert_eq!(keys(rate), ["max", "median", "min"]);
+    assert!(rate["median"].as_f64().is_some_and(|rate| rate > 0.0));
+    // ns-2 may be missing; then there is no ratio either.
+    assert_eq!(row["ns2"].is_null(), row["ratio"].is_null());
+    assert_eq!(object["memory"]["bytes_per_flow"], Value::Null);
+}

@@ -82,7 +82,12 @@ pub fn write_all(dir: &Path, outcomes: &[Outcome]) -> Result<(), ReportError> {
     write(dir, "index.html", &html::render(outcomes))
 }
 
-fn write(dir: &Path, name: &str, contents: &str) -> Result<(), ReportError> {
+/// Writes one file into `dir`, whole or not at all.
+///
+/// # Errors
+///
+/// [`ReportError::Write`] if it cannot be written.
+pub fn write(dir: &Path, name: &str, contents: &str) -> Result<(), ReportError> {
     let (path, temporary) = (dir.join(name), temporary(dir, name));
     fs::write(&temporary, contents)
         .and_then(|()| fs::rename(&temporary, &path))

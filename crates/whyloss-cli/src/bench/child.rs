@@ -1,0 +1,209 @@
+//! Runs in processes of their own, so that each has its own CPU time and peak memory.
+//!
+//! `whyloss bench-child` (not shown in the help) runs one load and prints one line:
+//! `done PACKETS CPU_SECONDS PEAK_KIB EVENTS WALL_SECONDS`. ns-2's script prints the first three alike. Here CPU time
+//! includes building the engine's network from the scenario, there it does not.
+
+use std::fs;
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use clap::Args;
+use nix::time::{ClockId, clock_gettime};
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+
+use super::error::BenchError;
+use super::workload::{Load, Network};
+use crate::error::CliError;
+
+#[derive(Debug, Args)]
+pub(crate) struct ChildArgs {
+    network: Network,
+    #[arg(long)]
+    size: u32,
+    #[arg(long)]
+    seconds: Option<u32>,
+    /// Seeds, from 1 on.
+    #[arg(long)]
+    runs: u64,
+    #[arg(long)]
+    threads: u16,
+}
+
+/// What one process measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Measured {
+    pub(crate) packets: u64,
+    pub(crate) cpu_seconds: f64,
+    pub(crate) peak_bytes: u64,
+    pub(crate) events: u64,
+    pub(crate) wall_seconds: f64,
+}
+
+impl Measured {
+    /// Packets delivered per CPU second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.packets as f64 / self.cpu_seconds
+    }
+}
+
+/// The child's side.
+pub(crate) fn run(args: &ChildArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let load = Load {
+        network: args.network,
+        size: args.size,
+        seconds: args.seconds,
+    };
+    let scenario = load.scenario()?;
+    let one = |seed: u64| {
+        let run = whyloss_sim::run(&scenario, seed, &mut ())?;
+        let packets: u64 = run.flows.iter().map(|flow| flow.received).sum();
+        Ok::<_, CliError>((packets, run.events))
+    };
+    let add = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
+    let (began, before) = (now(), cpu_seconds()?);
+    let (packets, events) = if args.threads == 1 {
+        (1..=args.runs).try_fold((0, 0), |sum, seed| one(seed).map(|run| add(sum, run)))?
+    } else {
+        let threads = usize::from(args.threads);
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let runs = || (1..=args.runs).into_par_iter().map(one);
+        pool.install(|| runs().try_reduce(|| (0, 0), |a, b| Ok(add(a, b))))?
+    };
+    let (cpu, wall) = (cpu_seconds()? - before, now().duration_since(began));
+    let wall = wall.as_secs_f64();
+    let peak = peak_kib().unwrap_or(0);
+    writeln!(out, "done {packets} {cpu:.9} {peak} {events} {wall:.9}")?;
+    Ok(())
+}
+
+/// What the child's command line is for a load.
+pub(crate) fn command(load: &Load, runs: u64, threads: u16) -> Result<Command, BenchError> {
+    let program = std::env::current_exe().map_err(BenchError::Itself)?;
+    let mut command = Command::new(program);
+    let network = clap::ValueEnum::to_possible_value(&load.network);
+    command.arg("bench-child");
+    command.args(network.iter().map(clap::builder::PossibleValue::get_name));
+    command.args(["--size", &load.size.to_string()]);
+    command.args(["--runs", &runs.to_string()]);
+    command.args(["--threads", &threads.to_string()]);
+    if let Some(seconds) = load.seconds {
+        command.args(["--seconds", &seconds.to_string()]);
+    }
+    Ok(command)
+}
+
+/// Runs a process with this input, and reads the line that starts with `done`; what it says on standard error comes along.
+///
+/// # Errors
+/// If it does not start, fails, or has no such line.
+pub(crate) fn measure(
+    command: &mut Command,
+    input: &str,
+) -> Result<(Measured, String), BenchError> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let start = |source| BenchError::Start {
+        name: name.clone(),
+        source,
+    };
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(start)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // Who does not read to the end says why on standard error.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(start)?;
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    let answer = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        return Err(BenchError::Failed {
+            name,
+            status: output.status,
+            words: words.chars().take(200).collect(),
+        });
+    }
+    let line = answer.lines().find_map(|line| line.strip_prefix("done "));
+    let measured = line.and_then(read).ok_or_else(|| BenchError::Answer {
+        name,
+        found: answer.chars().take(120).collect(),
+    })?;
+    Ok((measured, words))
+}
+
+/// The line behind `done`.
+fn read(line: &str) -> Option<Measured> {
+    let numbers: Option<Vec<f64>> = line.split(' ').map(|word| word.parse().ok()).collect();
+    let numbers = numbers?;
+    let [packets, cpu_seconds, peak_kib, rest @ ..] = &numbers[..] else {
+        return None;
+    };
+    let (events, wall_seconds) = match rest {
+        [] => (0.0, 0.0),
+        [events, wall] => (*events, *wall),
+        _ => return None,
+    };
+    // Nothing delivered leaves nothing to divide by.
+    (*packets > 0.0 && *cpu_seconds > 0.0).then_some(Measured {
+        packets: *packets as u64,
+        cpu_seconds: *cpu_seconds,
+        peak_bytes: *peak_kib as u64 * 1024,
+        events: events as u64,
+        wall_seconds,
+    })
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "speed on several cores is wall time"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// CPU time of all threads of this process.
+fn cpu_seconds() -> io::Result<f64> {
+    let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
+    Ok(time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
+}
+
+/// The most memory that this process ever had in RAM, as Linux tells it.
+fn peak_kib() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line?.trim().strip_suffix(" kB")?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_read_back() {
+        let ours = read("100 0.5 2048 400 0.75").expect("a line of ours");
+        assert_eq!((ours.packets, ours.events), (100, 400));
+        assert_eq!(ours.peak_bytes, 2 << 20);
+        assert!((ours.rate() - 200.0).abs() < 1e-9);
+        assert_eq!(read("100 0.5 2048").map(|ns2| ns2.events), Some(0));
+        for bad in ["", "1 2", "1 2 x", "1 2 3 4", "0 1 2", "1 0 2"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_goes_wrong_is_said() {
+        let shell = |script: &str| measure(Command::new("sh").args(["-c", script]), "");
+        let failed = shell("echo no such thing >&2; exit 3").expect_err("exit 3");
+        assert!(failed.to_string().contains("no such thing"), "{failed}");
+        let silent = shell("echo hello").expect_err("no line");
+        assert!(silent.to_string().contains("hello"), "{silent}");
+        let missing = measure(&mut Command::new("no-such-command"), "");
+        assert!(matches!(missing, Err(BenchError::Start { .. })));
+    }
+}

@@ -1,0 +1,171 @@
+//! ns-2 beside us: whether it is there, and a scenario in the words of `peers/bench.tcl`.
+
+use core::fmt::Write;
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use whyloss_link::queue::{Discipline, Limit};
+use whyloss_link::{ChannelSpec, LinkSpec};
+use whyloss_sim::Scenario;
+use whyloss_sim::host::datagrams::{Pattern, Spacing};
+use whyloss_sim::host::tcp::Recovery;
+use whyloss_sim::scenario::{Router, Transport};
+
+use super::error::BenchError;
+
+const SCRIPT: &str = include_str!("../../peers/bench.tcl");
+/// The command that installs it.
+pub(crate) const INSTALL: &str = "apt-get install ns2";
+/// Packets that a queue without limit holds in ns-2.
+const UNLIMITED: u32 = 1_000_000;
+
+/// Starts it.
+pub(crate) fn command() -> Command {
+    Command::new("ns")
+}
+
+/// Whether `ns` is ns-2.
+pub(crate) fn is_there() -> bool {
+    // It reads its script from standard input; this one says what a run says.
+    let probe =
+        "if {[[new Simulator] info class] == \"Simulator\"} { puts \"done 1 1 1\" }; exit 0\n";
+    super::child::measure(&mut command(), probe).is_ok()
+}
+
+/// Script, network and the command to simulate it.
+///
+/// # Errors
+/// If the scenario has what the script does not know.
+pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, BenchError> {
+    let mut text = format!("{SCRIPT}\nnodes {}\n", scenario.nodes.len());
+    for connection in &scenario.links {
+        let link = &connection.link;
+        let _ = writeln!(
+            text,
+            "link {} {} {} {} {} {}",
+            connection.from,
+            connection.to,
+            link.rate.as_bps(),
+            link.delay.as_secs_f64(),
+            queue(link)?,
+            loss(&link.channel)?,
+        );
+    }
+    routes(&mut text, scenario)?;
+    for flow in &scenario.flows {
+        let (from, to, bytes) = (flow.source, flow.sink, flow.packet_size);
+        let (start0, start1) = (flow.start.0.as_secs_f64(), flow.start.1.as_secs_f64());
+        let _ = match &flow.transport {
+            Transport::Tcp { options, .. }
+                if options.recovery == Recovery::NewReno && options.delayed_ack.is_none() =>
+            {
+                let window = options.receive_window;
+                writeln!(text, "tcp {from} {to} {bytes} {start0} {start1} {window}")
+            }
+            Transport::Datagrams {
+                rate,
+                pattern: Pattern::Steady { spacing, changes },
+            } if changes.is_empty() => {
+                let bps = rate.as_bps();
+                let dither = match spacing {
+                    Spacing::Regular => 0,
+                    Spacing::Dithered => 1,
+                    Spacing::Exponential { .. } => {
+                        return Err(BenchError::Unknown("a Poisson source"));
+                    }
+                };
+                writeln!(
+                    text,
+                    "cbr {from} {to} {bytes} {start0} {start1} {bps} {dither}"
+                )
+            }
+            Transport::Web { transfers, .. } => {
+                let (rate, size, shape) = (transfers.per_second, transfers.size, transfers.shape);
+                writeln!(text, "web {from} {to} {bytes} {rate} {size} {shape}")
+            }
+            _ => return Err(BenchError::Unknown("a transport")),
+        };
+    }
+    let _ = writeln!(text, "simulate {} {seed}", scenario.end.as_secs_f64());
+    Ok(text)
+}
+
+fn queue(link: &LinkSpec) -> Result<String, BenchError> {
+    let limit = match link.queue.limit {
+        Limit::Unlimited => UNLIMITED,
+        Limit::Packets(packets) => packets,
+        Limit::Bytes(_) => return Err(BenchError::Unknown("a queue limited in bytes")),
+    };
+    match &link.queue.discipline {
+        Discipline::DropTail => Ok(format!("droptail {limit}")),
+        Discipline::Red(red) if red.adaptive && red.min.is_none() && red.weight.is_none() => {
+            Ok(format!("red {limit} {}", red.target_delay.as_secs_f64()))
+        }
+        Discipline::Red(_) => Err(BenchError::Unknown("RED that does not adapt")),
+    }
+}
+
+fn loss(channel: &ChannelSpec) -> Result<f64, BenchError> {
+    match channel {
+        ChannelSpec::None => Ok(0.0),
+        ChannelSpec::Bernoulli { loss } => Ok(*loss),
+        _ => Err(BenchError::Unknown("a channel with memory")),
+    }
+}
+
+/// The hops of every flow there and back; a node with one way out has it as its default.
+fn routes(text: &mut String, scenario: &Scenario) -> Result<(), BenchError> {
+    let mut ways_out = vec![0; scenario.nodes.len()];
+    for connection in &scenario.links {
+        ways_out[connection.from] += 1;
+    }
+    for connection in &scenario.links {
+        if ways_out[connection.from] == 1 {
+            let _ = writeln!(text, "default {} {}", connection.from, connection.to);
+        }
+    }
+    let router = Router::new(scenario);
+    let mut known = BTreeSet::new();
+    for flow in &scenario.flows {
+        let (there, back) = router
+            .routes_of(flow)
+            .ok_or(BenchError::Unknown("a flow without a way"))?;
+        for (links, target) in [(there, flow.sink), (back, flow.source)] {
+            for link in links.into_iter().map(|link| &scenario.links[link]) {
+                if ways_out[link.from] > 1 && known.insert((link.from, target)) {
+                    let _ = writeln!(text, "route {} {target} {}", link.from, link.to);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::workload::{Load, Network};
+    use super::*;
+
+    fn words(network: Network) -> Result<String, BenchError> {
+        let scenario = Load::whole(network).scenario().expect("a scenario");
+        input(&scenario, 1).map(|text| text[SCRIPT.len()..].trim_start().to_owned())
+    }
+
+    #[test]
+    fn one_flow_in_words() {
+        assert_eq!(
+            words(Network::OneFlow).expect("words"),
+            "nodes 2\nlink 0 1 10000000 0.05 droptail 83 0\nlink 1 0 10000000 0.05 droptail 83 0\n\
+             default 0 1\ndefault 1 0\ntcp 0 1 1500 0 0 1048576\nsimulate 100 1\n"
+        );
+    }
+
+    #[test]
+    fn what_ns2_is_not_told_of_is_refused() {
+        let parking = words(Network::ParkingLot).expect("words");
+        assert_eq!(parking.matches("\nweb ").count(), 10);
+        assert_eq!(parking.matches("\ncbr ").count(), 20);
+        assert_eq!(parking.matches(" red 100 0.005 ").count(), 6);
+        assert!(matches!(words(Network::Wlh), Err(BenchError::Unknown(_))));
+    }
+}

@@ -1,0 +1,179 @@
+//! The networks that `whyloss bench` runs.
+//!
+//! ```text
+//! dumbbell     scenarios/dumbbell.toml: ten NewReno flows over 100 Mbit/s, 100 s
+//! one-flow     one NewReno flow over one link of 10 Mbit/s and 50 ms, queue of one bandwidth-delay product, 100 s
+//! flows        the dumbbell with so many flows at 1 Gbit/s (access links 10 Gbit/s, queue of one product), 10 s;
+//!              each with hosts of its own, but from 1,000 on several share a pair
+//! parking-lot  scenarios/parking-lot.toml: three adaptive RED queues, TCP both ways and across, voice, video, web, 100 s
+//! pipe         one datagram source of 1 Gbit/s over one link so many ms long: what a packet in flight takes
+//! wlh          scenarios/wlh.toml: the replications of the sweep
+//! ```
+//!
+//! What is delivered counts from the start of the run on.
+
+use clap::ValueEnum;
+use whyloss::{Duration, Time};
+use whyloss_sim::Scenario;
+use whyloss_sim::scenario::ScenarioError;
+
+const DUMBBELL: &str = include_str!("../../../../scenarios/dumbbell.toml");
+const PARKING_LOT: &str = include_str!("../../../../scenarios/parking-lot.toml");
+const WLH: &str = include_str!("../../../../scenarios/wlh.toml");
+
+const ONE_FLOW: &str = r#"
+duration = "100 s"
+
+[[link]]
+name = "path"
+from = "s"
+to = "d"
+rate = "10 Mbit/s"
+delay = "50 ms"
+queue = { packets = 83 }
+
+[[flow]]
+name = "bulk"
+from = "s"
+to = "d"
+packet = "1500 B"
+transport = { kind = "tcp", recovery = "newreno", delayed_ack = "none" }
+"#;
+
+const PIPE: &str = r#"
+duration = "10 s"
+
+[[link]]
+name = "path"
+from = "s"
+to = "d"
+rate = "1 Gbit/s"
+delay = "1 ms"
+queue = "unlimited"
+
+[[flow]]
+name = "source"
+from = "s"
+to = "d"
+packet = "1500 B"
+transport = { kind = "cbr", rate = "1 Gbit/s" }
+"#;
+
+/// Pairs of hosts of `flows`, at most: ns-2's nodes each keep a table of all addresses, and a scenario has 10,000 links.
+const PAIRS: u32 = 1_000;
+
+/// A network without its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Network {
+    Dumbbell,
+    OneFlow,
+    Flows,
+    ParkingLot,
+    Pipe,
+    Wlh,
+}
+
+/// What one process simulates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub(crate) network: Network,
+    /// Flows of `flows`, milliseconds of `pipe`; the others have one size.
+    pub(crate) size: u32,
+    /// Simulated time; the scenario's own if there is none.
+    pub(crate) seconds: Option<u32>,
+}
+
+impl Load {
+    /// The network at its own size, for its own time.
+    pub(crate) fn whole(network: Network) -> Self {
+        Self {
+            network,
+            size: 1,
+            seconds: None,
+        }
+    }
+
+    /// As a scenario.
+    ///
+    /// # Errors
+    /// If a size makes no scenario.
+    pub(crate) fn scenario(&self) -> Result<Scenario, ScenarioError> {
+        let (text, sets) = match self.network {
+            Network::Dumbbell => (DUMBBELL, Vec::new()),
+            Network::OneFlow => (ONE_FLOW, Vec::new()),
+            Network::Flows => (DUMBBELL, self.gigabit()),
+            Network::ParkingLot => (PARKING_LOT, Vec::new()),
+            Network::Pipe => (
+                PIPE,
+                vec![("link.path.delay".into(), format!("{} ms", self.size))],
+            ),
+            Network::Wlh => (WLH, Vec::new()),
+        };
+        let mut scenario = Scenario::from_toml(text, "", &sets)?;
+        if self.network == Network::Flows {
+            let pairs = scenario.flows.len();
+            for index in pairs..self.size as usize {
+                let mut flow = scenario.flows[index % pairs].clone();
+                flow.name = format!("bulk-{}", index + 1);
+                scenario.flows.push(flow);
+            }
+        }
+        if let Some(seconds) = self.seconds {
+            scenario.end = Time::ZERO + Duration::from_secs(i64::from(seconds));
+        }
+        scenario.measure_from = Time::ZERO;
+        Ok(scenario)
+    }
+
+    fn gigabit(&self) -> Vec<(String, String)> {
+        let flows = self.size.min(PAIRS).to_string();
+        let sets = [
+            ("link.left.count", flows.as_str()),
+            ("link.right.count", &flows),
+            ("flow.bulk.count", &flows),
+            ("link.left.rate", "10 Gbit/s"),
+            ("link.right.rate", "10 Gbit/s"),
+            ("link.bottleneck.rate", "1 Gbit/s"),
+            ("link.bottleneck.queue.packets", "3667"), // 1 Gbit/s × 44 ms / 12000 bit
+            ("duration", "10 s"),
+        ];
+        let owned = sets.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        owned.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_network_is_a_scenario_of_its_size() {
+        for &network in Network::value_variants() {
+            let load = Load {
+                size: 100,
+                seconds: Some(70),
+                ..Load::whole(network)
+            };
+            let scenario = load.scenario().expect("a scenario");
+            scenario.check().expect("one that runs");
+            assert_eq!(scenario.end, Time::from_nanos(70_000_000_000));
+            if network == Network::Flows {
+                assert_eq!(scenario.flows.len(), 100);
+                // Two access links and the bottleneck, in both directions.
+                assert_eq!(scenario.links.len(), 402);
+            }
+        }
+        let shared = Load {
+            size: 2_500,
+            ..Load::whole(Network::Flows)
+        };
+        let shared = shared.scenario().expect("a scenario");
+        shared.check().expect("one that runs");
+        assert_eq!((shared.flows.len(), shared.links.len()), (2_500, 4_002));
+        assert_eq!(shared.flows[2_499].source, shared.flows[499].source);
+        let full = Load::whole(Network::Dumbbell)
+            .scenario()
+            .expect("a scenario");
+        assert_eq!((full.flows.len(), full.links.len()), (10, 42));
+    }
+}
