@@ -13,6 +13,7 @@
 //! | Section 10: Figs 21 to 38 (ELA-23 … -28) | `settings`, `scenarios` |
 //! | Tables 1 and 2, and the two rows that fit nothing (ELA-29, -30, -32) | `tables`, `anomaly` |
 //! | an early loss (ELA-39) | `early` |
+//! | what a viewer and a listener get (an extension) | `media` |
 //! | what the paper leaves open | `sensitivity` |
 //!
 //! The thresholds of claims were fixed before the first run, and stand with them.
@@ -23,6 +24,7 @@ mod decide;
 mod early;
 mod friendliness;
 mod lossy;
+mod media;
 mod network;
 mod probability;
 mod protocols;
@@ -272,6 +274,18 @@ pub(crate) static EXPERIMENTS: &[Experiment] = &[
         MANY,
         "what a loss in slow start costs",
         early::early_loss,
+    ),
+    experiment(
+        "ela-media-video",
+        LONG,
+        "video frames in time (extension)",
+        media::video,
+    ),
+    experiment(
+        "ela-media-voice",
+        LONG,
+        "voice frames in time (extension)",
+        media::voice,
     ),
     experiment(
         "ela-sensitivity",
