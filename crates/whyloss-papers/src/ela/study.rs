@@ -400,6 +400,7 @@ impl Study {
             name: match (index, metric) {
                 (0, _) => id.into(),
                 (_, Metric::Deviation) => format!("{id}-deviation"),
+                (_, Metric::Variance) => format!("{id}-variance"),
                 (_, other) => format!("{id}-{}", other.name().replace(' ', "-")),
             },
             caption: title.into(),
