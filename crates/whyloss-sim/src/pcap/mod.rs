@@ -13,8 +13,9 @@
 //! and one in which the link damages bits says where: `damaged: from bit 4711 of the packet`. Its bytes are those that were
 //! sent.
 //!
-//! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows), IFTP or UDP datagrams (TFRC
-//! and on/off flows); `packet` says what is in them. Headers are stored, and the TFRC fields; the original length is
+//! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows), IFTP, IFTP-W (with a
+//! coverage), or UDP datagrams (TFRC and flows without congestion control; with a coverage UDP-Lite); `packet` says what is in
+//! them. Headers are stored, and the TFRC fields; the original length is
 //! the packet's size on the simulated wire. Each file names its nodes' addresses.
 
 mod packet;

@@ -7,6 +7,8 @@
 //!              seq = 1 + sequence · bytes, ack = 1, TSval = stamp
 //! TCP ack      seq = 1, ack = 1 + next · bytes, SACK edges likewise, TSval = when it was sent, TSecr = echo
 //! IFTP         protocol 253, for experiments (RFC 3692): the 12 bytes of `whyloss::iftp::packet`, checksum over everything
+//! IFTP-W       the same with the coverage where the length is; an acknowledgement has 10 bytes
+//! UDP-Lite     protocol 136 (RFC 3828), for UDP flows with a coverage: the coverage where UDP has the length
 //! UDP payload  big-endian: integers of 64 bits, times in nanoseconds, reals IEEE 754 of 64 bits
 //!   on/off     sequence, stamp
 //!   TFRC data  sequence, stamp, rtt
@@ -14,17 +16,18 @@
 //! ```
 //!
 //! Sequence numbers and time stamps of TCP wrap at 2³²; a tick of its clock is a microsecond. The rest of a payload is
-//! zeros, not stored, but counted in the checksums. What no simulated packet has is not invented: there is no handshake,
+//! zeros, not stored, but counted in the checksums. A coverage counts from the beginning of IPv4's header in a scenario, from
+//! behind it in a packet, where the least is the transport's header; that of a TCP flow is nowhere to be seen. What no simulated packet has is not invented: there is no handshake,
 //! data segments echo no stamp (TSecr 0), the window is always 65535.
 //!
 //! An answer of 40 simulated bytes has no room for these options or fields. It is recorded with the length it would
-//! have, that of IFTP, which needs only 32, likewise; every other packet with its size.
+//! have, that of IFTP, which needs only 32 or 30, likewise; every other packet with its size.
 
 use std::io;
 
 use etherparse::{IpNumber, PacketBuilder, TcpOptionElement};
 use whyloss::Time;
-use whyloss::iftp::packet::{Format, Header, Sum};
+use whyloss::iftp::packet::{Format, Header, PacketError, Sum};
 
 use crate::host::tcp::Ack;
 use crate::packet::{Packet, Payload};
@@ -36,20 +39,28 @@ pub(super) const SNAP_LENGTH: u32 = 80;
 /// The first of the ports that nobody registers (RFC 6335, 6), and how many there are.
 const PORTS: (usize, usize) = (49_152, 16_384);
 
-const IPV4_AND_UDP: usize = 20 + 8;
 /// With time stamps, which take 12 bytes.
 const IPV4_AND_TCP: usize = 20 + 20 + 12;
 const IPV4: usize = 20;
+const IPV4_AND_UDP: usize = IPV4 + UDP;
+const UDP: usize = 8;
 /// For experimentation and testing (RFC 3692); IFTP has no number of its own.
 const IFTP_NUMBER: u8 = 253;
+/// UDP-Lite's (RFC 3828).
+const UDP_LITE_NUMBER: u8 = 136;
 const TIME_TO_LIVE: u8 = 64;
 const WINDOW: u16 = u16::MAX;
+
+/// Of IP, and a port.
+type Address = ([u8; 4], u16);
 
 /// The two ends of a flow as a capture shows them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
-    source: ([u8; 4], u16),
-    sink: ([u8; 4], u16),
+    source: Address,
+    sink: Address,
+    /// Sensitive bytes of a data packet with IPv4's header, where a flow has a section of them.
+    coverage: Option<u32>,
     /// TCP data bytes of a segment; 0 before the first, which goes before any acknowledgement.
     segment: usize,
 }
@@ -61,7 +72,22 @@ impl Ends {
         Self {
             source: (address(flow.source), port(index)),
             sink: (address(flow.sink), port(index / PORTS.1)),
+            coverage: flow.coverage,
             segment: 0,
+        }
+    }
+
+    /// The covered bytes of a packet of `length` bytes behind IPv4's header, the first `header` of which always are.
+    fn covered(&self, header: usize, length: usize) -> Option<u16> {
+        let covered = (self.coverage? as usize).saturating_sub(IPV4);
+        Some(covered.max(header).min(length) as u16)
+    }
+
+    /// The layout of an IFTP flow's packets.
+    fn format(&self) -> Format {
+        Format {
+            partial: self.coverage.is_some(),
+            ..Format::IFTP
         }
     }
 }
@@ -90,19 +116,16 @@ impl Image {
     pub(super) fn draw(&mut self, ends: &mut Ends, packet: &Packet) -> io::Result<()> {
         let size = packet.size.min(u32::from(u16::MAX)) as usize;
         let headers = match &packet.payload {
-            Payload::Datagram(sequence) => self.datagram(
-                ends.source,
-                ends.sink,
-                size,
-                &[*sequence, packet.sent.as_nanos()],
-            )?,
+            Payload::Datagram(sequence) => {
+                self.datagram(ends, true, size, &[*sequence, packet.sent.as_nanos()])?
+            }
             Payload::TfrcData(data) => {
                 let fields = [
                     data.sequence,
                     data.stamp.as_nanos(),
                     data.rtt.as_nanos() as u64,
                 ];
-                self.datagram(ends.source, ends.sink, size, &fields)?
+                self.datagram(ends, true, size, &fields)?
             }
             Payload::TfrcFeedback(feedback) => {
                 let rates = [
@@ -115,15 +138,28 @@ impl Image {
                     rates[0],
                     rates[1],
                 ];
-                self.datagram(ends.sink, ends.source, size, &fields)?
+                self.datagram(ends, false, size, &fields)?
             }
             Payload::IftpData(data) => {
-                let length = size.saturating_sub(IPV4).max(Format::IFTP.data_header());
-                self.iftp(ends.source, ends.sink, length, data.sequence, data.stamp)?
+                let format = ends.format();
+                let length = size.saturating_sub(IPV4).max(format.data_header());
+                let coverage = ends.covered(format.data_header(), length).unwrap_or(0);
+                let header = iftp_header(ends.source, ends.sink, data.sequence, data.stamp);
+                self.iftp(ends.source, ends.sink, length, |packet, pseudo| {
+                    format.encode_data(&header, coverage, packet, pseudo)
+                })?;
+                IPV4 + format.data_header()
             }
             Payload::IftpAck(ack) => {
-                let length = Format::IFTP.ack_length();
-                self.iftp(ends.sink, ends.source, length, ack.sequence, ack.echo)?
+                let format = ends.format();
+                let header = iftp_header(ends.sink, ends.source, ack.sequence, ack.echo);
+                self.iftp(
+                    ends.sink,
+                    ends.source,
+                    format.ack_length(),
+                    |packet, pseudo| format.encode_ack(&header, packet, pseudo).map(|_| ()),
+                )?;
+                IPV4 + format.ack_length()
             }
             Payload::Segment(segment) => {
                 ends.segment = size.saturating_sub(IPV4_AND_TCP).max(1);
@@ -145,54 +181,65 @@ impl Image {
         Ok(())
     }
 
-    /// Draws a datagram of `size` bytes, or as many as the fields take, and answers how many are stored.
+    /// Draws a datagram of `size` bytes, or as many as the fields take, and answers how many are stored. With a coverage, what
+    /// goes to the sink is UDP-Lite.
     fn datagram(
         &mut self,
-        from: ([u8; 4], u16),
-        to: ([u8; 4], u16),
+        ends: &Ends,
+        to_sink: bool,
         size: usize,
         fields: &[u64],
     ) -> io::Result<usize> {
+        let (from, to) = if to_sink {
+            (ends.source, ends.sink)
+        } else {
+            (ends.sink, ends.source)
+        };
+        let stored = IPV4_AND_UDP + 8 * fields.len();
+        let length = size.max(stored) - IPV4;
+        let coverage = ends.covered(UDP, length).filter(|_| to_sink);
         self.payload.clear();
+        if let Some(coverage) = coverage {
+            for field in [from.1, to.1, coverage, 0] {
+                self.payload.extend_from_slice(&field.to_be_bytes());
+            }
+        }
         for field in fields {
             self.payload.extend_from_slice(&field.to_be_bytes());
         }
-        let stored = IPV4_AND_UDP + self.payload.len();
-        self.payload.resize(size.max(stored) - IPV4_AND_UDP, 0);
+        let builder = PacketBuilder::ipv4(from.0, to.0, TIME_TO_LIVE);
         self.bytes.clear();
-        let builder = PacketBuilder::ipv4(from.0, to.0, TIME_TO_LIVE).udp(from.1, to.1);
-        builder
-            .write(&mut self.bytes, &self.payload)
-            .map_err(io::Error::other)?;
+        if let Some(coverage) = coverage {
+            self.payload.resize(length, 0);
+            let sum = Sum::ipv4(from.0, to.0, UDP_LITE_NUMBER, length as u16)
+                .with(&self.payload[..usize::from(coverage)]);
+            self.payload[6..UDP].copy_from_slice(&sum.checksum().to_be_bytes());
+            builder.write(&mut self.bytes, IpNumber(UDP_LITE_NUMBER), &self.payload)
+        } else {
+            self.payload.resize(length - UDP, 0);
+            let builder = builder.udp(from.1, to.1);
+            builder.write(&mut self.bytes, &self.payload)
+        }
+        .map_err(io::Error::other)?;
         Ok(stored)
     }
 
-    /// Draws an IFTP packet of `length` bytes behind IPv4's header, and answers how many are stored.
+    /// Draws an IFTP packet of `length` bytes behind IPv4's header; `encode` writes its header.
     fn iftp(
         &mut self,
-        from: ([u8; 4], u16),
-        to: ([u8; 4], u16),
+        from: Address,
+        to: Address,
         length: usize,
-        sequence: u64,
-        stamp: Time,
-    ) -> io::Result<usize> {
-        let header = Header {
-            source_port: from.1,
-            destination_port: to.1,
-            number: sequence as u16,
-            stamp: Format::IFTP.stamp(stamp),
-        };
+        encode: impl FnOnce(&mut [u8], Sum) -> Result<(), PacketError>,
+    ) -> io::Result<()> {
         self.payload.clear();
         self.payload.resize(length, 0);
         let pseudo = Sum::ipv4(from.0, to.0, IFTP_NUMBER, length as u16);
-        Format::IFTP
-            .encode_data(&header, 0, &mut self.payload, pseudo)
-            .map_err(io::Error::other)?;
+        encode(&mut self.payload, pseudo).map_err(io::Error::other)?;
         self.bytes.clear();
         PacketBuilder::ipv4(from.0, to.0, TIME_TO_LIVE)
             .write(&mut self.bytes, IpNumber(IFTP_NUMBER), &self.payload)
-            .map_err(io::Error::other)?;
-        Ok(IPV4 + Format::IFTP.data_header())
+            .map_err(io::Error::other)
     }
 
     /// Draws an acknowledgement; all of it is stored.
@@ -219,8 +266,8 @@ impl Image {
     /// Draws a segment with the payload that is ready, and answers how many bytes of it are headers.
     fn segment(
         &mut self,
-        from: ([u8; 4], u16),
-        to: ([u8; 4], u16),
+        from: Address,
+        to: Address,
         (sequence, ack): (u32, u32),
         options: &[TcpOptionElement],
     ) -> io::Result<usize> {
@@ -234,6 +281,15 @@ impl Image {
             .write(&mut self.bytes, &self.payload)
             .map_err(io::Error::other)?;
         Ok(self.bytes.len() - self.payload.len())
+    }
+}
+
+fn iftp_header(from: Address, to: Address, sequence: u64, stamp: Time) -> Header {
+    Header {
+        source_port: from.1,
+        destination_port: to.1,
+        number: sequence as u16,
+        stamp: Format::IFTP.stamp(stamp),
     }
 }
 

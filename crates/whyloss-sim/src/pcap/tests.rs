@@ -214,6 +214,87 @@ fn iftp_packets() {
     assert_eq!(Format::IFTP.decode_ack(rest, pseudo), Ok(expected));
 }
 
+/// The same of a flow with 100 sensitive bytes, 20 of which are IPv4's header.
+fn draw_covered(packet: Packet) -> (u32, Vec<u8>) {
+    let at = Time::from_nanos(3);
+    let mut scenario = scenario(false);
+    scenario.flows[1].coverage = Some(100);
+    let (_, length, bytes, _) =
+        read_back(&scenario, &[(at, packet, 0, Fate::Delivered(at))]).remove(0);
+    (length, bytes)
+}
+
+/// IFTP-W: the field says what is covered behind IPv4's header, and damage behind that goes unnoticed.
+#[test]
+fn iftp_w_packets() {
+    use whyloss::iftp::packet::{Format, Header, Sum};
+    use whyloss::iftp::{Ack, Data};
+    let stamp = Time::from_nanos(5_000_000);
+    let data = Data { sequence: 7, stamp };
+    let (length, bytes) = draw_covered(packet(1, 762, Payload::IftpData(data)));
+    let (header, rest) = ip(&bytes);
+    assert_eq!((length, header.total_len), (762, 762));
+    assert_eq!((header.protocol.0, rest.len()), (253, 12));
+    assert_eq!(rest[10..], 80_u16.to_be_bytes());
+    let expected = Header {
+        source_port: 49_153,
+        destination_port: 49_152,
+        number: 7,
+        stamp: 5,
+    };
+    let mut whole = [rest, &[0; 742 - 12]].concat();
+    let pseudo = Sum::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 253, 742);
+    let read = |packet: &[u8]| Format::IFTP_W.decode_data(packet, pseudo);
+    assert_eq!(read(&whole), Ok((expected, 80)));
+    whole[80] = 1;
+    assert_eq!(read(&whole), Ok((expected, 80)));
+    whole[79] = 1;
+    assert!(read(&whole).is_err());
+    let ack = Ack {
+        sequence: 7,
+        echo: stamp,
+    };
+    let (length, bytes) = draw_covered(packet(1, 40, Payload::IftpAck(ack)));
+    let (header, rest) = ip(&bytes);
+    assert_eq!((length, header.total_len), (30, 30));
+    let pseudo = Sum::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 253, 10);
+    let expected = Header {
+        source_port: 49_152,
+        destination_port: 49_153,
+        ..expected
+    };
+    assert_eq!(Format::IFTP_W.decode_ack(rest, pseudo), Ok(expected));
+}
+
+/// UDP-Lite: the coverage where UDP has the length, and the checksum over that much and the pseudo-header (RFC 3828).
+#[test]
+fn udp_lite_packets() {
+    use whyloss::iftp::packet::Sum;
+    let (length, bytes) = draw_covered(packet(1, 762, Payload::Datagram(5)));
+    let (header, rest) = ip(&bytes);
+    assert_eq!((length, header.total_len), (762, 762));
+    assert_eq!((header.protocol.0, rest.len()), (136, 8 + 16));
+    let words16 = rest[..8].chunks_exact(2);
+    let words16: Vec<u16> = words16
+        .map(|word| u16::from_be_bytes([word[0], word[1]]))
+        .collect();
+    assert_eq!(words16[..3], [49_153, 49_152, 80]);
+    assert_eq!(words(&rest[8..]), [5, 2_000_000]);
+    let covered = [rest, &[0; 80 - 24]].concat();
+    let pseudo = Sum::ipv4([10, 0, 0, 2], [10, 0, 0, 1], 136, 742);
+    assert!(pseudo.with(&covered).is_valid());
+    // What answers is sensitive all over, and stays UDP.
+    let feedback = Payload::TfrcFeedback(tfrc::Feedback {
+        echo: Time::ZERO,
+        hold: Duration::ZERO,
+        receive_rate: 0.0,
+        loss_event_rate: 0.0,
+        new_loss_event: false,
+    });
+    let (_, bytes) = draw_covered(packet(1, 40, feedback));
+    assert_eq!(ip(&bytes).0.protocol.0, 17);
+}
+
 /// Damage is said, not done: the bytes are those of the packet that was sent.
 #[test]
 fn damage_is_a_comment() {
