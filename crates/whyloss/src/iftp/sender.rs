@@ -14,9 +14,9 @@
 //!
 //! Where the paper is silent (ELA-3, ELA-4, ELA-8; `docs/iftp.md` gives the reasons):
 //!
-//! - A *period* is ⌊n⌋ packets acknowledged or given up. n and G change when it ends, not with each acknowledgement, as the
-//!   equations have it; counted at the acknowledgements, for it lasts R when packets leave R/n apart, and no acknowledgement
-//!   means no growth.
+//! - A *period* ends when ⌊n⌋ packets have left in it, and the first of them is acknowledged or given up. n and G change then,
+//!   not with each acknowledgement, as the equations have it. It lasts R when packets leave R/n apart, and no acknowledgement
+//!   means no growth. A blocking window is a period of its own: it ends when all of its ⌊n⌋ packets are settled.
 //! - In slow start n stops at the threshold, as Reno does.
 //! - A packet is lost when `duplicates` later ones are acknowledged. It is not sent again, but skipped.
 //! - n is reduced once per window: a loss among packets that left before the last loss was found does nothing. The period
@@ -61,8 +61,10 @@ pub struct Sender {
     arrived: Arrived,
     /// How many after `una` have arrived.
     beyond: u64,
-    /// The period ends when `una` is here.
+    /// The period ends when `una` is here, …
     period_end: u64,
+    /// … and `next` here.
+    period_sent: u64,
     /// n will not grow at the end of the period: it had a loss, or too little to send.
     held: bool,
     has_data: bool,
@@ -114,6 +116,7 @@ impl Sender {
             arrived: Arrived::default(),
             beyond: 0,
             period_end: 1,
+            period_sent: 1,
             held: false,
             has_data: true,
             recover: 0,
@@ -340,6 +343,7 @@ impl Sender {
         self.ssthresh = self.n;
         if reaction != Reaction::Keep {
             self.period_end = self.next;
+            self.period_sent = self.next;
             self.update_gap();
         }
     }
@@ -347,7 +351,7 @@ impl Sender {
     /// Lets n grow if the period is over, and begins the next.
     #[inline]
     fn end_period(&mut self) {
-        if self.una < self.period_end {
+        if self.una < self.period_end || self.next < self.period_sent {
             return;
         }
         let max = f64::from(self.options.max_window);
@@ -364,7 +368,12 @@ impl Sender {
 
     fn begin_period(&mut self) {
         self.held = false;
-        self.period_end = self.una + self.n as u64;
+        self.period_sent = self.next + self.n as u64;
+        self.period_end = match self.options.window {
+            WindowMode::Sliding => self.next + 1,
+            // All that was sent is settled here.
+            WindowMode::Blocking => self.period_sent,
+        };
         self.update_gap();
     }
 

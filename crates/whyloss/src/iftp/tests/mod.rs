@@ -118,40 +118,42 @@ fn no(_: u64) -> bool {
     false
 }
 
-/// (1): packets leave 100 ms/n apart. With n = 2 packets 1 and 2 leave at 100 and 150 ms, so the period ends with the
-/// acknowledgement of packet 2 at 250 ms; n = 4: packets 3 to 6 at 200, 250, 275, 300, the last acknowledged at 400; and so on:
-/// each period ends 150 ms after the one before, half of it with the old n, for what it sends first left under that.
+/// (1): packets leave 100 ms/n apart. With n = 2 packets 1 and 2 leave at 100 and 150 ms, and the period ends with the
+/// acknowledgement of packet 1 at 200 ms; n = 4: packets 3 to 6 at 200, 225, 250, 275, and so on: n packets in a period, which
+/// lasts a round trip, as Reno's window doubles.
 #[test]
 fn slow_start_by_hand() {
     let mut pair = Pair::new(&options(WindowMode::Sliding));
-    let gaps = [(100, 49_000), (250, 24_000), (400, 11_500), (550, 5_250)];
-    for (millis, gap) in gaps.into_iter().chain([(700, 2_125)]) {
+    let gaps = [(100, 49_000), (200, 24_000), (300, 11_500), (400, 5_250)];
+    for (millis, gap) in gaps.into_iter().chain([(500, 2_125)]) {
         pair.run(micros(millis * 1000), no);
         assert_eq!(pair.sender.gap(), Duration::from_micros(gap));
     }
     assert_eq!(pair.sender.rtt(), Some(Duration::from_millis(100)));
-    pair.run(micros(850_000), no);
+    pair.run(micros(600_000), no);
     let windows = [
         (0, 1),
         (100, 2),
-        (250, 4),
-        (400, 8),
-        (550, 16),
-        (700, 32),
-        (850, 33),
+        (200, 4),
+        (300, 8),
+        (400, 16),
+        (500, 32),
+        (600, 33),
     ];
     let windows = windows.map(|(millis, n)| (micros(millis * 1000), f64::from(n)));
     assert_eq!(pair.windows, windows);
-    let sent = [0, 100, 150, 200, 250, 275, 300, 325, 350, 375, 400].map(|at| micros(at * 1000));
-    assert_eq!(pair.sent[..11], sent);
-    assert_eq!(pair.sent[11], micros(412_500));
+    let sent = [0, 100, 150, 200, 225, 250, 275, 300].map(|at| micros(at * 1000));
+    assert_eq!(pair.sent[..8], sent);
+    assert_eq!(pair.sent[8], micros(312_500));
+    // 1 + 2 + 4 + 8 + 16 before the first of 32.
+    assert_eq!(pair.sent[31], micros(500_000));
 }
 
 /// (2): 33 packets are 100/33 ms apart, less 1 ms; then one more each period up to 50, which are 2 ms apart.
 #[test]
 fn congestion_avoidance_and_the_maximum_window_by_hand() {
     let mut pair = Pair::new(&options(WindowMode::Sliding));
-    pair.run(micros(850_000), no);
+    pair.run(micros(600_000), no);
     assert_eq!(pair.sender.phase(), Phase::CongestionAvoidance);
     assert_eq!(
         pair.sender.gap(),
@@ -161,9 +163,9 @@ fn congestion_avoidance_and_the_maximum_window_by_hand() {
     let n: Vec<f64> = pair.windows[6..].iter().map(|window| window.1).collect();
     let expected: Vec<f64> = (33..=50).map(f64::from).collect();
     assert_eq!(n, expected);
-    // A period is about a round trip: 17 periods in 17 of them, and 3 more since the first packets of each left further apart.
+    // A period is a round trip.
     let took = pair.windows[23].0 - pair.windows[6].0;
-    assert!(took > Duration::from_millis(1700) && took < Duration::from_millis(2000));
+    assert_eq!(took, Duration::from_millis(1700));
     assert_eq!(pair.sender.phase(), Phase::MaximumWindow);
     assert_eq!(pair.sender.gap(), Duration::from_millis(1));
     let last = pair.sent.len() - 1;
@@ -211,8 +213,8 @@ fn with_losses(answer: Reaction, window: WindowMode, lost: u64) -> (Pair, u64, T
 
 /// (3): packets leave 2 ms apart, and 50 after the lost one left the window is full. The third after it is acknowledged
 /// 106 ms after it left. 25 of the 50 are outstanding when the one that left at 50 ms is acknowledged, at 150 ms; from then on
-/// packets leave 4 ms apart. The last of the 50, which left at 98 ms, ends the period at 198 ms, and n stays. The next ends
-/// with the 25th that left 4 ms apart, acknowledged at 150 + 24·4 + 100 ms, and n grows.
+/// packets leave 4 ms apart. The last of the 50, which left at 98 ms, ends the period at 198 ms, and n stays. The packet that
+/// leaves then is acknowledged at 298 ms, and n grows.
 #[test]
 fn a_loss_by_hand() {
     let (pair, first, left) = with_losses(Reaction::Halve, WindowMode::Sliding, 1);
@@ -228,7 +230,7 @@ fn a_loss_by_hand() {
     assert_eq!(found.in_flight, 47_000);
     assert_eq!(
         pair.windows[24..26],
-        [(after(106), 25.0), (after(346), 26.0)]
+        [(after(106), 25.0), (after(298), 26.0)]
     );
     assert_eq!(pair.sender.ssthresh(), 25.0);
     let sent = [49, 50, 51, 52].map(|number| pair.sent[first as usize + number]);
@@ -284,12 +286,12 @@ fn a_loss_in_a_blocking_window() {
     assert_eq!(sent, [78, 178, 182, 274, 374].map(after));
 }
 
-/// Everything is lost from 400 ms on, when n has become 8: packets 10 and later. Number 9 left at 375 ms, so the timer, at
-/// its least, expires 1 s after 475 ms; then packets leave alone, 2 s and 4 s apart, and the threshold halves each time.
+/// Packet 10 and later are lost, which leave under n = 8. Number 9 left at 325 ms and is acknowledged at 425, when n is 16: so
+/// the timer, at its least, expires at 1425 ms; then packets leave alone, 2 s and 4 s apart, and the threshold halves each time.
 #[test]
 fn a_timeout_by_hand() {
     let mut pair = Pair::new(&options(WindowMode::Sliding));
-    pair.run(micros(10_000_000), |sequence| (10..20).contains(&sequence));
+    pair.run(micros(10_000_000), |sequence| (10..28).contains(&sequence));
     let timeouts = pair.judge.losses.iter().map(|loss| {
         assert_eq!(loss.detection, Detection::Timeout);
         (
@@ -300,14 +302,14 @@ fn a_timeout_by_hand() {
         )
     });
     let timeouts: Vec<_> = timeouts.collect();
-    // Eight of n = 8 have left; then one each time.
-    assert_eq!(timeouts[0], (micros(1_475_000), 10, 8, false));
-    assert_eq!(timeouts[1], (micros(3_475_000), 18, 1, true));
-    assert_eq!(timeouts[2], (micros(7_475_000), 19, 1, true));
+    // Sixteen of n = 16 have left; then one each time.
+    assert_eq!(timeouts[0], (micros(1_425_000), 10, 16, false));
+    assert_eq!(timeouts[1], (micros(3_425_000), 26, 1, true));
+    assert_eq!(timeouts[2], (micros(7_425_000), 27, 1, true));
     assert_eq!(timeouts.len(), 3);
     // 32, 16, 8, 4: slow start to 2 and 4, then one more each period.
     assert_eq!(pair.sender.ssthresh(), 4.0);
-    let windows: Vec<f64> = pair.windows[4..].iter().map(|window| window.1).collect();
+    let windows: Vec<f64> = pair.windows[5..].iter().map(|window| window.1).collect();
     assert_eq!(windows[..5], [1.0, 2.0, 4.0, 5.0, 6.0]);
     assert_eq!(pair.sender.timeouts(), 3);
 }
