@@ -39,6 +39,10 @@ pub enum Fate {
 
 /// A link at work.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not one state"
+)]
 pub struct Link {
     rate: Rate,
     /// That of the last packet: longer than `settled` while a packet would overtake others.
@@ -54,6 +58,10 @@ pub struct Link {
     channel_before_queue: bool,
     /// Whether anything but room decides who enters the queue.
     gated: bool,
+    /// Whether the channel is asked after the transmission.
+    noisy: bool,
+    /// Neither.
+    plain: bool,
     /// When the last admitted packet's last bit leaves.
     busy_until: Time,
     /// The last size asked about and its transmission time: most packets of a link are of one size.
@@ -65,16 +73,20 @@ impl Link {
     pub fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         let random = streams.stream("queue", index);
         let queue = Queue::new(&spec.queue, spec.rate, spec.delay, random);
+        let gated = spec.channel_before_queue || queue.is_selective();
+        let noisy = spec.channel != ChannelSpec::None && !spec.channel_before_queue;
         Self {
             rate: spec.rate,
-            delay: spec.delay,
+            delay: spec.delay.max(Duration::ZERO),
             delay_changes: spec.delay_changes.iter().rev().copied().collect(),
             delay_until: spec
                 .delay_changes
                 .first()
                 .map_or(Time::MAX, |first| first.0),
-            settled: spec.delay,
-            gated: spec.channel_before_queue || queue.is_selective(),
+            settled: spec.delay.max(Duration::ZERO),
+            gated,
+            noisy,
+            plain: !gated && !noisy,
             queue,
             channel: spec.channel.build(streams.stream("channel", index)),
             channel_before_queue: spec.channel_before_queue,
@@ -86,33 +98,64 @@ impl Link {
     /// Offers a packet of `size` bytes at `now` and says what becomes of it. Times never decrease.
     #[inline]
     pub fn offer(&mut self, now: Time, size: u32) -> Fate {
-        let mut damaged = None;
-        if self.gated {
-            match self.admits(now, size) {
-                Ok(first) => damaged = first,
-                Err(cause) => return Fate::Lost(cause, now),
+        // What most offers to most links come to: nobody waits, and nothing is in the way.
+        if self.plain && self.busy_until <= now && self.transmission.0 == size {
+            let departure = now.later(self.transmission.1);
+            if departure < self.delay_until {
+                self.busy_until = departure;
+                return Fate::Delivered(departure.later(self.delay));
             }
         }
-        let Some(start) = self.queue.enter(now, self.busy_until, size) else {
+        self.offer_at_length(now, size)
+    }
+
+    /// [`Self::offer`], whatever comes.
+    #[inline(never)]
+    fn offer_at_length(&mut self, now: Time, size: u32) -> Fate {
+        if self.gated {
+            self.offer_gated(now, size)
+        } else {
+            self.transmit(now, size)
+        }
+    }
+
+    /// [`Self::offer`], if something may turn the packet away before the queue.
+    #[cold]
+    fn offer_gated(&mut self, now: Time, size: u32) -> Fate {
+        let damaged = match self.admits(now, size) {
+            Ok(first) => first,
+            Err(cause) => return Fate::Lost(cause, now),
+        };
+        match (self.transmit(now, size), damaged) {
+            (Fate::Delivered(arrival), Some(first)) => Fate::Damaged(arrival, first),
+            (fate, _) => fate,
+        }
+    }
+
+    /// The packet's way through the queue, the transmission and what comes after.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn transmit(&mut self, now: Time, size: u32) -> Fate {
+        if self.transmission.0 != size {
+            self.measure(size);
+        }
+        let transmission = self.transmission.1;
+        let Some(start) = self.queue.enter(now, self.busy_until, size, transmission) else {
             return Fate::Lost(Cause::Congestion, now);
         };
-        let departure = start + self.transmission_time(size);
+        let departure = start.later(transmission);
         if departure >= self.delay_until {
             self.change_delay(departure);
         }
         self.busy_until = departure;
-        if !self.channel_before_queue {
+        if self.noisy {
             match self.channel.harms(departure, size) {
                 Harm::None => {}
-                Harm::Damaged(first) => damaged = Some(first),
+                Harm::Damaged(first) => return Fate::Damaged(departure.later(self.delay), first),
                 Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
             }
         }
-        let arrival = departure + self.delay;
-        match damaged {
-            None => Fate::Delivered(arrival),
-            Some(first) => Fate::Damaged(arrival, first),
-        }
+        Fate::Delivered(departure.later(self.delay))
     }
 
     /// Which bits of the packet last offered were damaged, in order, if the channel damages bits and the packet came as
@@ -127,7 +170,6 @@ impl Link {
     }
 
     /// Whether a packet comes as far as the queue, and the first bit that was damaged before it.
-    #[inline(never)]
     fn admits(&mut self, now: Time, size: u32) -> Result<Option<u32>, Cause> {
         let mut damaged = None;
         if self.channel_before_queue {
@@ -165,12 +207,10 @@ impl Link {
         };
     }
 
-    #[inline]
-    fn transmission_time(&mut self, size: u32) -> Duration {
-        if self.transmission.0 != size {
-            self.transmission = (size, self.rate.transmission_time(size));
-        }
-        self.transmission.1
+    /// Works out the transmission time of a size.
+    #[cold]
+    fn measure(&mut self, size: u32) {
+        self.transmission = (size, self.rate.transmission_time(size));
     }
 }
 
@@ -260,6 +300,21 @@ mod tests {
     }
 
     proptest! {
+        /// The short cut gives what the long way gives.
+        #[test]
+        fn a_short_cut_changes_nothing(
+            offers in prop::collection::vec((0i64..3_000_000, prop_oneof![Just(1_000u32), Just(40)]), 1..200),
+            change in 0i64..300,
+        ) {
+            let (mut short, mut long) = (link(&[(change, 30)]), link(&[(change, 30)]));
+            let mut now = Time::ZERO;
+            for (gap, size) in offers {
+                now += Duration::from_nanos(gap);
+                prop_assert_eq!(short.offer(now, size), long.offer_at_length(now, size));
+                prop_assert_eq!(short.queue_len(now), long.queue_len(now));
+            }
+        }
+
         /// FIFO: arrivals never decrease, whatever the queue and however the delay changes.
         #[test]
         fn nobody_overtakes(

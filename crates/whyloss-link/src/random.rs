@@ -43,6 +43,17 @@ impl Random {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
+    /// Whether [`Self::uniform`] is below `p`, given `threshold(p)`: the same draw and the same answer, in integers.
+    #[inline]
+    pub fn below_threshold(&mut self, threshold: u64) -> bool {
+        self.0.next_u64() >> 11 < threshold
+    }
+
+    /// What [`Self::below_threshold`] needs: k/2⁵³ < p if and only if k < ⌈p·2⁵³⌉.
+    pub fn threshold(p: f64) -> u64 {
+        libm::ceil(p * (1u64 << 53) as f64) as u64
+    }
+
     /// Exponential with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
@@ -82,6 +93,37 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_threshold_is_a_probability() {
+        let (mut reals, mut integers) = (
+            Streams::new(1).stream("test", 0),
+            Streams::new(1).stream("test", 0),
+        );
+        for p in [
+            0.0,
+            1e-300,
+            1e-3,
+            0.1,
+            0.25,
+            1.0 / 3.0,
+            0.5,
+            1.0 - f64::EPSILON / 2.0,
+            1.0,
+        ] {
+            let threshold = Random::threshold(p);
+            for _ in 0..10_000 {
+                assert_eq!(reals.chance(p), integers.below_threshold(threshold), "{p}");
+            }
+        }
+        // On the edge: k/2^53 is not below itself, and below the next double.
+        for k in [1u64, 2, 3, 1 << 40, (1 << 53) - 1] {
+            let p = k as f64 / (1u64 << 53) as f64;
+            assert_eq!(Random::threshold(p), k);
+            let above = f64::from_bits(p.to_bits() + 1);
+            assert_eq!(Random::threshold(above.min(1.0)), k + 1);
+        }
+    }
 
     #[test]
     fn pareto_has_its_mean_and_its_tail() {

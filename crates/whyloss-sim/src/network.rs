@@ -3,23 +3,70 @@
 //! A FIFO link tells at once when a packet will arrive ([`whyloss_link::Link::offer`]), so each link needs one pending
 //! event, that of the packet at the head of its pipe, however many it holds. And a link whose packets all come from one
 //! other link needs none of its own: nothing can come between, so its answer is worked out in the same step
-//! ([`Network::send`]). Such a link is *fused* with its feeder; the results are those of the plain pair of events.
+//! ([`Network::send`]). Such a link is *fused* with its feeder; so are some sinks, and links behind them: `fuse.rs` says
+//! which. The results are those of the plain events.
 
-use std::collections::VecDeque;
+mod fuse;
 
-use whyloss::Time;
+use whyloss::{Cause, Time};
 use whyloss_link::{Fate, Link, Streams};
 
 use crate::event_queue::EventQueue;
 use crate::measure::{LinkResult, Window};
 use crate::observe::Observer;
-use crate::packet::Packet;
+use crate::parcel::{Aside, Parcel};
+use crate::pipe::Pipe;
 use crate::scenario::{Router, Scenario};
 
-/// A route's table entry that ends at the flow's source; any other entry is a link.
-const SOURCE: u32 = u32::MAX;
-/// A route's table entry that ends at the flow's sink.
-const SINK: u32 = u32::MAX - 1;
+/// What is worked out without an event of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fuse {
+    /// Nothing: only to compare with.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests compare with it"))]
+    Nothing,
+    /// Links.
+    Links,
+    /// Links, and sinks that answer at once.
+    LinksAndSinks,
+}
+
+/// An entry of the table of hops: a link, or an end of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hop(u32);
+
+impl Hop {
+    /// The packet goes on there in the same step.
+    const FUSED: u32 = 1 << 31;
+    const END: u32 = 1 << 30;
+    const SOURCE: Self = Self(Self::END);
+    const SINK: Self = Self(Self::END + 1);
+    const FUSED_SINK: Self = Self(Self::FUSED | Self::SINK.0);
+
+    /// The link, if it is one.
+    fn link(self) -> Option<usize> {
+        (self.0 & Self::END == 0).then_some(self.index())
+    }
+
+    /// The link, which it is.
+    #[inline]
+    fn index(self) -> usize {
+        (self.0 & !Self::FUSED) as usize
+    }
+
+    fn fused(self) -> Self {
+        Self(self.0 | Self::FUSED)
+    }
+}
+
+/// What became of a packet that was sent.
+pub(crate) enum Sent {
+    /// It is in a pipe.
+    UnderWay,
+    /// It reaches its sink at this time, which is fused.
+    AtSink(Time),
+    /// It was lost, or will be at this time.
+    Lost(Cause, Time),
+}
 
 /// Where a packet that left a link is next.
 pub(crate) enum Arrived {
@@ -30,10 +77,8 @@ pub(crate) enum Arrived {
 #[derive(Debug)]
 struct Wire {
     link: Link,
-    /// Whether every packet comes from one other link.
-    fused: bool,
-    /// Packets on their way to a place that must wait for their arrival, in the order of arrival.
-    pipe: VecDeque<(Time, Packet)>,
+    /// Packets on their way to a place that must wait for their arrival.
+    pipe: Pipe,
     count: LinkResult,
 }
 
@@ -41,53 +86,51 @@ struct Wire {
 #[derive(Debug)]
 pub(crate) struct Network {
     wires: Vec<Wire>,
-    /// Every route's links, one after the other, each ended by [`SOURCE`] or [`SINK`].
-    hops: Vec<u32>,
+    /// Every route's links, one after the other, each ended by its host.
+    hops: Vec<Hop>,
     /// Where each flow's route and return route begin in `hops`.
     routes: Vec<(u32, u32)>,
     window: Window,
+    /// What packets carry that does not fit a parcel.
+    pub(crate) aside: Aside,
 }
 
 impl Network {
-    /// The network of a scenario that passed its checks. `fuse` is off only to compare with the plain pair of events.
-    pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window, fuse: bool) -> Self {
+    /// The network of a scenario that passed its checks.
+    pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window, fuse: Fuse) -> Self {
         let mut hops = Vec::new();
         let mut routes = Vec::with_capacity(scenario.flows.len());
         let router = Router::new(scenario);
         for flow in &scenario.flows {
             let (forward, back) = router.routes_of(flow).unwrap_or_default();
-            let begin = |hops: &Vec<u32>| hops.len() as u32;
-            let there = begin(&hops);
-            hops.extend(forward.iter().map(|&link| link as u32));
-            hops.push(SINK);
-            let home = begin(&hops);
-            hops.extend(back.iter().map(|&link| link as u32));
-            hops.push(SOURCE);
-            routes.push((there, home));
+            let mut add = |links: Vec<usize>, end| {
+                let begin = hops.len() as u32;
+                hops.extend(links.into_iter().map(|link| Hop(link as u32)));
+                hops.push(end);
+                begin
+            };
+            routes.push((add(forward, Hop::SINK), add(back, Hop::SOURCE)));
         }
-        let feeders = feeders(&hops, scenario.links.len());
-        let wires =
-            scenario
-                .links
-                .iter()
-                .zip(feeders)
-                .enumerate()
-                .map(|(index, (connection, feeder))| Wire {
-                    link: Link::new(&connection.link, streams, index as u64),
-                    fused: fuse && matches!(feeder, Feeder::Link(_)),
-                    pipe: VecDeque::new(),
-                    count: LinkResult {
-                        name: connection.name.clone(),
-                        rate: connection.link.rate,
-                        ..LinkResult::default()
-                    },
-                });
-        Self {
-            wires: wires.collect(),
+        let mut network = Self {
+            wires: Vec::with_capacity(scenario.links.len()),
             hops,
             routes,
             window,
+            aside: Aside::default(),
+        };
+        for (index, connection) in scenario.links.iter().enumerate() {
+            network.wires.push(Wire {
+                link: Link::new(&connection.link, streams, index as u64),
+                pipe: Pipe::default(),
+                count: LinkResult {
+                    name: connection.name.clone(),
+                    rate: connection.link.rate,
+                    ..LinkResult::default()
+                },
+            });
         }
+        network.fuse(scenario, fuse);
+        network
     }
 
     /// Links: the entities `0..links()` of the event queue.
@@ -105,79 +148,86 @@ impl Network {
         self.routes[flow].1
     }
 
-    /// Sends a packet into the link its `hop` points at, and on through every link fused to that one. Answers with its
-    /// fate if it was lost.
-    #[inline]
+    /// Sends a packet into the link its `hop` points at, and on through all that is fused to that.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn send<O: Observer>(
         &mut self,
         now: Time,
-        mut packet: Packet,
+        parcel: &mut Parcel,
         events: &mut EventQueue,
         observer: &mut O,
-    ) -> Option<Fate> {
-        let mut at = now;
-        loop {
-            let index = self.hops[packet.hop as usize] as usize;
+    ) -> Sent {
+        let (mut at, size) = (now, parcel.size);
+        let mut index = self.hops[parcel.hop as usize].index();
+        // Every route is ended by its host, so this does not run out.
+        for &hop in self.hops.get(parcel.hop as usize + 1..).unwrap_or_default() {
             let wire = &mut self.wires[index];
             let waiting = if O::QUEUE_LENGTH {
                 wire.link.queue_len(at)
             } else {
                 0
             };
-            let fate = wire.link.offer(at, packet.size);
-            observer.offered(index, at, &packet, waiting, fate);
-            match fate {
-                Fate::Delivered(arrival) | Fate::Damaged(arrival, _) => {
-                    let mut damaged = false;
-                    if let Fate::Damaged(_, first) = fate {
-                        packet.first_damaged = packet.first_damaged.min(first);
-                        damaged = true;
-                    }
+            let fate = wire.link.offer(at, size);
+            if O::WATCHES {
+                observer.offered(index, at, &parcel.open(&self.aside), waiting, fate);
+            }
+            let arrival = match fate {
+                Fate::Delivered(arrival) => arrival,
+                Fate::Damaged(arrival, first) => {
+                    *parcel = parcel.copy().damaged(first, &mut self.aside);
                     if self.window.contains(arrival) {
-                        wire.count.delivered += 1;
-                        wire.count.damaged += u64::from(damaged);
-                        wire.count.delivered_bytes += u64::from(packet.size);
+                        wire.count.damaged += 1;
                     }
-                    packet.hop += 1;
-                    at = arrival;
+                    arrival
                 }
                 Fate::Lost(cause, when) => {
                     if self.window.contains(when) {
                         wire.count.lost.add(cause);
                         if when > at {
-                            wire.count.corrupted_bytes += u64::from(packet.size);
+                            wire.count.corrupted_bytes += u64::from(size);
                         }
                     }
-                    return Some(fate);
+                    return Sent::Lost(cause, when);
                 }
+            };
+            if self.window.contains(arrival) {
+                wire.count.delivered += 1;
+                wire.count.delivered_bytes += u64::from(size);
             }
-            let next = self.hops[packet.hop as usize];
-            if next >= SINK || !self.wires[next as usize].fused {
-                let pipe = &mut self.wires[index].pipe;
-                if pipe.is_empty() {
-                    events.set(index, at);
+            parcel.hop += 1;
+            at = arrival;
+            if hop.0 & Hop::FUSED == 0 {
+                if wire.pipe.is_empty() {
+                    events.push(index, at);
                 }
-                pipe.push_back((at, packet));
-                return None;
+                wire.pipe.push(Parcel { due: at, ..*parcel });
+                return Sent::UnderWay;
             }
+            if hop == Hop::FUSED_SINK {
+                return Sent::AtSink(at);
+            }
+            index = hop.index();
         }
+        Sent::UnderWay
     }
 
     /// Takes the packet that is due from the pipe of link `index`, and arms the pipe for the next.
     #[inline]
-    pub(crate) fn take(&mut self, index: usize, events: &mut EventQueue) -> Option<Packet> {
-        let pipe = &mut self.wires[index].pipe;
-        let (_, packet) = pipe.pop_front()?;
-        events.set(index, pipe.front().map_or(Time::MAX, |&(due, _)| due));
-        Some(packet)
+    pub(crate) fn take(&mut self, index: usize, events: &mut EventQueue) -> Option<Parcel> {
+        let (parcel, next) = self.wires[index].pipe.pop()?;
+        if let Some(due) = next {
+            events.push_next(index, due);
+        }
+        Some(parcel)
     }
 
     /// Whether the packet has come to an end host, and which.
     #[inline]
-    pub(crate) fn arrived(&self, packet: &Packet) -> Option<Arrived> {
-        match self.hops[packet.hop as usize] {
-            SOURCE => Some(Arrived::AtSource),
-            SINK => Some(Arrived::AtSink),
+    pub(crate) fn arrived(&self, parcel: &Parcel) -> Option<Arrived> {
+        match self.hops[parcel.hop as usize] {
+            Hop::SOURCE => Some(Arrived::AtSource),
+            Hop::SINK => Some(Arrived::AtSink),
             _ => None,
         }
     }
@@ -185,38 +235,12 @@ impl Network {
     /// Packets under way or waiting, in all structures that could grow.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
-        self.wires.iter().map(|wire| wire.pipe.capacity()).sum()
+        let pipes = self.wires.iter().map(|wire| wire.pipe.capacity());
+        pipes.sum::<usize>() + self.aside.capacity()
     }
 
     /// The counts of every link.
     pub(crate) fn into_counts(self) -> Vec<LinkResult> {
         self.wires.into_iter().map(|wire| wire.count).collect()
     }
-}
-
-/// Where a link's packets come from.
-#[derive(Clone, Copy, PartialEq)]
-enum Feeder {
-    Nobody,
-    Link(u32),
-    Several,
-}
-
-/// The feeder of each link, from the table of hops. Hosts count as several: they send at any time.
-fn feeders(hops: &[u32], links: usize) -> Vec<Feeder> {
-    let mut feeders = vec![Feeder::Nobody; links];
-    let mut before = SOURCE;
-    for &hop in hops {
-        if hop < SINK {
-            let feeder = &mut feeders[hop as usize];
-            *feeder = match *feeder {
-                _ if before >= SINK => Feeder::Several,
-                Feeder::Nobody => Feeder::Link(before),
-                Feeder::Link(link) if link == before => *feeder,
-                _ => Feeder::Several,
-            };
-        }
-        before = hop;
-    }
-    feeders
 }

@@ -16,6 +16,10 @@ pub trait Observer {
     /// Whether [`Observer::offered`] wants the length of the queue, which costs a look at it.
     const QUEUE_LENGTH: bool = false;
 
+    /// Whether it watches at all, and so must be told what concerns one flow in the order of its times, whichever end it
+    /// happens at. What nobody watches the engine works out earlier still.
+    const WATCHES: bool = true;
+
     /// A packet reached the near end of a link at `at`, found `waiting` packets waiting (zero unless
     /// [`Self::QUEUE_LENGTH`]), and met this fate.
     #[inline]
@@ -55,11 +59,14 @@ pub trait Observer {
 }
 
 /// Watches nothing.
-impl Observer for () {}
+impl Observer for () {
+    const WATCHES: bool = false;
+}
 
 /// Both watch.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const QUEUE_LENGTH: bool = A::QUEUE_LENGTH || B::QUEUE_LENGTH;
+    const WATCHES: bool = A::WATCHES || B::WATCHES;
 
     #[inline]
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
@@ -101,6 +108,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
 /// Watches if it is there. Whether it wants the length of the queue cannot depend on that.
 impl<A: Observer> Observer for Option<A> {
     const QUEUE_LENGTH: bool = A::QUEUE_LENGTH;
+    const WATCHES: bool = A::WATCHES;
 
     #[inline]
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {

@@ -37,6 +37,14 @@ impl Time {
         self.0
     }
 
+    /// This time plus a span that is not negative, which takes fewer instructions than `+`. A negative one comes out as
+    /// some later time.
+    #[inline]
+    #[must_use]
+    pub const fn later(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(span.0 as u64))
+    }
+
     /// Seconds since the epoch.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9
@@ -207,5 +215,7 @@ mod tests {
         assert_eq!(Time::ZERO - Duration::from_secs(1), Time::ZERO);
         assert_eq!(Time::MAX - Time::ZERO, Duration::MAX);
         assert_eq!(Duration::MAX * 2, Duration::MAX);
+        assert_eq!(Time::MAX.later(Duration::MAX), Time::MAX);
+        assert_eq!(Time::ZERO.later(Duration::MAX), Time::ZERO + Duration::MAX);
     }
 }

@@ -4,18 +4,22 @@ use crate::random::Random;
 
 #[derive(Clone, Debug)]
 pub(super) struct Bernoulli {
-    loss: f64,
+    /// The loss as [`Random::threshold`] has it.
+    threshold: u64,
     random: Random,
 }
 
 impl Bernoulli {
     pub(super) fn new(loss: f64, random: Random) -> Self {
-        Self { loss, random }
+        Self {
+            threshold: Random::threshold(loss),
+            random,
+        }
     }
 
     #[inline]
     pub(super) fn corrupts(&mut self) -> bool {
-        self.random.chance(self.loss)
+        self.random.below_threshold(self.threshold)
     }
 }
 

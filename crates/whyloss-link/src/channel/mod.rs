@@ -114,6 +114,11 @@ impl ChannelSpec {
         }
     }
 
+    /// Whether it damages packets that it does not lose.
+    pub fn damages(&self) -> bool {
+        matches!(self, Self::BitErrors { .. })
+    }
+
     /// The stationary share of packets lost; `None` where it depends on when packets come or how long they are.
     pub fn loss_rate(&self) -> Option<f64> {
         self.clear_run(1).map(|clear| 1.0 - clear)
@@ -190,11 +195,17 @@ impl Channel {
     /// What becomes of the packet of `size` bytes whose last bit leaves at `at`. Times never decrease.
     #[inline]
     pub fn harms(&mut self, at: Time, size: u32) -> Harm {
-        // Most links have no channel: say so without a call.
-        if matches!(self.0, Machine::None) {
-            Harm::None
-        } else {
-            self.draw(at, size)
+        // Most links have no channel, and most of the others this one: they need no call.
+        match &mut self.0 {
+            Machine::None => Harm::None,
+            Machine::Bernoulli(bernoulli) => {
+                if bernoulli.corrupts() {
+                    Harm::Lost
+                } else {
+                    Harm::None
+                }
+            }
+            _ => self.draw(at, size),
         }
     }
 
@@ -206,6 +217,7 @@ impl Channel {
         }
     }
 
+    #[inline(never)]
     fn draw(&mut self, at: Time, size: u32) -> Harm {
         let lost = match &mut self.0 {
             Machine::None => false,

@@ -13,7 +13,7 @@ mod tfrc;
 pub mod web;
 
 use whyloss::receiver::Classifier;
-use whyloss::{Cause, Time, iftp as iftp_core, tfrc as tfrc_core};
+use whyloss::{Cause, Duration, Time, iftp as iftp_core, tfrc as tfrc_core};
 use whyloss_link::Streams;
 
 use crate::packet::{Packet, Payload};
@@ -27,8 +27,9 @@ use self::supply::{Application, Supply};
 pub(crate) use self::tfrc::TfrcSink;
 use self::web::Web;
 
-/// The sending end.
+/// The sending end. What each packet calls asks for TCP first, which takes two instructions.
 #[derive(Debug)]
+#[repr(u8)]
 #[expect(
     clippy::large_enum_variant,
     reason = "TCP is the hot one: no pointer to follow"
@@ -45,6 +46,7 @@ pub(crate) enum Source {
 
 /// The receiving end.
 #[derive(Debug)]
+#[repr(u8)]
 pub(crate) enum Sink {
     /// Counts, and answers nothing.
     Silent,
@@ -123,6 +125,14 @@ impl Source {
     /// When the source must be woken.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {
+        if let Self::Tcp(sender) = self {
+            return sender.next_timeout();
+        }
+        self.next_timeout_of_others()
+    }
+
+    #[inline(never)]
+    fn next_timeout_of_others(&self) -> Time {
         match self {
             Self::Datagrams(source) => source.next_timeout(),
             Self::Iftp(source) => source.sender.next_timeout(),
@@ -211,6 +221,14 @@ impl Source {
     /// packets that it spoke about.
     #[inline]
     pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
+        if let Self::Tcp(sender) = self {
+            return sender.judgement();
+        }
+        self.judgement_of_others()
+    }
+
+    #[inline(never)]
+    fn judgement_of_others(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         match self {
             Self::Tcp(sender) => sender.judgement(),
             Self::Iftp(source) => source.judgement(),
@@ -252,6 +270,22 @@ impl Sink {
                 )))
             }
         }
+    }
+
+    /// Whether a flow's sink never waits: nothing but its packets, in their order, changes it or makes it send.
+    pub(crate) fn answers_at_once(transport: &Transport) -> bool {
+        match transport {
+            Transport::Tcp { options, .. } | Transport::Web { options, .. } => options
+                .delayed_ack
+                .is_none_or(|delay| delay <= Duration::ZERO),
+            Transport::Tfrc { .. } | Transport::Iftp { .. } => false,
+            Transport::Datagrams { .. } => Self::is_silent(transport),
+        }
+    }
+
+    /// Whether a flow's sink never answers.
+    pub(crate) fn is_silent(transport: &Transport) -> bool {
+        matches!(transport, Transport::Datagrams { .. })
     }
 
     /// When the sink must be woken.

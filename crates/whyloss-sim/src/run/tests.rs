@@ -6,6 +6,9 @@ use whyloss_link::queue::{Discipline, Limit, RedSpec};
 
 use super::*;
 use crate::host::TfrcSink;
+use crate::host::{Sink, Source};
+use crate::scenario::Transport;
+use whyloss::Rate;
 
 const DUMBBELL: &str = include_str!("../../../../scenarios/dumbbell.toml");
 const PARKING_LOT: &str = include_str!("../../../../scenarios/parking-lot.toml");
@@ -18,7 +21,7 @@ fn scenario(text: &str, end: f64) -> Scenario {
     scenario
 }
 
-fn measure(scenario: &Scenario, seed: u64, fuse: bool) -> Measurement {
+fn measure(scenario: &Scenario, seed: u64, fuse: Fuse) -> Measurement {
     Engine::new(scenario, seed, fuse).run(&mut ())
 }
 
@@ -68,17 +71,68 @@ proptest! {
             let changes: Vec<_> = changes.iter().map(|&(at, delay)| (at * end, delay)).collect();
             unsettle(&mut scenario, &changes);
         }
-        let (fused, plain) = (measure(&scenario, seed, true), measure(&scenario, seed, false));
+        let (fused, plain) = (measure(&scenario, seed, Fuse::LinksAndSinks), measure(&scenario, seed, Fuse::Nothing));
         prop_assert!(fused.events < plain.events);
         prop_assert_eq!(Measurement { events: 0, ..fused }, Measurement { events: 0, ..plain });
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The same where the branches of a dumbbell are alike, or not quite, and so are its packets; and whoever watches
+    /// sees the same, for whom sinks are not fused.
+    #[test]
+    fn merges_change_nothing(
+        seed: u64,
+        rates in prop::collection::vec(prop_oneof![8 => Just(1_000u64), 1 => Just(100), 1 => 50u64..2_000], 3),
+        delays in prop::collection::vec(prop_oneof![8 => Just(1_000_000i64), 1 => 0i64..2_000_000], 3),
+        sizes in prop::collection::vec(prop_oneof![8 => Just(1_500u32), 1 => 40u32..1_500], 3),
+        delayed_ack: bool,
+        lossy: bool,
+    ) {
+        let mut scenario = scenario(DUMBBELL, 2.0);
+        for (flow, size) in scenario.flows.iter_mut().zip(sizes.into_iter().cycle()) {
+            flow.packet_size = size;
+        }
+        if delayed_ack && let Transport::Tcp { options, .. } = &mut scenario.flows[0].transport {
+            options.delayed_ack = Some(Duration::from_millis(1));
+        }
+        let links = scenario.links.iter_mut().filter(|link| !link.name.contains("bottleneck"));
+        for (index, link) in links.enumerate() {
+            link.link.rate = Rate::from_mbps(rates[index % 3]);
+            link.link.delay = Duration::from_nanos(delays[index / 2 % 3]);
+            if lossy {
+                link.link.channel = whyloss_link::ChannelSpec::Bernoulli { loss: 0.01 };
+            }
+        }
+        let fused = measure(&scenario, seed, Fuse::LinksAndSinks);
+        // A loss on a branch is told to the judge when the packet enters the fused link, early. Not so without fusing.
+        let plain = if lossy { Fuse::Links } else { Fuse::Nothing };
+        let plain = measure(&scenario, seed, plain);
+        prop_assert_eq!(Measurement { events: 0, ..fused }, Measurement { events: 0, ..plain });
+    }
+}
+
+/// Two events per packet: it reaches the bottleneck, and its acknowledgement the source.
+#[test]
+fn a_dumbbell_of_like_branches_takes_two_events_per_packet() {
+    let result = measure(&scenario(DUMBBELL, 10.0), 1, Fuse::LinksAndSinks);
+    let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
+    assert!(result.events < delivered * 203 / 100, "{}", result.events);
+}
+
 #[test]
 fn a_seed_is_a_result() {
     let scenario = scenario(DUMBBELL, 5.0);
-    assert_eq!(measure(&scenario, 1, true), measure(&scenario, 1, true));
-    assert_ne!(measure(&scenario, 1, true), measure(&scenario, 2, true));
+    assert_eq!(
+        measure(&scenario, 1, Fuse::LinksAndSinks),
+        measure(&scenario, 1, Fuse::LinksAndSinks)
+    );
+    assert_ne!(
+        measure(&scenario, 1, Fuse::LinksAndSinks),
+        measure(&scenario, 2, Fuse::LinksAndSinks)
+    );
 }
 
 /// Also when the timer wakes a sender in vain right after the loss.
@@ -88,7 +142,7 @@ fn every_loss_event_is_counted_once() {
     for link in &mut scenario.links {
         link.link.channel = whyloss_link::ChannelSpec::Bernoulli { loss: 0.02 };
     }
-    let mut engine = Engine::new(&scenario, 1, true);
+    let mut engine = Engine::new(&scenario, 1, Fuse::LinksAndSinks);
     engine.advance(&mut ());
     let mut events = 0;
     for hosts in &engine.hosts {
@@ -114,7 +168,7 @@ fn an_overshoot_is_overcome() {
                 flow = [{{ from = "a", to = "b", transport = {{ kind = "tcp", recovery = "{recovery}" }} }}]
             "#
         );
-        let result = measure(&scenario(&text, 60.0), 1, true);
+        let result = measure(&scenario(&text, 60.0), 1, Fuse::LinksAndSinks);
         let (flow, used) = (&result.flows[0], result.links[0].utilisation(result.window));
         assert!(flow.timeouts <= 1, "{recovery}: {} timeouts", flow.timeouts);
         assert!(used > 0.9, "{recovery}: {used}");
@@ -128,7 +182,7 @@ fn packets_are_conserved() {
     let mut noisy = radio.clone();
     damage(&mut noisy, 1e-6);
     for scenario in [radio, noisy] {
-        let result = measure(&scenario, 3, true);
+        let result = measure(&scenario, 3, Fuse::LinksAndSinks);
         for flow in &result.flows {
             let lost = flow.lost.congestion + flow.lost.wireless;
             let under_way = flow.sent - flow.received - lost;
@@ -144,7 +198,7 @@ fn packets_are_conserved() {
 /// What `benches/dumbbell_instructions.rs` divides by.
 #[test]
 fn delivers_what_the_budget_assumes() {
-    let result = measure(&scenario(DUMBBELL, 10.0), 1, true);
+    let result = measure(&scenario(DUMBBELL, 10.0), 1, Fuse::LinksAndSinks);
     let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
     assert!(delivered >= 70_000, "{delivered}");
 }
@@ -154,9 +208,9 @@ fn delivers_what_the_budget_assumes() {
 fn memory_does_not_grow_with_time() {
     let held = |text, end| {
         let scenario = scenario(text, end);
-        let mut engine = Engine::new(&scenario, 1, true);
+        let mut engine = Engine::new(&scenario, 1, Fuse::LinksAndSinks);
         engine.advance(&mut ());
-        engine.network.held() + engine.hosts.iter().map(Hosts::held).sum::<usize>()
+        engine.path.network.held() + engine.hosts.iter().map(Hosts::held).sum::<usize>()
     };
     for (text, end) in [(DUMBBELL, 10.0), (LAST_HOP, 40.0), (PARKING_LOT, 10.0)] {
         let (short, long) = (held(text, end), held(text, 10.0 * end));

@@ -75,17 +75,42 @@ impl Receiver {
     /// Takes a segment; answers with the acknowledgement to send now, if any.
     #[inline]
     pub fn on_segment(&mut self, now: Time, segment: &Segment) -> Option<Ack> {
-        let sequence = segment.sequence;
+        if self.expects(segment) {
+            let sack = SackBlocks::NONE;
+            let ack = self.on_expected(now, segment);
+            return ack.map(|(next, echo)| Ack { next, echo, sack });
+        }
+        self.note(segment);
+        self.on_disorder(now, segment.sequence)
+    }
+
+    /// Whether this is the next segment, and nothing has arrived beyond it.
+    #[inline]
+    pub(crate) fn expects(&self, segment: &Segment) -> bool {
+        segment.sequence == self.next && self.ahead == 0
+    }
+
+    /// [`Self::on_segment`] of one that is [expected](Self::expects), whose acknowledgement needs only the next number and
+    /// an echo.
+    #[inline]
+    pub(crate) fn on_expected(&mut self, now: Time, segment: &Segment) -> Option<(u64, Time)> {
+        self.note(segment);
+        self.next += 1;
+        self.may_acknowledge(now).then(|| {
+            self.deadline = Time::MAX;
+            self.acked = self.next;
+            (self.next, self.recent)
+        })
+    }
+
+    /// Counts a segment, and notes its stamp if it is to be echoed.
+    #[inline]
+    fn note(&mut self, segment: &Segment) {
         self.received += 1;
-        let in_line = sequence <= self.acked && segment.stamp >= self.recent;
+        let in_line = segment.sequence <= self.acked && segment.stamp >= self.recent;
         if in_line || self.echo == Echo::Latest {
             self.recent = segment.stamp;
         }
-        if sequence != self.next || self.ahead > 0 {
-            return self.on_disorder(now, sequence);
-        }
-        self.next += 1;
-        self.acknowledge_soon(now)
     }
 
     /// When a delayed acknowledgement is due; [`Time::MAX`] if none waits.
@@ -125,15 +150,15 @@ impl Receiver {
         }
     }
 
-    /// The acknowledgement of a segment in order: at once, unless it may wait.
+    /// Whether a segment in order is acknowledged at once; if it may wait, it waits from now on.
     #[inline]
-    fn acknowledge_soon(&mut self, now: Time) -> Option<Ack> {
+    fn may_acknowledge(&mut self, now: Time) -> bool {
         let may_wait = self.delay > Duration::ZERO && self.deadline == Time::MAX;
         if may_wait && (self.next > 1 || !self.handshake) {
             self.deadline = now + self.delay;
-            return None;
+            return false;
         }
-        Some(self.acknowledge(SackBlocks::NONE))
+        true
     }
 
     /// A segment out of order, twice, or into a hole.
@@ -143,7 +168,8 @@ impl Receiver {
         if sequence < self.next {
             self.duplicates += 1;
             if self.dialect == Dialect::Ns2 && self.ahead == 0 && sequence + 1 == self.next {
-                return self.acknowledge_soon(now);
+                let at_once = self.may_acknowledge(now);
+                return at_once.then(|| self.acknowledge(SackBlocks::NONE));
             }
         } else if sequence - self.next >= u64::from(self.window) {
             // Refused.

@@ -15,7 +15,7 @@ use super::scoreboard::Scoreboard;
 use super::vegas::Vegas;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
 use crate::host::judge::{Judge, Judgement};
-use whyloss::congestion::{Controller, Governed, Start};
+use whyloss::congestion::{AnyController, Controller, Governed, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::rto::Rto;
 use whyloss::sender::Classifier;
@@ -162,7 +162,11 @@ impl Sender {
 
     /// Takes an acknowledgement that the receiver sent at `stamped`, on its clock. Then call [`Sender::poll_transmit`]
     /// until it answers `None`.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "the engine's hot path is one piece of code"
+    )]
     pub fn on_ack(&mut self, now: Time, ack: &Ack, stamped: Time) {
         self.judged = false;
         if ack.next > self.max || ack.next < self.una {
@@ -368,7 +372,11 @@ impl Sender {
     }
 
     /// [`Self::advance`], with the round-trip time that classifier and controller are told.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "the engine's hot path is one piece of code"
+    )]
     pub(super) fn advance_with(
         &mut self,
         now: Time,
@@ -379,26 +387,34 @@ impl Sender {
         rtt: Option<Duration>,
     ) {
         let acked = self.bytes(ack.next - self.una);
-        let window = self.usable_window();
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
-        self.tell(&AckEvent {
+        let event = |sender: &Self| AckEvent {
             now,
             acked,
             sacked,
-            acknowledged: self.bytes(self.una),
-            in_flight: self.bytes(self.nxt - self.una),
-            window,
-            segment_size: self.segment_size,
+            acknowledged: sender.bytes(sender.una),
+            in_flight: sender.bytes(sender.nxt - sender.una),
+            window: sender.usable_window(),
+            segment_size: sender.segment_size,
             rtt,
-            receiver_stamp: self.stamp(stamped),
-            app_limited: self.nxt >= self.segments || self.handshaking,
+            receiver_stamp: sender.stamp(stamped),
+            app_limited: sender.nxt >= sender.segments || sender.handshaking,
             in_recovery,
-        });
+        };
+        // Reno asks for little, and only that is worked out.
+        if !self.attentive && matches!(self.control.controller, AnyController::Reno(_)) {
+            let event = event(self);
+            if let AnyController::Reno(reno) = &mut self.control.controller {
+                reno.on_ack(&event);
+            }
+        } else {
+            self.tell(&event(self));
+        }
     }
 
     /// Lets the classifier and the controller learn from an acknowledgement.
-    #[inline]
+    #[inline(never)]
     pub(super) fn tell(&mut self, ack: &AckEvent) {
         if self.attentive {
             self.judge.on_ack(ack);
@@ -460,7 +476,7 @@ impl Sender {
     #[inline]
     pub(super) fn restart_timer(&mut self, now: Time) {
         self.deadline = if self.una < self.max {
-            now + self.rto.timeout()
+            now.later(self.rto.timeout())
         } else {
             Time::MAX
         };

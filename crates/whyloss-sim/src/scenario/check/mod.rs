@@ -15,6 +15,8 @@ use whyloss::{Duration, Rate, Time};
 pub use problem::{CheckError, Place, Problem};
 
 use super::{Flow, Router, Scenario};
+use crate::event_queue::EventQueue;
+use crate::run::entities;
 
 /// Most nodes, most links and most flows of a scenario.
 pub const MOST: usize = 10_000;
@@ -61,6 +63,11 @@ impl Scenario {
     fn check_times(&self) -> Checked {
         if self.end == Time::ZERO || self.end > LONGEST {
             let expected = format!("more than 0 s and at most {}", seconds(LONGEST));
+            return out_of_range(Place::Scenario("duration"), seconds(self.end), expected);
+        }
+        let latest = EventQueue::latest(entities(self));
+        if self.end > latest {
+            let expected = format!("at most {} with so many links and flows", seconds(latest));
             return out_of_range(Place::Scenario("duration"), seconds(self.end), expected);
         }
         require(

@@ -1,0 +1,203 @@
+//! Which links and sinks need no event of their own.
+//!
+//! A link or sink may be worked out ahead of time if it sees its packets in the order in which plain events would have
+//! brought them, and nothing else changes it. Three rules prove that:
+//!
+//! ```text
+//! link    all its packets come from one other link
+//! sink    it never waits, and nobody but it sends into the first link of its answers' way
+//! merge   a link that only answers reach, each over a branch: from one link, the root, over links that fan out behind it
+//!         to a sink, and from there over links of its own. Every packet is on its branch for the same time, since
+//!           all data is of one size and no link on a branch takes longer for a packet than the root does, so that
+//!             nobody waits there,
+//!           no delay changes,
+//!           only the answered data uses the branches.
+//!         So answers come in the order in which the data left the root, and never two at once.
+//! ```
+//!
+//! In a dumbbell whose access links are alike, the shared link of the way back is such a merge.
+
+use whyloss::Duration;
+
+use super::{Fuse, Hop, Network};
+use crate::host::Sink;
+use crate::run::ANSWER_SIZE;
+use crate::scenario::Scenario;
+
+/// Where a link's packets come from.
+#[derive(Clone, Copy, PartialEq)]
+enum Feeder {
+    Nobody,
+    Link(usize),
+    /// The sink of this flow.
+    Sink(usize),
+    /// Several of these, or a source, which sends at any time.
+    Several,
+}
+
+/// A flow's packets on their way from its root to a merge, if it has one.
+struct Branch {
+    flow: usize,
+    root: usize,
+    /// Where in the table of hops the answers reach the merge.
+    merge: Option<usize>,
+    /// Whether nobody but the sink sends into its answers' first link.
+    alone: bool,
+    /// How long a packet is under way on it.
+    length: Duration,
+    /// The longest transmission on it.
+    slowest: Duration,
+}
+
+impl Network {
+    /// Marks what is fused in the table of hops.
+    pub(super) fn fuse(&mut self, scenario: &Scenario, fuse: Fuse) {
+        let feeders = feeders(&self.hops, self.wires.len());
+        if fuse < Fuse::Links {
+            return;
+        }
+        for hop in &mut self.hops {
+            if let Some(link) = hop.link()
+                && let Feeder::Link(_) = feeders[link]
+            {
+                *hop = hop.fused();
+            }
+        }
+        // A sink that drops what is damaged tells the source at once, too early.
+        let damage = scenario.links.iter().any(|l| l.link.channel.damages());
+        if fuse < Fuse::LinksAndSinks || damage {
+            return;
+        }
+        let branches: Vec<Branch> = (0..scenario.flows.len())
+            .filter(|&flow| Sink::answers_at_once(&scenario.flows[flow].transport))
+            .map(|flow| self.branch(scenario, &feeders, flow))
+            .collect();
+        let merged = self.merges(scenario, &branches);
+        for branch in branches {
+            let in_order = branch.merge.is_some_and(|at| merged[self.hops[at].index()]);
+            if in_order && let Some(at) = branch.merge {
+                self.hops[at] = self.hops[at].fused();
+            }
+            let silent = Sink::is_silent(&scenario.flows[branch.flow].transport);
+            if branch.alone || in_order || silent {
+                let end = self.routes[branch.flow].1 as usize - 1;
+                self.hops[end] = Hop::FUSED_SINK;
+            }
+        }
+    }
+
+    /// The branch of a flow.
+    fn branch(&self, scenario: &Scenario, feeders: &[Feeder], flow: usize) -> Branch {
+        let (there, back) = self.routes[flow];
+        let (there, back) = (there as usize, back as usize);
+        let mut branch = Branch {
+            flow,
+            root: self.hops[there].index(),
+            merge: None,
+            alone: false,
+            length: Duration::ZERO,
+            slowest: Duration::ZERO,
+        };
+        let size = scenario.flows[flow].wire_size();
+        let take = |branch: &mut Branch, link: usize, size| {
+            let spec = &scenario.links[link].link;
+            let transmission = spec.rate.transmission_time(size);
+            branch.length = branch.length + transmission + spec.delay;
+            branch.slowest = branch.slowest.max(transmission);
+        };
+        for hop in &self.hops[there..back - 1] {
+            if *hop == hop.fused() {
+                take(&mut branch, hop.index(), size);
+            } else {
+                branch.root = hop.index();
+                (branch.length, branch.slowest) = (Duration::ZERO, Duration::ZERO);
+            }
+        }
+        for (at, hop) in self.hops.iter().enumerate().skip(back) {
+            match hop.link().map(|link| feeders[link]) {
+                None => break,
+                Some(Feeder::Sink(_)) => branch.alone = true,
+                Some(Feeder::Link(_)) => {}
+                Some(Feeder::Nobody | Feeder::Several) => {
+                    branch.merge = Some(at);
+                    break;
+                }
+            }
+            take(&mut branch, hop.index(), ANSWER_SIZE);
+        }
+        branch
+    }
+
+    /// Whether each link is a merge that sees answers in the order of their data.
+    fn merges(&self, scenario: &Scenario, branches: &[Branch]) -> Vec<bool> {
+        let mut uses = vec![0; self.wires.len()];
+        for link in self.hops.iter().filter_map(|hop| hop.link()) {
+            uses[link] += 1;
+        }
+        // Of each link, the branches that reach it as their merge, and that use it on their way there.
+        let mut reached: Vec<Vec<&Branch>> = vec![Vec::new(); self.wires.len()];
+        for branch in branches {
+            if let Some(at) = branch.merge {
+                reached[self.hops[at].index()].push(branch);
+            }
+        }
+        let steady = |link: usize| scenario.links[link].link.delay_changes.is_empty();
+        let mut own = vec![0; self.wires.len()];
+        let merge = |(link, reached): (usize, Vec<&Branch>)| {
+            let Some(first) = reached.first() else {
+                return false;
+            };
+            let size = scenario.flows[first.flow].wire_size();
+            let root = &scenario.links[first.root].link;
+            let gap = root.rate.transmission_time(size);
+            let alike = reached.iter().all(|branch| {
+                scenario.flows[branch.flow].wire_size() == size
+                    && (branch.root, branch.length) == (first.root, first.length)
+                    && branch.slowest <= gap
+            });
+            if uses[link] != reached.len() || !alike || gap <= Duration::ZERO {
+                return false;
+            }
+            for on_branch in reached.iter().flat_map(|branch| self.links_of(branch)) {
+                own[on_branch] += 1;
+            }
+            let mut links = reached.iter().flat_map(|branch| self.links_of(branch));
+            let undisturbed = links.all(|link| own[link] == uses[link] && steady(link));
+            undisturbed && steady(first.root)
+        };
+        reached.into_iter().enumerate().map(merge).collect()
+    }
+
+    /// The links on a branch.
+    fn links_of(&self, branch: &Branch) -> impl Iterator<Item = usize> + '_ {
+        let (there, back) = self.routes[branch.flow];
+        let (there, back) = (there as usize, back as usize);
+        let fan = self.hops[there..back - 1].iter().rev();
+        let fan = fan.take_while(|hop| **hop == hop.fused());
+        let home = self.hops[back..branch.merge.unwrap_or(back)].iter();
+        fan.chain(home).map(|hop| hop.index())
+    }
+}
+
+/// The feeder of each link, from the table of hops.
+fn feeders(hops: &[Hop], links: usize) -> Vec<Feeder> {
+    let mut feeders = vec![Feeder::Nobody; links];
+    let (mut flow, mut before) = (0, Feeder::Several);
+    for hop in hops {
+        before = if let Some(link) = hop.link() {
+            let feeder = &mut feeders[link];
+            *feeder = match *feeder {
+                Feeder::Nobody => before,
+                same if same == before => same,
+                _ => Feeder::Several,
+            };
+            Feeder::Link(link)
+        } else if *hop == Hop::SINK {
+            flow += 1;
+            Feeder::Sink(flow - 1)
+        } else {
+            Feeder::Several
+        };
+    }
+    feeders
+}

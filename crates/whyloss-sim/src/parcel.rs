@@ -1,0 +1,254 @@
+//! A packet as the engine carries it: 48 bytes, from which the [`Packet`] that others see can be made.
+//!
+//! ```text
+//! due 8, sent 8, two numbers 16, flow 4, size 4, hop 4, kind 4              bytes
+//! ```
+//!
+//! What most packets carry (a TCP segment, an acknowledgement without SACK blocks, a datagram) fits in the numbers. What
+//! does not is kept [aside](Aside), and a number says where.
+
+use whyloss::Time;
+
+use crate::host::tcp::{Ack, SackBlocks, Segment};
+use crate::packet::{Packet, Payload};
+
+/// A packet under way. (Handed on by value, so that it stays in registers.)
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Parcel {
+    /// When it arrives at the end of the link whose pipe it is in.
+    pub(crate) due: Time,
+    pub(crate) sent: Time,
+    /// The number of data, the next that an acknowledgement expects, or where aside.
+    pub(crate) number: u64,
+    /// What an acknowledgement echoes.
+    pub(crate) echo: Time,
+    pub(crate) flow: u32,
+    pub(crate) size: u32,
+    pub(crate) hop: u32,
+    pub(crate) kind: Kind,
+}
+
+/// (As wide as the padding behind it, which would be copied by itself otherwise.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Kind {
+    /// A TCP segment, whose stamp says when it was sent.
+    #[default]
+    Segment,
+    Retransmission,
+    Ack,
+    Datagram,
+    Aside,
+}
+
+/// What does not fit a parcel, and its first damaged bit.
+#[derive(Debug, Default)]
+pub(crate) struct Aside {
+    kept: Vec<(Payload, u32)>,
+    free: Vec<u32>,
+}
+
+impl Parcel {
+    /// The parcel of a packet.
+    pub(crate) fn pack(packet: &Packet, aside: &mut Aside) -> Self {
+        let mut parcel = Self {
+            sent: packet.sent,
+            flow: packet.flow,
+            size: packet.size,
+            hop: packet.hop,
+            ..Self::default()
+        };
+        match &packet.payload {
+            Payload::Segment(segment) if segment.stamp == packet.sent && !packet.is_damaged() => {
+                parcel.number = segment.sequence;
+                if segment.retransmission {
+                    parcel.kind = Kind::Retransmission;
+                }
+            }
+            Payload::Ack(ack) if ack.sack.is_empty() && !packet.is_damaged() => {
+                (parcel.number, parcel.echo) = (ack.next, ack.echo);
+                parcel.kind = Kind::Ack;
+            }
+            Payload::Datagram(number) if !packet.is_damaged() => {
+                parcel.number = *number;
+                parcel.kind = Kind::Datagram;
+            }
+            payload => {
+                parcel.number = aside.keep(*payload, packet.first_damaged);
+                parcel.kind = Kind::Aside;
+            }
+        }
+        parcel
+    }
+
+    /// The packet in it.
+    pub(crate) fn open(self, aside: &Aside) -> Packet {
+        let mut first_damaged = Packet::WHOLE;
+        let payload = match self.kind {
+            Kind::Segment | Kind::Retransmission => Payload::Segment(self.segment()),
+            Kind::Ack => Payload::Ack(self.ack()),
+            Kind::Datagram => Payload::Datagram(self.number),
+            Kind::Aside => {
+                let payload;
+                (payload, first_damaged) = aside.kept[self.number as usize];
+                payload
+            }
+        };
+        Packet {
+            hop: self.hop,
+            flow: self.flow,
+            size: self.size,
+            first_damaged,
+            sent: self.sent,
+            payload,
+        }
+    }
+
+    /// The packet in it, which has come to its end.
+    #[inline(never)]
+    pub(crate) fn unpack(self, aside: &mut Aside) -> Packet {
+        let packet = self.open(aside);
+        if self.kind == Kind::Aside {
+            aside.free.push(self.number as u32);
+        }
+        packet
+    }
+
+    /// The parcel with damage that begins with this bit.
+    #[cold]
+    pub(crate) fn damaged(self, first: u32, aside: &mut Aside) -> Self {
+        let mut packet = self.unpack(aside);
+        packet.first_damaged = packet.first_damaged.min(first);
+        Self::pack(&packet, aside)
+    }
+
+    /// The same, field by field: what is handed to a function that is not inlined lives in memory, so that the hot path
+    /// hands on a copy.
+    #[inline]
+    pub(crate) fn copy(self) -> Self {
+        Self {
+            due: self.due,
+            sent: self.sent,
+            number: self.number,
+            echo: self.echo,
+            flow: self.flow,
+            size: self.size,
+            hop: self.hop,
+            kind: self.kind,
+        }
+    }
+
+    /// The segment that it is.
+    #[inline]
+    pub(crate) fn segment(self) -> Segment {
+        Segment {
+            sequence: self.number,
+            stamp: self.sent,
+            retransmission: self.kind == Kind::Retransmission,
+        }
+    }
+
+    /// The acknowledgement that it is.
+    #[inline]
+    pub(crate) fn ack(self) -> Ack {
+        Ack {
+            next: self.number,
+            echo: self.echo,
+            sack: SackBlocks::NONE,
+        }
+    }
+}
+
+impl Aside {
+    fn keep(&mut self, payload: Payload, first_damaged: u32) -> u64 {
+        if let Some(free) = self.free.pop() {
+            self.kept[free as usize] = (payload, first_damaged);
+            u64::from(free)
+        } else {
+            self.kept.push((payload, first_damaged));
+            self.kept.len() as u64 - 1
+        }
+    }
+
+    /// How much there is room for.
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.kept.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn parcels_are_small() {
+        assert_eq!(size_of::<Parcel>(), 48);
+    }
+
+    /// A packet of each kind.
+    fn packet(kind: u8, number: u64, first_damaged: u32) -> Packet {
+        let (sent, echo) = (Time::from_nanos(number), Time::from_nanos(number / 2));
+        let segment = |stamp, retransmission| {
+            Payload::Segment(Segment {
+                sequence: number,
+                stamp,
+                retransmission,
+            })
+        };
+        let ack = |sack| {
+            Payload::Ack(Ack {
+                next: number,
+                echo,
+                sack,
+            })
+        };
+        Packet {
+            hop: number as u32 % 7,
+            flow: number as u32 % 5,
+            size: 40 + u32::from(kind),
+            first_damaged,
+            sent,
+            payload: match kind {
+                0 => segment(sent, false),
+                1 => segment(sent, true),
+                2 => segment(Time::MAX, false),
+                3 => ack(SackBlocks::NONE),
+                4 => ack(SackBlocks::new(number, Some(number + 2..number + 5))),
+                _ => Payload::Datagram(number),
+            },
+        }
+    }
+
+    proptest! {
+        /// Nothing is lost on the way, and what was kept aside makes room for others.
+        #[test]
+        fn what_is_packed_is_unpacked(
+            packets in prop::collection::vec((0u8..6, 0u64..1_000, prop::option::of(0u32..100), prop::option::of(0u32..100)), 0..100),
+        ) {
+            let mut aside = Aside::default();
+            let mut under_way = Vec::new();
+            for (kind, number, before, then) in packets {
+                let mut packet = packet(kind, number, before.unwrap_or(Packet::WHOLE));
+                let mut parcel = Parcel::pack(&packet, &mut aside);
+                if let Some(first) = then {
+                    parcel = parcel.damaged(first, &mut aside);
+                    packet.first_damaged = packet.first_damaged.min(first);
+                }
+                prop_assert_eq!(format!("{:?}", parcel.open(&aside)), format!("{packet:?}"));
+                under_way.push((packet, parcel));
+                if under_way.len() > 10 {
+                    let (packet, parcel) = under_way.swap_remove(number as usize % 10);
+                    prop_assert_eq!(format!("{:?}", parcel.unpack(&mut aside)), format!("{packet:?}"));
+                }
+            }
+            for (packet, parcel) in under_way {
+                prop_assert_eq!(format!("{:?}", parcel.unpack(&mut aside)), format!("{packet:?}"));
+            }
+            prop_assert!(aside.kept.len() <= 12);
+            prop_assert_eq!(aside.free.len(), aside.kept.len());
+        }
+    }
+}
