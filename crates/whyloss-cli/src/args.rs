@@ -6,6 +6,7 @@ use crate::bench::BenchArgs;
 use crate::bench::child::ChildArgs;
 use crate::reproduce::ReproduceArgs;
 use crate::run::RunArgs;
+use crate::validate::ValidateArgs;
 
 /// Why was a packet lost, congestion or radio? Algorithms that tell, and the papers about them, reproduced.
 #[derive(Debug, Parser)]
@@ -31,4 +32,6 @@ pub(crate) enum Command {
     /// One run of `bench`, in a process of its own.
     #[command(hide = true)]
     BenchChild(ChildArgs),
+    /// Compare with ns-2, ns-3 and closed forms, and print what is equivalent and what is not.
+    Validate(ValidateArgs),
 }

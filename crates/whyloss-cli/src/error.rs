@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use whyloss_papers::report::ReportError;
 use whyloss_sim::OutputError;
 use whyloss_sim::scenario::{CheckError, ScenarioError};
+use whyloss_validate::peers::PeerError;
 
 use crate::bench::error::BenchError;
 
@@ -67,6 +68,12 @@ pub(crate) enum CliError {
     /// Standard output could not be written.
     #[error("standard output: {0}")]
     Output(#[from] io::Error),
+    /// What the peers need could not be prepared.
+    #[error("--cache: {0}")]
+    Peer(#[source] PeerError),
+    /// What `validate --require` asks for does not hold.
+    #[error("--require: {}", .0.join("; "))]
+    Required(Vec<String>),
     /// Ctrl-C.
     #[error("interrupted{}", list(" with part of the seeds: ", cut_short) + &list("; not run: ", not_run))]
     Interrupted {
@@ -87,10 +94,12 @@ impl CliError {
             | Self::Unreadable { .. }
             | Self::Scenario(_)
             | Self::Check(_)
+            | Self::Peer(_)
             | Self::Jobs(_) => 2,
             Self::Signal(_)
             | Self::Run { .. }
             | Self::Bench(_)
+            | Self::Required(_)
             | Self::Trace(_)
             | Self::Report(_)
             | Self::Output(_) => 1,

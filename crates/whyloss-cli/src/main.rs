@@ -3,7 +3,7 @@
 //! | exit code | means |
 //! |---|---|
 //! | 0 | done; a claim that fails or a cell out of tolerance is a result, not an error |
-//! | 1 | a run failed, or its result could not be written |
+//! | 1 | a run failed, its result could not be written, or `--require` is not met |
 //! | 2 | the input was wrong; nothing was run |
 //! | 130 | interrupted (Ctrl-C) before everything had run: what had finished was printed and written |
 #![forbid(unsafe_code)]
@@ -17,6 +17,7 @@ mod nearest;
 mod progress;
 mod reproduce;
 mod run;
+mod validate;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args, out),
         Command::Bench(args) => bench::run(args, out),
         Command::BenchChild(args) => bench::child::run(args, out),
+        Command::Validate(args) => validate::run(args, out),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -20,6 +20,7 @@ fn wrong_input_is_exit_two_on_standard_error_alone() {
         &["bench", "--workload", "no-such-workload"],
         &["bench", "--repetitions", "0"],
         &["no-such-command"],
+        &["validate", "no-such-simulator"],
         &[],
     ] {
         let output = whyloss(arguments);
@@ -89,4 +90,34 @@ fn required_peers_that_are_missing_are_exit_one() {
     for words in ["apt-get install ns2", "apt-get install valgrind"] {
         assert!(message.contains(words), "{message}");
     }
+}
+
+/// Nothing on the path: no peer is found, which is said with the command that installs it, and fails only if required.
+#[test]
+fn a_missing_peer_is_named() {
+    let cache = std::env::temp_dir().join(format!("whyloss-cache-{}", std::process::id()));
+    let validate = |more: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_whyloss"))
+            .args(["validate", "traces", "--cache"])
+            .arg(&cache)
+            .args(more)
+            .env("PATH", "")
+            .output()
+            .expect("the command starts")
+    };
+    let named = validate(&[]);
+    let required = validate(&["--require"]);
+    std::fs::remove_dir_all(&cache).expect("the cache");
+    assert_eq!(named.status.code(), Some(0));
+    let text = String::from_utf8_lossy(&named.stdout);
+    assert!(
+        text.contains("MISSING ns-2") && text.contains("apt-get install ns2"),
+        "{text}"
+    );
+    assert_eq!(required.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&required.stderr);
+    assert!(
+        message.contains("--require") && message.contains("ns2"),
+        "{message}"
+    );
 }

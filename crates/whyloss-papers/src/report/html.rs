@@ -14,14 +14,7 @@ const CSS: &str = include_str!("page.css");
 
 /// The whole page.
 pub fn render(outcomes: &[Outcome]) -> String {
-    let mut page = String::from(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-         <title>Whyloss: papers reproduced</title>\n<style>\n",
-    );
-    page.push_str(CSS);
-    page.push_str(&picture_colours());
-    page.push_str("</style>\n</head>\n<body>\n");
+    let mut page = head("Whyloss: papers reproduced");
     push_summary(&mut page, outcomes);
     for outcome in outcomes {
         push_outcome(&mut page, outcome);
@@ -35,6 +28,17 @@ pub fn render(outcomes: &[Outcome]) -> String {
         env!("CARGO_PKG_VERSION")
     );
     page
+}
+
+/// A page of this title, up to and including the opening of its body: for other reports in the same manner.
+pub fn head(title: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <title>{}</title>\n<style>\n{CSS}{}</style>\n</head>\n<body>\n",
+        escape(title),
+        picture_colours()
+    )
 }
 
 /// Pictures carry their colours as attributes, which any rule overrides: so they follow the page into the dark.
@@ -190,16 +194,23 @@ fn push_cell(page: &mut String, cell: &Cell, decimals: usize) {
     page.push_str("</td>");
 }
 
-fn push_figure(page: &mut String, figure: &Figure) {
+fn push_figure(page: &mut String, of: &Figure) {
+    let link = format!(
+        " <a class=\"file\" href=\"{}.svg\">SVG</a></figcaption>",
+        escape(&of.name)
+    );
+    page.push_str(&figure(of).replacen("</figcaption>", &link, 1));
+}
+
+/// A picture with its caption.
+pub fn figure(figure: &Figure) -> String {
     let name = escape(&figure.name);
     let caption = escape(&figure.caption);
     let picture = svg::render(figure);
     let picture = picture.replacen("<svg ", &format!("<svg aria-label=\"{caption}\" "), 1);
-    let _ = write!(
-        page,
-        "<figure id=\"figure-{name}\">\n{picture}<figcaption>{caption} \
-         <a class=\"file\" href=\"{name}.svg\">SVG</a></figcaption>\n</figure>\n"
-    );
+    format!(
+        "<figure id=\"figure-{name}\">\n{picture}<figcaption>{caption}</figcaption>\n</figure>\n"
+    )
 }
 
 fn push_claims(page: &mut String, outcome: &Outcome) {
@@ -247,7 +258,8 @@ fn with_code(text: &str) -> String {
     html
 }
 
-fn escape(text: &str) -> String {
+/// As text of a page.
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -153,6 +153,13 @@ classifiers! {
     }
 }
 
+impl Classifier {
+    /// Every loss is congestion.
+    pub fn unaware() -> Self {
+        Self::Reference(Reference::unaware())
+    }
+}
+
 fn millis(ms: f64) -> Duration {
     Duration::from_secs_f64(ms / 1e3)
 }

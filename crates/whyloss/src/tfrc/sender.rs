@@ -386,10 +386,16 @@ impl Sender {
             .map_or(0.0, |t_mbi| self.packet_size / t_mbi.as_secs_f64())
     }
 
-    /// W_init/R.
+    /// W_init/R. ns-2 counts whole packets, as many as an initial window of TCP has (`rfc3390`).
     fn initial_rate(&self) -> f64 {
         let s = self.packet_size;
-        (4.0 * s).min((2.0 * s).max(4380.0)) / self.rtt_secs()
+        let window = match self.options.slow_start {
+            SlowStart::Doubling => (4.0 * s).min((2.0 * s).max(4380.0)),
+            SlowStart::Ramp if s <= 1095.0 => 4.0 * s,
+            SlowStart::Ramp if s < 2190.0 => 3.0 * s,
+            SlowStart::Ramp => 2.0 * s,
+        };
+        window / self.rtt_secs()
     }
 
     fn rtt_secs(&self) -> f64 {

@@ -234,3 +234,14 @@ fn impossible_reports_are_ignored() {
         close(sender.rate(), 40e3, 1e-12);
     }
 }
+
+/// ns-2's W_init is whole packets, 3 of 1500 bytes: 45 kB/s at R = 100 ms, where the RFC's 4380 bytes give 43.8.
+#[test]
+fn the_first_feedback_in_ns2() {
+    let mut ns2 = Sender::new(&Options::ns2(), 1500, millis(1000));
+    report(&mut ns2, 1100, 0.0, 0.0);
+    close(ns2.rate(), 45_000.0, 1e-12);
+    let mut rfc = Sender::new(&Options::rfc5348(), 1500, millis(1000));
+    report(&mut rfc, 1100, 0.0, 0.0);
+    close(rfc.rate(), 43_800.0, 1e-12);
+}

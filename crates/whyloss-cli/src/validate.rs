@@ -1,0 +1,170 @@
+//! `whyloss validate`: the same networks here, in other simulators and in formulas.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rayon::ThreadPoolBuilder;
+use whyloss_papers::report as files;
+use whyloss_validate::{Plan, Report, Suite, report, validate};
+
+use crate::error::CliError;
+use crate::interrupt::stop_on_interrupt;
+use crate::progress::Bar;
+use crate::run::MOST_JOBS;
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ValidateArgs {
+    /// What to compare with [default: all].
+    #[arg(value_enum, value_name = "WITH")]
+    with: Vec<With>,
+    /// A few networks and replications, in the place of all.
+    #[arg(long)]
+    quick: bool,
+    /// Fail if a peer is missing, if a run of one fails, or if anything differs for no known reason.
+    #[arg(long)]
+    require: bool,
+    /// Threads [default: one per core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    jobs: Option<u16>,
+    /// Write `index.html` here as well.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Where the peers' scripts and the program compiled for ns-3 are kept [default: `whyloss` in `$XDG_CACHE_HOME`, else
+    /// in `~/.cache`].
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+}
+
+const HELP: &str = "Each difference of means is held to a margin that was fixed beforehand, by two one-sided tests at 5 %: \
+    equivalent if its 90 % interval lies within the margin, different if beyond, undecided if it straddles an end.\n\n\
+    Peers: ns-2 (`apt-get install ns2`), ns-3 (`apt-get install libns3-dev g++`), ns-3 from PyPI (`python3 -m pip install \
+    ns3`, of the `python3` on the path; compared if `ns-3-wheel` is named).";
+
+/// What can be compared with.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum With {
+    /// Formulas: queues, channels, RED, laws of throughput.
+    ClosedForms,
+    /// ns-2's TFRC and TCP.
+    #[value(name = "ns-2")]
+    Ns2,
+    /// The send times of single packets in ns-2.
+    Traces,
+    /// ns-3's TCP.
+    #[value(name = "ns-3")]
+    Ns3,
+    /// The same of the Python package `ns3`.
+    #[value(name = "ns-3-wheel")]
+    Ns3Wheel,
+}
+
+impl With {
+    fn suite(self) -> Suite {
+        match self {
+            Self::ClosedForms => Suite::ClosedForms,
+            Self::Ns2 => Suite::Ns2,
+            Self::Traces => Suite::Traces,
+            Self::Ns3 => Suite::Ns3,
+            Self::Ns3Wheel => Suite::Ns3Wheel,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// Tables.
+    Table,
+    /// Tables in Markdown.
+    Markdown,
+}
+
+pub(crate) fn run(args: &ValidateArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    if let Some(dir) = &args.out {
+        files::prepare(dir).map_err(CliError::Out)?;
+    }
+    let plan = Plan {
+        suites: args.suites(),
+        quick: args.quick,
+        cache: args.cache.clone().unwrap_or_else(default_cache),
+    };
+    let stop = stop_on_interrupt().map_err(CliError::Signal)?;
+    let threads = args.jobs.map_or(0, usize::from);
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let bar = Bar::new();
+    bar.begin("validate", 0, 1);
+    let found = pool.install(|| validate(&plan, &bar, &stop));
+    bar.clear();
+    let found = found.map_err(CliError::Peer)?;
+    let text = match args.format {
+        Format::Table => report::text::render(&found),
+        Format::Markdown => report::markdown::render(&found),
+    };
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // Nobody reads any more, but the page is still wanted.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
+        printed => printed?,
+    }
+    if let Some(dir) = &args.out {
+        files::write(dir, "index.html", &report::html::render(&found))?;
+    }
+    verdict(&found, args.require)
+}
+
+impl ValidateArgs {
+    /// Those asked for, each once, in the order of presentation; the Python package is not compared unless named.
+    fn suites(&self) -> Vec<Suite> {
+        let named = |suite| self.with.iter().any(|with| with.suite() == suite);
+        let wanted =
+            |&suite: &Suite| named(suite) || (self.with.is_empty() && suite != Suite::Ns3Wheel);
+        Suite::ALL.into_iter().filter(wanted).collect()
+    }
+}
+
+/// As the base directories have it; the current directory where there is no home.
+fn default_cache() -> PathBuf {
+    let from = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    from("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| from("HOME").map(|home| PathBuf::from(home).join(".cache")))
+        .unwrap_or_default()
+        .join("whyloss")
+}
+
+/// What the command's exit code says.
+fn verdict(found: &Report, require: bool) -> Result<(), CliError> {
+    if found.stopped {
+        return Err(CliError::Interrupted {
+            cut_short: Vec::new(),
+            not_run: vec!["part of the comparisons".into()],
+        });
+    }
+    if !require {
+        return Ok(());
+    }
+    let missing = found.missing.iter().map(|missing| {
+        let peer = missing.peer;
+        format!("{} is missing (`{}`)", peer.name(), peer.install())
+    });
+    let failed = found
+        .failures
+        .iter()
+        .map(|failure| format!("{}, {} failed", failure.suite.id(), failure.case));
+    let unexplained = found.unexplained().map(|row| {
+        let suite = row.suite.id();
+        format!(
+            "{suite}, {}, {}: {} differs",
+            row.kind, row.case, row.metric
+        )
+    });
+    let what: Vec<String> = missing.chain(failed).chain(unexplained).collect();
+    if what.is_empty() {
+        Ok(())
+    } else {
+        Err(CliError::Required(what))
+    }
+}

@@ -1,0 +1,85 @@
+//! RED's drop rate at a steady mean queue (Floyd and Jacobson 1993, section 7), with the counting of ns-2.
+//!
+//! ```text
+//! p_b       max_p·(avg − min)/(max − min)
+//! no wait   gaps between drops are uniform over 1 … 1/p_b − 1:                  mean 1/(2·p_b), drop rate 2·p_b
+//! wait      nothing is dropped before 1/p_b, then uniform over 1/p_b … 2/p_b − 1: mean (3/p_b − 1)/2, drop rate 2·p_b/(3 − p_b)
+//! ```
+//!
+//! A link is offered ρ times what it can send, as a Poisson process; its mean queue settles where RED drops the rest,
+//! 1 − 1/ρ, and stays far from both thresholds. The formula is given the mean of what arrivals find waiting,
+//! which is the mean of avg.
+
+use whyloss::{Duration, Rate, Time};
+use whyloss_link::queue::{Discipline, Limit, RedSpec};
+use whyloss_link::{Fate, Link, LinkSpec, QueueSpec, Streams};
+
+use super::Law;
+use crate::case::Metric;
+use crate::margin::Margin;
+
+const RATE: Rate = Rate::from_mbps(10);
+const PACKET: u32 = 1000;
+const MIN: f64 = 100.0;
+const MAX: f64 = 1100.0;
+const MAX_P: f64 = 0.1;
+/// Avg follows over 2,000 packets, faster than the queue, which falls back over (MAX − MIN)/(2·MAX_P) = 5,000: else the two
+/// would swing.
+const WEIGHT: f64 = 0.0005;
+
+pub(super) fn laws(quick: bool) -> Vec<Law> {
+    let packets = if quick { 2_000_000 } else { 4_000_000 };
+    let points = [(false, 1.05), (false, 1.1), (true, 1.02), (true, 1.05)];
+    let law = |(wait, load)| Law {
+        kind: "RED",
+        case: format!("{}load {load}", if wait { "wait, " } else { "" }),
+        metric: Metric {
+            name: "drop rate",
+            unit: "%",
+            margin: Margin::AVERAGED,
+        },
+        measure: Box::new(move |seed| Ok(measure(wait, load, packets, seed))),
+    };
+    points.into_iter().map(law).collect()
+}
+
+/// Measured, and predicted from the mean queue, in per cent.
+fn measure(wait: bool, load: f64, packets: u64, seed: u64) -> (f64, f64) {
+    let red = RedSpec {
+        min: Some(MIN),
+        max: Some(MAX),
+        max_p: MAX_P,
+        weight: Some(WEIGHT),
+        wait,
+        mean_packet: PACKET,
+        ..RedSpec::default()
+    };
+    let spec = LinkSpec {
+        rate: RATE,
+        queue: QueueSpec {
+            limit: Limit::Unlimited,
+            discipline: Discipline::Red(red),
+        },
+        ..LinkSpec::default()
+    };
+    let streams = Streams::new(seed);
+    let mut link = Link::new(&spec, streams, 0);
+    let mut arrivals = streams.stream("arrivals", 0);
+    let spacing = RATE.transmission_time(PACKET).as_secs_f64() / load;
+    // Forty times what avg needs to follow.
+    let skipped = 200_000;
+    let (mut now, mut dropped, mut waiting) = (Time::ZERO, 0u64, 0u64);
+    for index in 0..packets + skipped {
+        now += Duration::from_secs_f64(arrivals.exponential(spacing));
+        let queue = link.queue_len(now) as u64;
+        let fate = link.offer(now, PACKET);
+        if index >= skipped {
+            waiting += queue;
+            dropped += u64::from(matches!(fate, Fate::Lost(..)));
+        }
+    }
+    let mean = waiting as f64 / packets as f64;
+    let p = MAX_P * (mean - MIN) / (MAX - MIN);
+    let law = if wait { 2.0 * p / (3.0 - p) } else { 2.0 * p };
+    (100.0 * dropped as f64 / packets as f64, 100.0 * law)
+}

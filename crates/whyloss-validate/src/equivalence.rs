@@ -1,0 +1,205 @@
+//! Equivalence of two means by two one-sided tests (Schuirmann 1987) with Welch's standard error (1947).
+//!
+//! ```text
+//! d    x̄ − ȳ
+//! se   √(a + b),  a = s_x²/n_x,  b = s_y²/n_y                b = 0 for a closed form
+//! ν    (a + b)² / (a²/(n_x − 1) + b²/(n_y − 1))
+//! I    d ± t_{0.95, ν}·se                                    both tests at 5 %, so an interval at 90 %
+//!
+//! equivalent   I inside [−margin, margin]
+//! different    I outside [−margin, margin], on one side of it
+//! undecided    I straddles an end: more replications would tell
+//! ```
+//!
+//! Two means that differ significantly are equivalent if the difference is surely below the margin, and two that do not
+//! are no more than undecided if it may be above.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+use whyloss_papers::statistics;
+
+/// The level of each of the two tests.
+pub const LEVEL: f64 = 0.05;
+
+/// A mean and what is known of its error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The mean.
+    pub mean: f64,
+    /// The sample's standard deviation; 0 of what is known exactly.
+    pub deviation: f64,
+    /// How many values; 0 of a closed form.
+    pub count: usize,
+}
+
+impl Estimate {
+    /// Of these values; `None` of fewer than two.
+    pub fn of(values: &[f64]) -> Option<Self> {
+        Some(Self {
+            mean: statistics::mean(values)?,
+            deviation: statistics::standard_deviation(values)?,
+            count: values.len(),
+        })
+    }
+
+    /// A value known exactly.
+    pub const fn exact(mean: f64) -> Self {
+        Self {
+            mean,
+            deviation: 0.0,
+            count: 0,
+        }
+    }
+
+    /// Half the width of the 95 % confidence interval of the mean; `None` of a closed form.
+    pub fn half_width(&self) -> Option<f64> {
+        let t = statistics::two_sided_quantile(0.95, self.count.checked_sub(1)?)?;
+        Some(t * libm::sqrt(self.variance()))
+    }
+
+    /// Of the mean.
+    fn variance(&self) -> f64 {
+        match self.count {
+            0 => 0.0,
+            n => self.deviation * self.deviation / n as f64,
+        }
+    }
+}
+
+/// What two means are to each other, for a margin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// The difference is surely within the margin.
+    Equivalent,
+    /// It is surely beyond.
+    Different,
+    /// It may be either.
+    Undecided,
+}
+
+impl Verdict {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Equivalent => "equivalent",
+            Self::Different => "different",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
+/// A difference of means and half the width of its 90 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Difference {
+    /// Ours − theirs.
+    pub mean: f64,
+    /// Half the width of the interval.
+    pub half_width: f64,
+}
+
+impl Difference {
+    /// Of `ours` from `theirs`.
+    pub fn between(ours: &Estimate, theirs: &Estimate) -> Self {
+        let (a, b) = (ours.variance(), theirs.variance());
+        let share = |variance: f64, count: usize| {
+            let degrees = count.saturating_sub(1).max(1) as f64;
+            variance * variance / degrees
+        };
+        let error = libm::sqrt(a + b);
+        let half_width = if error > 0.0 {
+            let degrees = (a + b) * (a + b) / (share(a, ours.count) + share(b, theirs.count));
+            quantile(degrees) * error
+        } else {
+            0.0
+        };
+        Self {
+            mean: ours.mean - theirs.mean,
+            half_width,
+        }
+    }
+
+    /// What it says under this margin.
+    pub fn verdict(&self, margin: f64) -> Verdict {
+        let distance = self.mean.abs();
+        if distance + self.half_width <= margin {
+            Verdict::Equivalent
+        } else if distance - self.half_width > margin {
+            Verdict::Different
+        } else {
+            // Also of what is not a number.
+            Verdict::Undecided
+        }
+    }
+}
+
+/// t with P(T ≤ t) = 1 − [`LEVEL`] under `degrees` degrees of freedom, rounded to nine decimals.
+fn quantile(degrees: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees).map_or(f64::NAN, |student| {
+        libm::round(student.inverse_cdf(1.0 - LEVEL) * 1e9) / 1e9
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64) {
+        assert!((a - b).abs() < 5e-4, "{a} {b}");
+    }
+
+    /// 9, 10, 11 and 11, 13, 15: variances of the means 1/3 and 4/3, se = √(5/3) = 1.29099,
+    /// ν = (5/3)²/((1/9 + 16/9)/2) = 2.94118, t_{0.95} between 2.920 (2) and 2.353 (3): 2.3764.
+    #[test]
+    fn welch_by_hand() {
+        let ours = Estimate::of(&[9.0, 10.0, 11.0]).expect("three values");
+        let theirs = Estimate::of(&[11.0, 13.0, 15.0]).expect("three values");
+        let difference = Difference::between(&ours, &theirs);
+        close(difference.mean, -3.0);
+        let t = difference.half_width / 1.290_994;
+        assert!((2.353..2.42).contains(&t), "{t}");
+        // 2.353 at exactly three degrees of freedom.
+        close(quantile(3.0), 2.3534);
+    }
+
+    /// Against a closed form only our own error counts: 9, 10, 11 has se 0.57735 and t_{0.95, 2} = 2.9200.
+    #[test]
+    fn one_sample_by_hand() {
+        let ours = Estimate::of(&[9.0, 10.0, 11.0]).expect("three values");
+        let difference = Difference::between(&ours, &Estimate::exact(10.5));
+        close(difference.mean, -0.5);
+        close(difference.half_width, 1.6859);
+        close(ours.half_width().expect("an interval"), 2.4841);
+        assert_eq!(Estimate::exact(1.0).half_width(), None);
+    }
+
+    #[test]
+    fn the_interval_decides() {
+        let difference = |mean, half_width| Difference { mean, half_width };
+        for (mean, half_width, verdict) in [
+            (0.0, 0.9, Verdict::Equivalent),
+            (0.5, 0.4, Verdict::Equivalent),
+            (-0.5, 0.6, Verdict::Undecided),
+            // No significant difference, and yet no equivalence.
+            (0.0, 1.1, Verdict::Undecided),
+            (1.5, 0.6, Verdict::Undecided),
+            (1.7, 0.6, Verdict::Different),
+            (-1.7, 0.6, Verdict::Different),
+            (f64::NAN, 0.6, Verdict::Undecided),
+        ] {
+            assert_eq!(difference(mean, half_width).verdict(1.0), verdict, "{mean}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_vary_is_decided_by_its_difference() {
+        let ours = Estimate::of(&[10.0, 10.0]).expect("two values");
+        let difference = Difference::between(&ours, &Estimate::exact(10.0));
+        assert_eq!(difference.verdict(0.0), Verdict::Equivalent);
+        let difference = Difference::between(&ours, &Estimate::exact(11.0));
+        assert_eq!(difference.verdict(0.5), Verdict::Different);
+    }
+
+    #[test]
+    fn too_few_values_have_no_estimate() {
+        assert_eq!(Estimate::of(&[1.0]), None);
+    }
+}

@@ -1,0 +1,140 @@
+//! Whyloss beside other simulators and closed forms.
+//!
+//! [`validate`] runs the same networks here and in the peers found on the machine, and lays the means beside each other.
+//! Each row is *equivalent*, *different* or *undecided* by two one-sided tests under a margin that was fixed beforehand:
+//! see [`equivalence`] and [`margin`].
+//!
+//! A peer that is not there is named in [`Report::missing`], one that fails in [`Report::failures`].
+#![forbid(unsafe_code)]
+
+mod case;
+mod closed;
+mod compare;
+pub mod equivalence;
+pub mod margin;
+mod networks;
+mod ns2_grid;
+mod ns3_grid;
+pub mod peers;
+mod reasons;
+pub mod report;
+mod row;
+pub mod traces;
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::fs;
+use std::path::PathBuf;
+
+use whyloss_papers::Progress;
+
+use equivalence::Verdict;
+use peers::description::Asked;
+use peers::ns2::Ns2;
+use peers::ns3::Ns3;
+use peers::{Missing, Peer, PeerError};
+
+pub use row::{Failure, Row, Suite};
+
+/// What is to be compared.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// With what.
+    pub suites: Vec<Suite>,
+    /// A few cases that take seconds, in the place of all.
+    pub quick: bool,
+    /// Where scripts and compiled programs for the peers are kept.
+    pub cache: PathBuf,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Every comparison, in the order of presentation.
+    pub rows: Vec<Row>,
+    /// How far single packets agree.
+    pub traces: Vec<traces::Trace>,
+    /// Cases without a result.
+    pub failures: Vec<Failure>,
+    /// Peers that are not there.
+    pub missing: Vec<Missing>,
+    /// Whether it was stopped before everything had run; what had not is left out.
+    pub stopped: bool,
+}
+
+impl Report {
+    /// Rows that differ and nobody knows why.
+    pub fn unexplained(&self) -> impl Iterator<Item = &Row> {
+        self.rows
+            .iter()
+            .filter(|row| row.verdict == Verdict::Different && row.reason.is_none())
+    }
+
+    fn add(&mut self, (rows, failures): (Vec<Row>, Vec<Failure>)) {
+        self.rows.extend(rows);
+        self.failures.extend(failures);
+    }
+}
+
+/// Runs the plan, in parallel on the caller's rayon pool. `progress` hears of every run; when `stop` turns true no
+/// further run starts.
+///
+/// # Errors
+/// [`PeerError::Cache`] if nothing can be written into the cache.
+pub fn validate(
+    plan: &Plan,
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Report, PeerError> {
+    let failed = |source| PeerError::Cache {
+        path: plan.cache.clone(),
+        source,
+    };
+    fs::create_dir_all(&plan.cache).map_err(failed)?;
+    // Peers run elsewhere.
+    let cache = fs::canonicalize(&plan.cache).map_err(failed)?;
+    let mut report = Report::default();
+    for &suite in &plan.suites {
+        match suite {
+            Suite::ClosedForms => report.add(closed::compare(plan.quick, progress, stop)),
+            Suite::Traces => match Ns2::find(&cache)? {
+                Ok(ns2) => {
+                    let (traces, failures) = traces::compare(&ns2, progress, stop);
+                    report.traces.extend(traces);
+                    report.failures.extend(failures);
+                }
+                Err(missing) => report.missing.push(missing),
+            },
+            Suite::Ns3 | Suite::Ns3Wheel => {
+                let peer = if suite == Suite::Ns3 {
+                    Peer::Ns3
+                } else {
+                    Peer::Ns3Wheel
+                };
+                match Ns3::find(peer, &cache)? {
+                    Ok(ns3) => {
+                        let cases = ns3_grid::cases(plan.quick);
+                        let theirs =
+                            |case: &case::Case, seeds: &[u64]| ns3.run(&Asked::runs(case, seeds));
+                        report.add(compare::compare(suite, &cases, 3, theirs, progress, stop));
+                    }
+                    Err(missing) => report.missing.push(missing),
+                }
+            }
+            Suite::Ns2 => match Ns2::find(&cache)? {
+                Ok(ns2) => {
+                    let cases = ns2_grid::cases(plan.quick);
+                    let theirs = |case: &case::Case, seeds: &[u64]| {
+                        seeds
+                            .iter()
+                            .map(|seed| ns2.run(&Asked::runs(case, std::slice::from_ref(seed))))
+                            .collect()
+                    };
+                    report.add(compare::compare(suite, &cases, 1, theirs, progress, stop));
+                }
+                Err(missing) => report.missing.push(missing),
+            },
+        }
+    }
+    report.stopped = stop.load(Ordering::Relaxed);
+    Ok(report)
+}

@@ -1,0 +1,131 @@
+//! What is run beside ns-3: NewReno, LinuxReno, CUBIC, Westwood+, Vegas, Veno and BBR, with selective acknowledgements. Time
+//! stamps are off in ns-3: see `peers/ns3.cc`.
+//!
+//! Both sides have an initial window of ten, a least timeout of 1 s, acknowledgements delayed by up to 200 ms, and count
+//! what their congestion avoidance counts: ns-3's NewReno and all that it lends its growth count acknowledgements, its
+//! LinuxReno bytes. Only DropTail: ns-3's RED sits above the device with a queue of its own behind it.
+
+use whyloss::congestion::VegasDialect;
+use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Decrease, Growth};
+use whyloss::{Duration, Rate, sender};
+use whyloss_link::ChannelSpec;
+use whyloss_sim::host::tcp;
+use whyloss_sim::scenario::Transport;
+
+use crate::case::{Also, Case};
+use crate::margin::Margin;
+use crate::networks::{Bottleneck, Topology};
+
+/// The receiver's window, in packets.
+const WINDOW: u32 = 1000;
+/// Replications: a run of ns-3 takes a second.
+const SEEDS: u64 = 12;
+const QUICK_SEEDS: u64 = 6;
+/// Of a full packet: PPP, IP, TCP. Its payload is that of ns-2's full packets.
+const HEADERS: u32 = 2 + 20 + 20;
+
+/// A stack: its name here and there, our controller, and what congestion avoidance counts.
+type Stack = (&'static str, &'static str, ControllerKind, Growth);
+
+const STACKS: [Stack; 7] = [
+    ("NewReno", "NewReno", RENO, Growth::PerAck),
+    ("Reno by bytes", "LinuxReno", RENO, Growth::PerByte),
+    ("CUBIC", "Cubic", ControllerKind::Cubic, Growth::PerByte),
+    (
+        "Westwood+",
+        "WestwoodPlus",
+        ControllerKind::westwood_plus(),
+        Growth::PerAck,
+    ),
+    (
+        "Vegas",
+        "Vegas",
+        ControllerKind::Vegas(VegasDialect::Paper),
+        Growth::PerAck,
+    ),
+    (
+        "Veno",
+        "Veno",
+        ControllerKind::Veno(BacklogRtt::LastRound),
+        Growth::PerAck,
+    ),
+    ("BBR", "Bbr", ControllerKind::Bbr, Growth::PerByte),
+];
+
+const RENO: ControllerKind = ControllerKind::Reno(Decrease::FlightSize);
+
+/// Every case, or a few that take seconds.
+pub(crate) fn cases(quick: bool) -> Vec<Case> {
+    let slow = Topology::Path(Rate::from_mbps(2));
+    let grid: &[(Topology, &[f64], bool)] = if quick {
+        &[(slow, &[0.01], true), (slow, &[0.01], false)]
+    } else {
+        &[
+            (slow, &[0.0, 0.001, 0.01, 0.03], true),
+            (slow, &[0.01], false),
+            (Topology::Wb, &[0.01], true),
+            (Topology::Dumbbell, &[0.0], true),
+        ]
+    };
+    let seeds = if quick { QUICK_SEEDS } else { SEEDS };
+    let cases = STACKS.iter().flat_map(|stack| {
+        grid.iter()
+            .flat_map(move |&(topology, losses, delayed_ack)| {
+                losses
+                    .iter()
+                    .map(move |&loss| case(stack, topology, loss, delayed_ack, seeds))
+            })
+    });
+    cases.collect()
+}
+
+fn case(stack: &Stack, topology: Topology, loss: f64, delayed_ack: bool, seeds: u64) -> Case {
+    let &(kind, theirs, controller, growth) = stack;
+    let packet = topology.packet() - 40 + HEADERS;
+    let transport = Transport::Tcp {
+        options: tcp::Options {
+            controller: ControllerSpec {
+                kind: controller,
+                ..ControllerSpec::default()
+            },
+            growth,
+            initial_window: 10,
+            receive_window: WINDOW,
+            delayed_ack: delayed_ack.then(|| Duration::from_millis(200)),
+            ..tcp::Options::rfc(packet - HEADERS)
+        },
+        classifier: sender::Classifier::unaware(),
+    };
+    let channel = match loss {
+        0.0 => ChannelSpec::None,
+        loss => ChannelSpec::Bernoulli { loss },
+    };
+    let mut network = topology.network(&transport, &channel, Bottleneck::DropTail);
+    for flow in &mut network.scenario.flows {
+        flow.packet_size = packet;
+    }
+    network.scenario.end = whyloss::Time::ZERO + Duration::from_secs(100);
+    let mut name = format!("{}, loss {} %", topology.name(), 100.0 * loss);
+    if !delayed_ack {
+        name.push_str(", acks not delayed");
+    }
+    let mut also = Vec::new();
+    if loss <= 0.001 {
+        also.push(Also::Drops);
+    }
+    if topology == Topology::Dumbbell {
+        also.push(Also::Jain);
+    }
+    Case {
+        name,
+        kind,
+        scenario: network.scenario,
+        stack: theirs.into(),
+        window: WINDOW,
+        delayed_ack,
+        bottlenecks: network.bottlenecks,
+        goodput: Margin::OTHER,
+        also,
+        seeds,
+    }
+}

@@ -1,0 +1,258 @@
+//! A case in the words that the scripts in `peers/` read, and their answers.
+
+use core::fmt::Write;
+
+use whyloss::Rate;
+use whyloss_link::queue::{Discipline, Limit, RedSpec};
+use whyloss_link::{ChannelSpec, LinkSpec};
+
+use super::PeerError;
+use crate::case::{Case, Observed};
+use whyloss_sim::scenario::Transport;
+
+/// What a peer is to do with a case.
+pub(crate) struct Asked<'a> {
+    pub(crate) case: &'a Case,
+    /// A run of each.
+    pub(crate) seeds: &'a [u64],
+    /// The clock of TCP's retransmission timers in seconds, if not the peer's own.
+    pub(crate) tick: Option<f64>,
+    /// Packets lost on the last link of the route, by their number, in the place of its channel.
+    pub(crate) lost: &'a [u64],
+    /// A link whose packets are listed.
+    pub(crate) traced: Option<usize>,
+}
+
+impl<'a> Asked<'a> {
+    /// Runs with these seeds.
+    pub(crate) fn runs(case: &'a Case, seeds: &'a [u64]) -> Self {
+        Self {
+            case,
+            seeds,
+            tick: None,
+            lost: &[],
+            traced: None,
+        }
+    }
+
+    /// In the scripts' words.
+    ///
+    /// # Errors
+    /// If the case has what no script knows.
+    pub(crate) fn description(&self) -> Result<String, PeerError> {
+        let (case, net) = (self.case, &self.case.scenario);
+        let mut text = "seed".to_owned();
+        for seed in self.seeds {
+            let _ = write!(text, " {seed}");
+        }
+        if let Some(tick) = self.tick {
+            let _ = write!(text, "\ntick {tick}");
+        }
+        let _ = writeln!(text, "\nnodes {}", net.nodes.len());
+        for (index, connection) in net.links.iter().enumerate() {
+            let link = &connection.link;
+            let channel = if !self.lost.is_empty() && last_link(case, 0) == Some(index) {
+                let mut list = "list".to_owned();
+                for number in self.lost {
+                    let _ = write!(list, " {number}");
+                }
+                list
+            } else {
+                channel(&link.channel)?
+            };
+            let _ = writeln!(
+                text,
+                "link {} {} {} {} {} {channel}",
+                connection.from,
+                connection.to,
+                link.rate.as_bps(),
+                link.delay.as_secs_f64(),
+                queue(link)?,
+            );
+        }
+        for flow in &net.flows {
+            let _ = writeln!(
+                text,
+                "flow {} {} {} {} {} {} {} {}",
+                case.stack,
+                flow.source,
+                flow.sink,
+                flow.packet_size,
+                flow.start.0.as_secs_f64(),
+                flow.start.1.as_secs_f64(),
+                u8::from(case.delayed_ack),
+                case.window,
+            );
+        }
+        if let Some(link) = self.traced {
+            let _ = writeln!(text, "trace {link}");
+        }
+        let _ = writeln!(text, "end {}", net.end.as_secs_f64());
+        Ok(text)
+    }
+
+    /// What each run showed, from the peer's answer. Peers also talk of other things.
+    ///
+    /// # Errors
+    /// If the answer is not of the form that the scripts state.
+    pub(crate) fn observed(&self, answer: &str) -> Result<Vec<Observed>, PeerError> {
+        let mut runs = Vec::new();
+        let mut lines = Vec::new();
+        for line in answer.lines() {
+            match line.split(' ').next() {
+                Some("link" | "flow") => lines.push(line),
+                Some("done") => runs.push(self.one(&core::mem::take(&mut lines))?),
+                _ => {}
+            }
+        }
+        if runs.len() == self.seeds.len() {
+            Ok(runs)
+        } else {
+            Err(PeerError::nonsense("an answer to every run", answer))
+        }
+    }
+
+    fn one(&self, answer: &[&str]) -> Result<Observed, PeerError> {
+        let net = &self.case.scenario;
+        // Arrived, dropped, left, corrupted.
+        let mut links = vec![None; net.links.len()];
+        let mut flows = vec![None; net.flows.len()];
+        for &line in answer {
+            let nonsense = || PeerError::nonsense("a line about a link or a flow", line);
+            let mut words = line.split_whitespace().skip(1);
+            let index: Option<usize> = words.next().and_then(|word| word.parse().ok());
+            let index = index.ok_or_else(nonsense)?;
+            let numbers: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
+            let place = match numbers.ok_or_else(nonsense)?[..] {
+                [arrived, dropped, left, corrupted] => links
+                    .get_mut(index)
+                    .map(|link| *link = Some([arrived, dropped, left, corrupted])),
+                [packets] => flows.get_mut(index).map(|flow| *flow = Some(packets)),
+                _ => None,
+            };
+            place.ok_or_else(nonsense)?;
+        }
+        let links: Option<Vec<[f64; 4]>> = links.into_iter().collect();
+        let flows: Option<Vec<f64>> = flows.into_iter().collect();
+        let (Some(links), Some(flows)) = (links, flows) else {
+            let found = answer.join(", ");
+            return Err(PeerError::nonsense("every link and flow", &found));
+        };
+        let packets = net.flows.iter().zip(flows).enumerate();
+        let packets = packets.map(|(index, (flow, acknowledged))| match &flow.transport {
+            Transport::Tcp { options, .. } => {
+                acknowledged + f64::from(u8::from(!options.handshake))
+            }
+            _ => last_link(self.case, index).map_or(0.0, |link| links[link][2] - links[link][3]),
+        });
+        let mut observed = Observed {
+            packets: packets.collect(),
+            ..Observed::default()
+        };
+        for &link in &self.case.bottlenecks {
+            observed.offered += links[link][0];
+            observed.dropped += links[link][1];
+        }
+        Ok(observed)
+    }
+}
+
+/// The link that leads to a flow's sink; every sink has one.
+fn last_link(case: &Case, flow: usize) -> Option<usize> {
+    let sink = case.scenario.flows.get(flow)?.sink;
+    case.scenario.links.iter().position(|link| link.to == sink)
+}
+
+/// A queue: how much may wait beside the packet in transmission, and who is refused.
+fn queue(link: &LinkSpec) -> Result<String, PeerError> {
+    let Limit::Packets(limit) = link.queue.limit else {
+        return Err(PeerError::Unknown("a queue that is not limited in packets"));
+    };
+    match &link.queue.discipline {
+        Discipline::DropTail => Ok(format!("droptail {limit}")),
+        Discipline::Red(red) => Ok(format!("red {limit} {}", red_words(red, link.rate)?)),
+    }
+}
+
+fn red_words(red: &RedSpec, rate: Rate) -> Result<String, PeerError> {
+    let Some(weight) = red.weight.filter(|_| !red.adaptive && !red.bytes) else {
+        return Err(PeerError::Unknown("RED that is adaptive or counts bytes"));
+    };
+    let (min, max) = red.thresholds(rate);
+    Ok(format!(
+        "{min} {max} {} {weight} {} {} {}",
+        1.0 / red.max_p,
+        red.gentle,
+        red.wait,
+        red.mean_packet
+    ))
+}
+
+fn channel(channel: &ChannelSpec) -> Result<String, PeerError> {
+    match channel {
+        ChannelSpec::None => Ok("none".into()),
+        ChannelSpec::Bernoulli { loss } => Ok(format!("bernoulli {loss}")),
+        ChannelSpec::GilbertElliott(chain) => Ok(format!(
+            "chain {} {}",
+            chain.p_good_to_bad,
+            1.0 - chain.p_bad_to_good
+        )),
+        _ => Err(PeerError::Unknown("a channel that no peer has")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ns2_grid;
+
+    fn case() -> Case {
+        let mut cases = ns2_grid::cases(true);
+        let wanted = |case: &Case| case.kind == "NewReno" && case.name.starts_with("path");
+        let index = cases.iter().position(wanted).expect("in the grid");
+        cases.swap_remove(index)
+    }
+
+    #[test]
+    fn a_network_in_words() {
+        let case = case();
+        let text = Asked::runs(&case, &[7]).description().expect("words");
+        assert_eq!(
+            text,
+            "seed 7\nnodes 3\n\
+             link 0 1 2000000 0.05 droptail 16 none\n\
+             link 1 0 2000000 0.05 droptail 999 none\n\
+             link 1 2 10000000 0.00001 droptail 999 bernoulli 0.01\n\
+             link 2 1 10000000 0.00001 droptail 999 none\n\
+             flow Newreno 0 2 1500 0 1 1 1000\nend 200\n"
+        );
+    }
+
+    #[test]
+    fn an_answer_in_numbers() {
+        let case = case();
+        let asked = Asked::runs(&case, &[7]);
+        let answer = "cmd noise\nlink 0 10 2 8 0\nlink 1 5 0 5 0\nlink 2 8 0 8 1\nlink 3 5 0 5 0\nflow 0 6\ndone\n";
+        let runs = asked.observed(answer).expect("an answer");
+        let run = runs.first().expect("one run");
+        assert_eq!((run.offered, run.dropped), (10.0, 2.0));
+        assert_eq!(run.packets, [6.0]);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let case = case();
+        let asked = Asked::runs(&case, &[7]);
+        for answer in [
+            "",
+            "Segmentation fault\n",
+            "flow 0 6\ndone\n",
+            "link 9 1 1 1 1\ndone\n",
+            "link 0 one 2 3 4\ndone\n",
+            "link 0 1\ndone\n",
+        ] {
+            let error = asked.observed(answer).expect_err("nonsense");
+            assert!(error.to_string().contains("expected"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Other simulators on this machine: whether they are there, and running them.
+//!
+//! | peer | found as | where from |
+//! |---|---|---|
+//! | ns-2 | the command `ns` | Debian's package `ns2` |
+//! | ns-3 | the header `ns3/core-module.h` and a C++ compiler | Debian's package `libns3-dev` |
+//! | ns-3 from PyPI | the Python package `ns3` of the `python3` on the path, which brings headers and libraries | `pip install ns3` |
+//!
+//! What drives them are the files in `peers/`, embedded here. They read a network, in words of ours, from standard
+//! input, and answer with counts.
+
+pub(crate) mod description;
+pub(crate) mod ns2;
+pub(crate) mod ns3;
+mod process;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+/// A simulator to compare with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Peer {
+    /// ns-2 as `ns`.
+    Ns2,
+    /// ns-3 as Debian packages it.
+    Ns3,
+    /// ns-3 as a Python package.
+    Ns3Wheel,
+}
+
+impl Peer {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ns2 => "ns-2",
+            Self::Ns3 => "ns-3",
+            Self::Ns3Wheel => "ns-3 from PyPI",
+        }
+    }
+
+    /// The command that installs it.
+    pub fn install(self) -> &'static str {
+        match self {
+            Self::Ns2 => "apt-get install ns2",
+            Self::Ns3 => "apt-get install libns3-dev g++",
+            Self::Ns3Wheel => "apt-get install g++ && python3 -m pip install ns3",
+        }
+    }
+}
+
+/// A peer that was looked for in vain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// Which one.
+    pub peer: Peer,
+    /// What was not found, or did not work.
+    pub why: String,
+}
+
+/// Why a peer gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum PeerError {
+    /// It could not be started.
+    #[error("`{name}` does not start: {source}")]
+    Start {
+        /// The command.
+        name: String,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It did not end in time.
+    #[error("`{name}` took longer than {seconds} s and was stopped")]
+    TooLong {
+        /// The command.
+        name: String,
+        /// How long it had.
+        seconds: u64,
+    },
+    /// It failed or crashed.
+    #[error("`{name}` failed ({status}): {words}")]
+    Failed {
+        /// The command.
+        name: String,
+        /// How it ended: a code or a signal.
+        status: ExitStatus,
+        /// What it said last.
+        words: String,
+    },
+    /// It answered something else than it was asked for.
+    #[error("expected {expected}, but the peer said {found:?}")]
+    Nonsense {
+        /// What was expected.
+        expected: &'static str,
+        /// The beginning of what it said.
+        found: String,
+    },
+    /// A script or program could not be put into the cache.
+    #[error("cannot write `{}`: {source}", path.display())]
+    Cache {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The case has what no script of ours can describe.
+    #[error("no peer is told of {0}")]
+    Unknown(&'static str),
+}
+
+impl PeerError {
+    fn nonsense(expected: &'static str, found: &str) -> Self {
+        Self::Nonsense {
+            expected,
+            found: found.chars().take(120).collect(),
+        }
+    }
+}
+
+/// Writes a file into the cache unless it is there already; several may do so at once.
+fn keep(cache: &Path, name: &str, contents: &str) -> Result<PathBuf, PeerError> {
+    let path = cache.join(name);
+    let failed = |source| PeerError::Cache {
+        path: path.clone(),
+        source,
+    };
+    if fs::read(&path).is_ok_and(|kept| kept == contents.as_bytes()) {
+        return Ok(path);
+    }
+    fs::create_dir_all(cache).map_err(failed)?;
+    let temporary = cache.join(format!(".{name}.{}.tmp", std::process::id()));
+    fs::write(&temporary, contents).map_err(failed)?;
+    fs::rename(&temporary, &path).map_err(failed)?;
+    Ok(path)
+}

@@ -1,0 +1,81 @@
+//! ns-2 2.35, one process per run.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::description::Asked;
+use super::{Missing, Peer, PeerError, keep, process};
+use crate::case::Observed;
+
+const SCRIPT: &str = include_str!("../../peers/ns2.tcl");
+/// A run takes a second at most; agents that run away take for ever.
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// ns-2 on this machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Ns2 {
+    script: PathBuf,
+    /// Where it runs, and leaves its trace for a moment.
+    directory: PathBuf,
+}
+
+impl Ns2 {
+    /// Looks for it; puts the script into the cache.
+    ///
+    /// # Errors
+    /// The outer one if the script cannot be written; the inner one if there is no ns-2.
+    pub(crate) fn find(cache: &Path) -> Result<Result<Self, Missing>, PeerError> {
+        let probe = keep(
+            cache,
+            "probe.tcl",
+            "puts [[new Simulator] info class]; exit 0\n",
+        )?;
+        let script = keep(cache, "ns2.tcl", SCRIPT)?;
+        let answer = process::run(Command::new("ns").arg(&probe), "", LIMIT);
+        let why = match answer {
+            Ok(answer) if answer.trim() == "Simulator" => {
+                return Ok(Ok(Self {
+                    script,
+                    directory: cache.to_owned(),
+                }));
+            }
+            Ok(_) => "`ns` is not ns-2".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let peer = Peer::Ns2;
+        Ok(Err(Missing { peer, why }))
+    }
+
+    /// What one run showed.
+    ///
+    /// # Errors
+    /// If ns-2 fails or answers something else.
+    pub(crate) fn run(&self, asked: &Asked<'_>) -> Result<Observed, PeerError> {
+        let answer = self.answer(asked)?;
+        let mut runs = asked.observed(&answer)?;
+        runs.pop().ok_or(PeerError::Unknown("no run"))
+    }
+
+    /// Time in seconds and number of each packet offered to the traced link.
+    ///
+    /// # Errors
+    /// If ns-2 fails or answers something else.
+    pub(crate) fn trace(&self, asked: &Asked<'_>) -> Result<Vec<(f64, u64)>, PeerError> {
+        let answer = self.answer(asked)?;
+        let sent = answer.lines().filter_map(|line| line.strip_prefix("sent "));
+        let sent = sent.map(|line| {
+            let (time, sequence) = line.split_once(' ')?;
+            Some((time.parse().ok()?, sequence.parse().ok()?))
+        });
+        let sent: Option<Vec<(f64, u64)>> = sent.collect();
+        sent.filter(|sent| !sent.is_empty())
+            .ok_or_else(|| PeerError::nonsense("the packets sent", &answer))
+    }
+
+    fn answer(&self, asked: &Asked<'_>) -> Result<String, PeerError> {
+        let mut command = Command::new("ns");
+        command.arg(&self.script).current_dir(&self.directory);
+        process::run(&mut command, &asked.description()?, LIMIT)
+    }
+}

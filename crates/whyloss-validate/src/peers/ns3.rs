@@ -1,0 +1,161 @@
+//! ns-3: a program of ours, compiled against it once and kept, several runs per process.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::description::Asked;
+use super::{Missing, Peer, PeerError, keep, process};
+use crate::case::Observed;
+
+const SOURCE: &str = include_str!("../../peers/ns3.cc");
+/// Takes seconds on an idle machine.
+const COMPILE: Duration = Duration::from_mins(5);
+/// Some seconds of CPU per run.
+const LIMIT: Duration = Duration::from_mins(5);
+const PROBE: Duration = Duration::from_mins(1);
+const MODULES: [&str; 5] = [
+    "core",
+    "network",
+    "internet",
+    "point-to-point",
+    "applications",
+];
+/// Says where the package is, without loading it.
+const WHEEL: &str = "import importlib.util as u; s = u.find_spec('ns3'); \
+                     print(*(s.submodule_search_locations if s else []))";
+
+/// An ns-3 on this machine, and our program for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Ns3 {
+    program: PathBuf,
+}
+
+/// Where headers and libraries are.
+struct Place {
+    /// Holds `ns3/core-module.h`.
+    headers: PathBuf,
+    /// Of the libraries, if the linker does not know it.
+    libraries: Option<PathBuf>,
+    /// Libraries' names up to the module's: `ns3-`, `ns3.44-`.
+    prefix: String,
+}
+
+impl Ns3 {
+    /// Looks for `peer`, and compiles our program for it unless that has been done before.
+    ///
+    /// # Errors
+    /// The outer one if the cache cannot be written; the inner one if there is no such ns-3.
+    pub(crate) fn find(peer: Peer, cache: &Path) -> Result<Result<Self, Missing>, PeerError> {
+        let missing = |why| Ok(Err(Missing { peer, why }));
+        let place = match peer {
+            Peer::Ns3Wheel => wheel(),
+            _ => packaged(),
+        };
+        let place = match place {
+            Ok(place) => place,
+            Err(why) => return missing(why),
+        };
+        let (name, source) = (format!("ns3-{:016x}", fingerprint(&place)), "ns3.cc");
+        let source = keep(cache, source, SOURCE)?;
+        let program = cache.join(&name);
+        if !program.exists() {
+            let temporary = cache.join(format!(".{name}.{}.tmp", std::process::id()));
+            if let Err(error) = compile(&place, &source, &temporary) {
+                return missing(error.to_string());
+            }
+            fs::rename(&temporary, &program).map_err(|source| PeerError::Cache {
+                path: program.clone(),
+                source,
+            })?;
+        }
+        Ok(Ok(Self { program }))
+    }
+
+    /// What the runs showed.
+    ///
+    /// # Errors
+    /// If ns-3 fails or answers something else.
+    pub(crate) fn run(&self, asked: &Asked<'_>) -> Result<Vec<Observed>, PeerError> {
+        let mut command = Command::new(&self.program);
+        let answer = process::run(&mut command, &asked.description()?, LIMIT)?;
+        asked.observed(&answer)
+    }
+}
+
+/// Where a distribution puts it.
+fn packaged() -> Result<Place, String> {
+    let headers = PathBuf::from("/usr/include");
+    if !headers.join("ns3/core-module.h").exists() {
+        return Err("there is no /usr/include/ns3/core-module.h".into());
+    }
+    Ok(Place {
+        headers,
+        libraries: None,
+        prefix: "ns3-".into(),
+    })
+}
+
+/// Where Python has it.
+fn wheel() -> Result<Place, String> {
+    let found = process::run(Command::new("python3").args(["-c", WHEEL]), "", PROBE)
+        .map_err(|error| error.to_string())?;
+    let package = PathBuf::from(found.trim());
+    let headers = package.join("include");
+    if found.trim().is_empty() || !headers.join("ns3/core-module.h").exists() {
+        return Err("`python3` has no package `ns3` with headers".into());
+    }
+    let libraries = package.join("lib64");
+    let names = fs::read_dir(&libraries).map_err(|error| error.to_string())?;
+    let prefix = names.flatten().find_map(|entry| {
+        let name = entry.file_name().into_string().ok()?;
+        let module = name.strip_prefix("lib")?.strip_suffix("-core.so")?;
+        Some(format!("{module}-"))
+    });
+    Ok(Place {
+        headers,
+        libraries: Some(libraries),
+        prefix: prefix.ok_or("the Python package `ns3` has no library `core`")?,
+    })
+}
+
+fn compile(place: &Place, source: &Path, program: &Path) -> Result<(), PeerError> {
+    let attempt = |standard: &str| {
+        let mut command = Command::new("g++");
+        command.args(["-O2", standard, "-w"]).arg(source);
+        command.arg("-o").arg(program);
+        if let Some(libraries) = &place.libraries {
+            command.arg("-I").arg(&place.headers);
+            command.arg("-L").arg(libraries);
+            command.arg(format!("-Wl,-rpath,{}", libraries.display()));
+        }
+        command.args(MODULES.map(|module| format!("-l{}{module}", place.prefix)));
+        process::run(&mut command, "", COMPILE)
+    };
+    // ns-3.37 is C++17 and no C++20, ns-3.44 the other way round.
+    attempt("-std=c++17").or_else(|error| match error {
+        PeerError::Failed { .. } => attempt("-std=c++20"),
+        other => Err(other),
+    })?;
+    Ok(())
+}
+
+/// Of our program and what it is compiled against (FNV-1a): a new version of either is compiled anew.
+fn fingerprint(place: &Place) -> u64 {
+    let library = match &place.libraries {
+        Some(libraries) => format!("{}{}", libraries.display(), place.prefix),
+        None => dpkg_version(),
+    };
+    let bytes = SOURCE.bytes().chain(library.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// Empty where Debian's tools are not.
+fn dpkg_version() -> String {
+    let mut query = Command::new("dpkg-query");
+    query.args(["--show", "libns3-dev"]);
+    process::run(&mut query, "", PROBE).unwrap_or_default()
+}

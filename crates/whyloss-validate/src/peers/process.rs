@@ -1,0 +1,139 @@
+//! A peer's process: given its input, given so long, and its output or a sentence about what went wrong.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use super::PeerError;
+
+/// Characters of a peer's complaint that are passed on.
+const COMPLAINT: usize = 200;
+
+/// Runs a command with this input and gives its standard output. It is killed when it takes longer than `limit`.
+///
+/// # Errors
+/// If it does not start, does not end in time, or does not end well.
+pub(crate) fn run(
+    command: &mut Command,
+    input: &str,
+    limit: Duration,
+) -> Result<String, PeerError> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|source| PeerError::Start {
+            name: name.clone(),
+            source,
+        })?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A peer that does not read to the end says why on its standard error.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let (done, ended) = mpsc::channel();
+    let output = reader(child.stdout.take(), done.clone());
+    let errors = reader(child.stderr.take(), done);
+    let in_time = (0..2).all(|_| ended.recv_timeout(limit).is_ok());
+    if !in_time {
+        end(&mut child);
+        return Err(PeerError::TooLong {
+            name,
+            seconds: limit.as_secs(),
+        });
+    }
+    let status = child.wait().map_err(|source| PeerError::Start {
+        name: name.clone(),
+        source,
+    })?;
+    let [output, errors] = [output, errors].map(|thread| thread.join().unwrap_or_default());
+    if status.success() {
+        return Ok(output);
+    }
+    let words = if errors.trim().is_empty() {
+        output
+    } else {
+        errors
+    };
+    Err(PeerError::Failed {
+        name,
+        status,
+        words: complaint(&words),
+    })
+}
+
+/// Reads to the end, then says so.
+fn reader(
+    from: Option<impl Read + Send + 'static>,
+    done: mpsc::Sender<()>,
+) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut from) = from {
+            // What was read until an error is what there is.
+            let _ = from.read_to_end(&mut bytes);
+        }
+        // Nobody listens any more after the time limit.
+        let _ = done.send(());
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+fn end(child: &mut Child) {
+    // It may have ended by itself meanwhile.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// The beginning of a text, on one line.
+fn complaint(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.chars().take(COMPLAINT).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, input: &str) -> Result<String, PeerError> {
+        let limit = Duration::from_millis(500);
+        run(Command::new("sh").args(["-c", script]), input, limit)
+    }
+
+    #[test]
+    fn input_goes_in_and_output_comes_out() {
+        assert_eq!(shell("cat", "a\nb\n").expect("it ends"), "a\nb\n");
+        // More than a pipe holds, in both directions.
+        assert_eq!(
+            shell("seq 100000 >&2; seq 100000", "")
+                .expect("it ends")
+                .len(),
+            588_895
+        );
+    }
+
+    #[test]
+    fn what_goes_wrong_is_said() {
+        let failed = shell("echo no such thing >&2; exit 3", "").expect_err("exit 3");
+        assert!(failed.to_string().contains("no such thing"), "{failed}");
+        let slow = shell("sleep 60", "").expect_err("too slow");
+        assert!(slow.to_string().contains("longer"), "{slow}");
+        let crash = shell("kill -SEGV $$", "").expect_err("a crash");
+        assert!(crash.to_string().contains("signal"), "{crash}");
+        let missing = run(
+            &mut Command::new("no-such-command"),
+            "",
+            Duration::from_secs(1),
+        );
+        assert!(matches!(missing, Err(PeerError::Start { .. })));
+    }
+
+    #[test]
+    fn complaints_are_short_and_on_one_line() {
+        let words = complaint(&"many\nwords ".repeat(100));
+        assert!(words.len() <= COMPLAINT && !words.contains('\n'));
+    }
+}

@@ -1,0 +1,120 @@
+//! One comparison: what was measured on either side, and what it says.
+
+use crate::case::Metric;
+use crate::equivalence::{Difference, Estimate, Verdict};
+use crate::reasons::reason;
+
+/// What Whyloss is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Suite {
+    /// Formulas.
+    ClosedForms,
+    /// ns-2.
+    Ns2,
+    /// The send times of single packets in ns-2.
+    Traces,
+    /// ns-3 as Debian packages it.
+    Ns3,
+    /// ns-3 as a Python package.
+    Ns3Wheel,
+}
+
+impl Suite {
+    /// All of them, in the order of presentation.
+    pub const ALL: [Self; 5] = [
+        Self::ClosedForms,
+        Self::Ns2,
+        Self::Traces,
+        Self::Ns3,
+        Self::Ns3Wheel,
+    ];
+
+    /// What the command calls it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::ClosedForms => "closed-forms",
+            Self::Ns2 => "ns-2",
+            Self::Traces => "traces",
+            Self::Ns3 => "ns-3",
+            Self::Ns3Wheel => "ns-3-wheel",
+        }
+    }
+
+    /// A heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::ClosedForms => "Closed forms",
+            Self::Ns2 => "ns-2 2.35",
+            Self::Traces => "Packet by packet beside ns-2 2.35",
+            Self::Ns3 => "ns-3, Debian’s package",
+            Self::Ns3Wheel => "ns-3, PyPI’s package",
+        }
+    }
+}
+
+/// One comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// With what.
+    pub suite: Suite,
+    /// What is compared: a protocol, or the name of a law.
+    pub kind: &'static str,
+    /// Where.
+    pub case: String,
+    /// Which number.
+    pub metric: &'static str,
+    /// Its unit; may be empty.
+    pub unit: &'static str,
+    /// What Whyloss measured.
+    pub ours: Estimate,
+    /// What the peer measured, or the formula says.
+    pub theirs: Estimate,
+    /// Ours − theirs.
+    pub difference: Difference,
+    /// The equivalence margin, in the unit.
+    pub margin: f64,
+    /// What the difference says under the margin.
+    pub verdict: Verdict,
+    /// Why they differ, where that is known; only of rows that are not equivalent.
+    pub reason: Option<&'static str>,
+}
+
+impl Row {
+    pub(crate) fn new(
+        suite: Suite,
+        kind: &'static str,
+        case: &str,
+        metric: &Metric,
+        (ours, theirs): (Estimate, Estimate),
+    ) -> Self {
+        let difference = Difference::between(&ours, &theirs);
+        let margin = metric.margin.beside(theirs.mean);
+        let verdict = difference.verdict(margin);
+        Self {
+            suite,
+            kind,
+            case: case.to_owned(),
+            metric: metric.name,
+            unit: metric.unit,
+            ours,
+            theirs,
+            difference,
+            margin,
+            verdict,
+            reason: (verdict != Verdict::Equivalent)
+                .then(|| reason(suite, kind, case, metric.name))
+                .flatten(),
+        }
+    }
+}
+
+/// A case without a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Beside what.
+    pub suite: Suite,
+    /// What was to be compared where.
+    pub case: String,
+    /// What went wrong.
+    pub why: String,
+}
