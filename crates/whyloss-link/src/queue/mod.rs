@@ -1,8 +1,7 @@
 //! The queue of a link: first in, first out, with a limit, and a discipline that says who is refused.
 //!
 //! A FIFO link serves packets in the order they came at a known rate, so the moment a packet will start transmission is
-//! known when it is admitted. The queue therefore holds those moments alone: a packet waits until then, and no event
-//! is needed to take it out. DropTail refuses what finds no room; [RED](RedSpec) refuses some packets before that.
+//! known when it is admitted: a packet waits until then, and no event is needed to take it out. DropTail refuses what finds no room; [RED](RedSpec) refuses some packets before that.
 
 mod red;
 

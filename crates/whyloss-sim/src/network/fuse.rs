@@ -15,7 +15,8 @@
 //!         So answers come in the order in which the data left the root, and never two at once.
 //! ```
 //!
-//! In a dumbbell whose access links are alike, the shared link of the way back is such a merge.
+//! In a dumbbell whose access links are alike, the shared link of the way back is such a merge. A merge may be part of the
+//! branches to another one: that of several sinks at one host, say.
 
 use whyloss::Duration;
 
@@ -49,6 +50,16 @@ struct Branch {
     slowest: Duration,
 }
 
+impl Branch {
+    /// Adds a link to it.
+    fn add(&mut self, scenario: &Scenario, link: usize, size: u32) {
+        let spec = &scenario.links[link].link;
+        let transmission = spec.rate.transmission_time(size);
+        self.length = self.length + transmission + spec.delay;
+        self.slowest = self.slowest.max(transmission);
+    }
+}
+
 impl Network {
     /// Marks what is fused in the table of hops.
     pub(super) fn fuse(&mut self, scenario: &Scenario, fuse: Fuse) {
@@ -68,22 +79,37 @@ impl Network {
         if fuse < Fuse::LinksAndSinks || damage {
             return;
         }
-        let branches: Vec<Branch> = (0..scenario.flows.len())
+        let mut branches: Vec<Branch> = (0..scenario.flows.len())
             .filter(|&flow| Sink::answers_at_once(&scenario.flows[flow].transport))
             .map(|flow| self.branch(scenario, &feeders, flow))
             .collect();
-        let merged = self.merges(scenario, &branches);
-        for branch in branches {
-            let in_order = branch.merge.is_some_and(|at| merged[self.hops[at].index()]);
-            if in_order && let Some(at) = branch.merge {
-                self.hops[at] = self.hops[at].fused();
-            }
+        for branch in &branches {
             let silent = Sink::is_silent(&scenario.flows[branch.flow].transport);
-            if branch.alone || in_order || silent {
-                let end = self.routes[branch.flow].1 as usize - 1;
-                self.hops[end] = Hop::FUSED_SINK;
+            if branch.alone || silent {
+                self.fuse_sink(branch.flow);
             }
         }
+        loop {
+            let merged = self.merges(scenario, &branches);
+            if !merged.contains(&true) {
+                return;
+            }
+            for branch in &mut branches {
+                if let Some(at) = branch.merge
+                    && merged[self.hops[at].index()]
+                {
+                    self.hops[at] = self.hops[at].fused();
+                    self.fuse_sink(branch.flow);
+                    branch.add(scenario, self.hops[at].index(), ANSWER_SIZE);
+                    self.go_home(branch, scenario, &feeders, at + 1);
+                }
+            }
+        }
+    }
+
+    fn fuse_sink(&mut self, flow: usize) {
+        let end = self.routes[flow].1 as usize - 1;
+        self.hops[end] = Hop::FUSED_SINK;
     }
 
     /// The branch of a flow.
@@ -99,33 +125,36 @@ impl Network {
             slowest: Duration::ZERO,
         };
         let size = scenario.flows[flow].wire_size();
-        let take = |branch: &mut Branch, link: usize, size| {
-            let spec = &scenario.links[link].link;
-            let transmission = spec.rate.transmission_time(size);
-            branch.length = branch.length + transmission + spec.delay;
-            branch.slowest = branch.slowest.max(transmission);
-        };
         for hop in &self.hops[there..back - 1] {
             if *hop == hop.fused() {
-                take(&mut branch, hop.index(), size);
+                branch.add(scenario, hop.index(), size);
             } else {
                 branch.root = hop.index();
                 (branch.length, branch.slowest) = (Duration::ZERO, Duration::ZERO);
             }
         }
-        for (at, hop) in self.hops.iter().enumerate().skip(back) {
+        branch.alone = self.hops[back]
+            .link()
+            .is_some_and(|link| feeders[link] == Feeder::Sink(flow));
+        self.go_home(&mut branch, scenario, feeders, back);
+        branch
+    }
+
+    /// Follows a branch from this hop on the way home to the next link that others use as well.
+    fn go_home(&self, branch: &mut Branch, scenario: &Scenario, feeders: &[Feeder], from: usize) {
+        branch.merge = None;
+        for (at, hop) in self.hops.iter().enumerate().skip(from) {
             match hop.link().map(|link| feeders[link]) {
                 None => break,
-                Some(Feeder::Sink(_)) => branch.alone = true,
-                Some(Feeder::Link(_)) => {}
+                Some(Feeder::Sink(_) | Feeder::Link(_)) => {
+                    branch.add(scenario, hop.index(), ANSWER_SIZE);
+                }
                 Some(Feeder::Nobody | Feeder::Several) => {
                     branch.merge = Some(at);
                     break;
                 }
             }
-            take(&mut branch, hop.index(), ANSWER_SIZE);
         }
-        branch
     }
 
     /// Whether each link is a merge that sees answers in the order of their data.
