@@ -231,18 +231,10 @@ macro_rules! controllers {
         /// Any of the controllers, dispatched without indirection.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
-        #[repr(u8)]
         #[allow(missing_docs, reason = "each variant is the type of its name")]
         #[allow(clippy::large_enum_variant, reason = "no allocation, so nothing can be boxed")]
         pub enum AnyController {
             $($name($name)),+
-        }
-
-        impl AnyController {
-            #[inline(never)]
-            fn window_of_any(&self) -> u64 {
-                match self { $(Self::$name(inner) => inner.window()),+ }
-            }
         }
 
         impl Controller for AnyController {
@@ -286,11 +278,7 @@ macro_rules! controllers {
 
             #[inline]
             fn window(&self) -> u64 {
-                // Asked for every acknowledgement: the most common one needs no jump table.
-                if let Self::Reno(reno) = self {
-                    return reno.window();
-                }
-                self.window_of_any()
+                match self { $(Self::$name(inner) => inner.window()),+ }
             }
 
             fn ssthresh(&self) -> u64 {

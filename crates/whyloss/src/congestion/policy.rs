@@ -56,17 +56,17 @@ pub enum Spared {
 
 /// A controller and its policy about losses called wireless.
 #[derive(Clone, Debug)]
-pub struct Governed {
+pub struct Governed<C = AnyController> {
     /// The controller.
-    pub controller: AnyController,
+    pub controller: C,
     policy: WirelessPolicy,
     segment_size: u32,
     spares_losses: bool,
 }
 
-impl Governed {
+impl<C: Controller> Governed<C> {
     /// `controller` under `policy`, in segments of `segment_size` bytes.
-    pub fn new(controller: AnyController, policy: WirelessPolicy, segment_size: u32) -> Self {
+    pub fn new(controller: C, policy: WirelessPolicy, segment_size: u32) -> Self {
         Self {
             controller,
             policy,

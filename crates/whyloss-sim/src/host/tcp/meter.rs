@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::Ack;
+use super::held::Held;
 use super::scoreboard::DUP_THRESH;
 use super::sender::Sender;
 use whyloss::bandwidth::delivery_rate::{DeliveryRate, Snapshot};
@@ -43,7 +44,7 @@ pub(super) struct Meter {
 
 impl Meter {
     /// A meter, if the controller wants one.
-    pub(super) fn new(control: &Governed) -> Option<Box<Self>> {
+    pub(super) fn new(control: &Governed<Held>) -> Option<Box<Self>> {
         control.controller.wants_rate_samples().then(|| {
             Box::new(Self {
                 path: DeliveryRate::default(),
@@ -115,14 +116,14 @@ impl Meter {
     }
 
     /// Of the segments below `end`, those that are under way and have not been looked at are lost.
-    fn lose(&mut self, now: Time, end: u64, control: &mut Governed) {
+    fn lose(&mut self, now: Time, end: u64, control: &mut Governed<Held>) {
         let range = self.settled..end;
         self.settled = self.settled.max(end);
         self.lose_range(now, range, control);
     }
 
     /// Retransmissions that three later segments have overtaken are lost. Answers whether there are any.
-    fn lose_retransmissions(&mut self, now: Time, control: &mut Governed) -> bool {
+    fn lose_retransmissions(&mut self, now: Time, control: &mut Governed<Held>) -> bool {
         let overtaken = self
             .path
             .newest_acked()
@@ -156,7 +157,7 @@ impl Meter {
         None
     }
 
-    fn lose_range(&mut self, now: Time, range: Range<u64>, control: &mut Governed) {
+    fn lose_range(&mut self, now: Time, range: Range<u64>, control: &mut Governed<Held>) {
         let (path, segments) = (&mut self.path, &mut self.segments);
         for segment in within(self.first, segments, range).filter(|s| s.is_under_way()) {
             if control.spares_losses() {

@@ -45,6 +45,7 @@
 //!
 //! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
 
+mod held;
 mod meter;
 mod ranges;
 mod receiver;
@@ -312,5 +313,12 @@ mod tests {
     fn packets_are_small() {
         assert_eq!(size_of::<Segment>(), 24);
         assert_eq!(size_of::<Ack>(), 40);
+    }
+
+    /// Ten thousand of them have to fit into a cache.
+    #[test]
+    fn ends_are_small() {
+        assert!(size_of::<Sender>() <= 336, "{}", size_of::<Sender>());
+        assert!(size_of::<Receiver>() <= 80, "{}", size_of::<Receiver>());
     }
 }

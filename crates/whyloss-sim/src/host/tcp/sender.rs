@@ -10,12 +10,13 @@
 //! controller, one new edge and one new deadline. Whatever else happens makes the sender alert, and `recovery.rs`
 //! deals with it until all is well again. When a loss is found, `judge.rs` gives it a cause.
 
+use super::held::Held;
 use super::meter::Meter;
 use super::scoreboard::Scoreboard;
 use super::vegas::Vegas;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
 use crate::host::judge::{Judge, Judgement};
-use whyloss::congestion::{AnyController, Controller, Governed, Start};
+use whyloss::congestion::{Controller, Governed, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::rto::Rto;
 use whyloss::sender::Classifier;
@@ -43,7 +44,7 @@ pub struct Sender {
     pub(super) deadline: Time,
     timed_sequence: u64,
     timed_at: Time,
-    pub(super) control: Governed,
+    pub(super) control: Governed<Held>,
     /// Whether the classifier wants to hear of acknowledgements, or there is a meter.
     attentive: bool,
     /// Whether the last event found a loss: see [`Sender::judgement`].
@@ -107,12 +108,14 @@ impl Sender {
     ) -> Self {
         let segment_size = options.segment_size.max(1);
         let bytes = |segments: u32| u64::from(segments) * u64::from(segment_size);
-        let control = options.controller.build(&Start {
+        let controller = options.controller.kind.build(&Start {
             segment_size,
             initial_window: bytes(options.initial_window.max(1)),
             initial_ssthresh: options.initial_ssthresh.map_or(u64::MAX, bytes),
             growth: options.growth,
         });
+        let wireless = options.controller.wireless;
+        let control = Governed::new(Held::from(controller), wireless, segment_size);
         let meter = Meter::new(&control);
         let mut sender = Self {
             una: 0,
@@ -403,9 +406,9 @@ impl Sender {
             in_recovery,
         };
         // Reno asks for little, and only that is worked out.
-        if !self.attentive && matches!(self.control.controller, AnyController::Reno(_)) {
+        if !self.attentive && matches!(self.control.controller, Held::Reno(_)) {
             let event = event(self);
-            if let AnyController::Reno(reno) = &mut self.control.controller {
+            if let Held::Reno(reno) = &mut self.control.controller {
                 reno.on_ack(&event);
             }
         } else {
