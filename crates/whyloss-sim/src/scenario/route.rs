@@ -1,6 +1,7 @@
 //! Routes: the links that a flow's packets take.
 
-use std::collections::VecDeque;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::{Flow, Scenario};
 
@@ -10,7 +11,12 @@ pub struct Router<'a> {
     scenario: &'a Scenario,
     /// The links that leave each node, by index.
     leaving: Vec<Vec<usize>>,
+    /// What was found already: from these nodes, the link that reaches each node first.
+    found: RefCell<BTreeMap<usize, Vec<Option<u32>>>>,
 }
+
+/// How many nodes' findings are kept.
+const KEPT: usize = 64;
 
 impl<'a> Router<'a> {
     /// A router over the scenario's links.
@@ -19,37 +25,56 @@ impl<'a> Router<'a> {
         for (index, link) in scenario.links.iter().enumerate() {
             leaving[link.from].push(index);
         }
-        Self { scenario, leaving }
+        Self {
+            scenario,
+            leaving,
+            found: RefCell::default(),
+        }
     }
 
     /// The links from one node to another with the fewest hops; `None` if there is no way. Among equals, the route
     /// whose links come first in the scenario.
     pub fn route(&self, from: usize, to: usize) -> Option<Vec<usize>> {
-        // Breadth first from `from`; `via[node]` is the link that reached the node first.
         let links = &self.scenario.links;
-        let mut via: Vec<Option<usize>> = vec![None; self.leaving.len()];
+        // Hosts have one way out. Then the search begins behind it, where others have begun theirs.
+        let (mut start, mut way_out) = (from, Vec::new());
+        while let [link] = self.leaving[start][..]
+            && start != to
+            && way_out.len() < links.len()
+        {
+            way_out.push(link);
+            start = links[link].to;
+        }
+        let mut found = self.found.borrow_mut();
+        if found.len() >= KEPT && !found.contains_key(&start) {
+            found.clear();
+        }
+        let via = found.entry(start).or_insert_with(|| self.search(start));
+        let mut route = Vec::new();
+        let mut node = to;
+        while node != start {
+            let link = via[node]? as usize;
+            route.push(link);
+            node = links[link].from;
+        }
+        way_out.extend(route.into_iter().rev());
+        Some(way_out)
+    }
+
+    /// Breadth first: the link that reaches each node first.
+    fn search(&self, from: usize) -> Vec<Option<u32>> {
+        let mut via = vec![None; self.leaving.len()];
         let mut frontier = VecDeque::from([from]);
         while let Some(node) = frontier.pop_front() {
-            if node == to {
-                break;
-            }
             for &link in &self.leaving[node] {
-                let next = links[link].to;
+                let next = self.scenario.links[link].to;
                 if next != from && via[next].is_none() {
-                    via[next] = Some(link);
+                    via[next] = Some(link as u32);
                     frontier.push_back(next);
                 }
             }
         }
-        let mut route = Vec::new();
-        let mut node = to;
-        while node != from {
-            let link = via[node]?;
-            route.push(link);
-            node = links[link].from;
-        }
-        route.reverse();
-        Some(route)
+        via
     }
 
     /// The links of a flow from source to sink, and back: those it names, else those with the fewest hops; `None` if
