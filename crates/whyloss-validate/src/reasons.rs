@@ -118,8 +118,9 @@ const REASONS: &[Reason] = &[
         kind: "Vegas",
         case: "",
         metric: "",
-        why: "the acknowledgement of a lone segment waits 200 ms, which looks like a backlog: with delayed acknowledgements \
-              both fall far below 81 % (ours) and 85 % (ns-3) without, at different windows",
+        why: "RFC 7323’s echo: with delayed acknowledgements a round trip includes up to 200 ms of delay, which looks like a \
+              backlog; with the latest segment’s stamp ours delivers 99 % without loss instead of 56, and without delayed \
+              acknowledgements the two are equivalent",
     },
     Reason {
         suites: NS3,
