@@ -234,7 +234,7 @@ fn bench_prints_one_object() {
     );
     assert_eq!(row["name"], "one flow");
     assert!(row["flows"].is_null());
-    // Nothing about speed: only that it delivered what 10 Mbit/s deliver in 20 s, with the two events of two links.
+    // Nothing about speed: only that it delivered what 10 Mbit/s deliver in 20 s, with one event for each packet.
     let ours = row["whyloss"].as_object().expect("an object");
     assert_eq!(
         keys(ours),
@@ -248,7 +248,7 @@ fn bench_prints_one_object() {
     let packets = ours["packets"].as_u64().expect("a number");
     assert!((10_000..=16_667).contains(&packets), "{packets}");
     let events = row["events_per_packet"].as_f64().expect("a number");
-    assert!((1.5..2.5).contains(&events), "{events}");
+    assert!((0.9..1.5).contains(&events), "{events}");
     let rate = ours["packets_per_cpu_second"]
         .as_object()
         .expect("a spread");

@@ -6,7 +6,8 @@
 //! flows        the dumbbell with so many flows at 1 Gbit/s (access links 10 Gbit/s, queue of one product), 10 s;
 //!              each with hosts of its own, but from 1,000 on several share a pair
 //! parking-lot  scenarios/parking-lot.toml: three adaptive RED queues, TCP both ways and across, voice, video, web, 100 s
-//! pipe         one datagram source of 1 Gbit/s over one link so many ms long: what a packet in flight takes
+//! pipe         one datagram source of 1 Gbit/s over a link so many ms long, to a link with another source: what a packet in
+//!              flight takes
 //! wlh          scenarios/wlh.toml: the replications of the sweep
 //! ```
 //!
@@ -46,9 +47,18 @@ duration = "10 s"
 [[link]]
 name = "path"
 from = "s"
-to = "d"
+to = "r"
 rate = "1 Gbit/s"
 delay = "1 ms"
+queue = "unlimited"
+
+# Where something else may come in, so that packets must wait to see whether it does.
+[[link]]
+name = "last"
+from = "r"
+to = "d"
+rate = "10 Gbit/s"
+delay = "0 ms"
 queue = "unlimited"
 
 [[flow]]
@@ -57,6 +67,13 @@ from = "s"
 to = "d"
 packet = "1500 B"
 transport = { kind = "cbr", rate = "1 Gbit/s" }
+
+[[flow]]
+name = "other"
+from = "r"
+to = "d"
+packet = "1500 B"
+transport = { kind = "cbr", rate = "1 kbit/s" }
 "#;
 
 /// Pairs of hosts of `flows`, at most: ns-2's nodes each keep a table of all addresses, and a scenario has 10,000 links.
