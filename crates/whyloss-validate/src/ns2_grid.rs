@@ -20,7 +20,7 @@ const WINDOW: u32 = 1000;
 /// Replications.
 const SEEDS: u64 = 20;
 const QUICK_SEEDS: u64 = 10;
-/// ns-2's Linux Westwood+ runs away from here on: its window grows without bound, and the run does not end.
+/// From here on ns-2's Linux Westwood+ is not asked: at 5 % loss its window grew without bound, and runs did not end.
 const WESTWOOD_RUNS_AWAY: f64 = 0.03;
 
 /// A stack: its name here and there.
