@@ -14,7 +14,7 @@
 //! | k runs under another BER | a mixture with that BER's mean, k that comes nearest |
 //! | start-up | the same packets missing whatever the BER: the shift that mends this row, applied to those at 1e-3 and 1e-6 |
 //! | a link of 0.9 Mbit/s with 50K | simulated |
-//! | competition: the row belongs to Scenario 2 on a shared link | simulated; added after the first runs, when Table 2's reading "shared" was seen to give it |
+//! | competition: the row belongs to Scenario 2 on a shared link | simulated; added after the first runs, when Table 2's reading "shared" was seen to come near |
 
 use whyloss::Rate;
 use whyloss_link::queue::Limit;
