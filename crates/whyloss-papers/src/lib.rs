@@ -10,6 +10,7 @@ pub mod cen;
 pub mod ela;
 pub mod experiment;
 pub mod mar;
+mod mean;
 pub mod mil;
 #[cfg(test)]
 mod ns2_path;

@@ -10,11 +10,12 @@
 use whyloss::Duration;
 use whyloss_sim::Scenario;
 
-use super::findings::{Mean, gains};
+use super::findings::gains;
 use super::network::{Cross, Network, SCHEDULE, at};
 use super::stack::Stack;
 use super::trace::{Trace, Value, line, panel, trace, values};
 use crate::experiment::{Context, ExperimentError};
+use crate::mean::Mean;
 use crate::replicate::Replications;
 use crate::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
 

@@ -6,12 +6,13 @@
 use whyloss::Duration;
 use whyloss_sim::Scenario;
 
-use super::findings::{Mean, gains, goodputs, run};
+use super::findings::{gains, goodputs, run};
 use super::goodput::lossy;
 use super::network::{Network, at};
 use super::stack::{PACKET, Stack};
 use super::trace::{line, panel, trace};
 use crate::experiment::{Context, ExperimentError};
+use crate::mean::Mean;
 use crate::statistics::mean;
 use crate::variant::Variant;
 use crate::{CONFIDENCE, Claim, Figure, Outcome, Panel};

@@ -5,12 +5,13 @@ use whyloss::{Duration, Rate};
 use whyloss_sim::host::tcp::{Options, Recovery, RtoOptions, RttSampling};
 
 use super::estimates::{changing, compressing, error, excess, settling};
-use super::findings::{Mean, gains, goodputs, run};
+use super::findings::{gains, goodputs, run};
 use super::goodput::lossy;
 use super::network::{Cross, EDGE_RATE, Network};
 use super::stack::{PACKET, Stack};
 use super::trace::{Value, trace, values};
 use crate::experiment::{Context, ExperimentError};
+use crate::mean::Mean;
 use crate::{CONFIDENCE, Cell, Outcome};
 
 /// A reading of the paper.

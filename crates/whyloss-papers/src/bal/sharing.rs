@@ -6,12 +6,13 @@
 use whyloss::{Duration, Rate};
 use whyloss_sim::Measurement;
 
-use super::findings::{Axes, Findings, Mean, goodputs, run};
+use super::findings::{Axes, Findings, goodputs, run};
 use super::goodput::{LOSSES, lossy};
 use super::network::Network;
 use super::stack::Stack;
 use super::trace::{trace, values};
 use crate::experiment::{Context, ExperimentError};
+use crate::mean::Mean;
 use crate::replicate::Replications;
 use crate::statistics::mean;
 use crate::variant::Variant;

@@ -2,11 +2,11 @@
 
 use whyloss::Duration;
 
-use super::findings::Mean;
 use super::network::Network;
 use super::stack::{PACKET, Stack};
 use super::trace::{Sample, Trace, Value, line, panel, trace, values};
 use crate::experiment::{Context, ExperimentError};
+use crate::mean::Mean;
 use crate::replicate::Replications;
 use crate::variant::Variant;
 use crate::{CONFIDENCE, Claim, Figure, Outcome, Panel};

@@ -10,8 +10,9 @@ use whyloss_sim::{Observer, Packet};
 
 use super::network::Network;
 use super::protocols::{PACKET, Protocol};
-use super::study::{Mean, short};
+use super::study::short;
 use crate::experiment::{Context, ExperimentError};
+use crate::mean::Mean;
 use crate::replicate::Replications;
 use crate::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
 

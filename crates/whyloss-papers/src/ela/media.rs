@@ -27,8 +27,9 @@ use whyloss_sim::{FrameCounts, Media};
 
 use super::network::{Network, WIRED};
 use super::protocols::{AUDIO, HEADER, Protocol, VIDEO};
-use super::study::{Mean, RATES, place, short};
+use super::study::{RATES, place, short};
 use crate::experiment::{Context, ExperimentError};
+use crate::mean::Mean;
 use crate::replicate::Replications;
 use crate::{CONFIDENCE, Cell, Figure, Outcome, Panel, Series};
 

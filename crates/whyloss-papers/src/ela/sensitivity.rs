@@ -8,8 +8,9 @@ use whyloss_sim::host::tcp::{Recovery, RtoOptions};
 use super::network::{Errors, FINITE, Medium, Network};
 use super::protocols::{HEADER, PACKET, Protocol, UDP_RATE, VIDEO};
 use super::settings::alone;
-use super::study::{FlowRun, Mean, Metric, run};
+use super::study::{FlowRun, Metric, run};
 use crate::experiment::{Context, ExperimentError};
+use crate::mean::Mean;
 use crate::replicate::Replications;
 use crate::{CONFIDENCE, Cell, Outcome};
 

@@ -17,8 +17,9 @@ use whyloss_sim::Delays;
 
 use super::network::Network;
 use crate::experiment::{Context, ExperimentError};
+use crate::mean::Mean;
 use crate::replicate::Replications;
-use crate::statistics::{self, Summary};
+use crate::statistics;
 use crate::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
 
 /// Bit error rates: the paper's, and one between each two.
@@ -88,37 +89,6 @@ impl Metric {
     /// Whether its values differ by powers of ten.
     fn log(self) -> bool {
         matches!(self, Self::Delay | Self::Variance | Self::Deviation)
-    }
-}
-
-/// A mean over the seeds and half of its 95 % interval. NaN where there is none, so that no comparison with it holds.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Mean {
-    pub(crate) value: f64,
-    pub(crate) half_width: f64,
-}
-
-impl Mean {
-    pub(crate) fn of(values: &[f64]) -> Self {
-        let Summary { mean, ci95, .. } = Summary::of(values);
-        Self {
-            value: mean.unwrap_or(f64::NAN),
-            half_width: ci95.unwrap_or(f64::NAN),
-        }
-    }
-
-    pub(crate) fn cell(self, row: &str, column: &str, unit: &'static str) -> Cell {
-        let finite = |value: f64| value.is_finite().then_some(value);
-        Cell {
-            row: row.into(),
-            column: column.into(),
-            x: None,
-            unit,
-            paper: None,
-            mean: finite(self.value),
-            half_width: finite(self.half_width),
-            tolerance: None,
-        }
     }
 }
 
