@@ -22,16 +22,13 @@ mod row;
 pub mod traces;
 
 use core::sync::atomic::{AtomicBool, Ordering};
-use std::fs;
 use std::path::PathBuf;
 
 use whyloss_papers::Progress;
 
 use equivalence::Verdict;
 use peers::description::Asked;
-use peers::ns2::Ns2;
-use peers::ns3::Ns3;
-use peers::{Missing, Peer, PeerError};
+use peers::{Missing, Ns2, Ns3, Peer, PeerError};
 
 pub use row::{Failure, Row, Suite};
 
@@ -85,13 +82,7 @@ pub fn validate(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Report, PeerError> {
-    let failed = |source| PeerError::Cache {
-        path: plan.cache.clone(),
-        source,
-    };
-    fs::create_dir_all(&plan.cache).map_err(failed)?;
-    // Peers run elsewhere.
-    let cache = fs::canonicalize(&plan.cache).map_err(failed)?;
+    let cache = peers::cache(&plan.cache)?;
     let mut report = Report::default();
     for &suite in &plan.suites {
         match suite {

@@ -8,7 +8,11 @@ use whyloss_link::{ChannelSpec, LinkSpec};
 
 use super::PeerError;
 use crate::case::{Case, Observed};
+use whyloss_sim::Scenario;
 use whyloss_sim::scenario::Transport;
+
+/// Packets that a queue without limit holds in a peer.
+const UNLIMITED: u32 = 1_000_000;
 
 /// What a peer is to do with a case.
 pub(crate) struct Asked<'a> {
@@ -48,27 +52,22 @@ impl<'a> Asked<'a> {
         if let Some(tick) = self.tick {
             let _ = write!(text, "\ntick {tick}");
         }
-        let _ = writeln!(text, "\nnodes {}", net.nodes.len());
-        for (index, connection) in net.links.iter().enumerate() {
-            let link = &connection.link;
-            let channel = if !self.lost.is_empty() && last_link(case, 0) == Some(index) {
-                let mut list = "list".to_owned();
-                for number in self.lost {
-                    let _ = write!(list, " {number}");
+        text.push('\n');
+        if self.lost.is_empty() {
+            text.push_str(&links(net)?);
+        } else {
+            let mut list = "list".to_owned();
+            for number in self.lost {
+                let _ = write!(list, " {number}");
+            }
+            let last = last_link(case, 0);
+            text.push_str(&words(net, |index, link| {
+                if last == Some(index) {
+                    Ok(list.clone())
+                } else {
+                    channel(&link.channel)
                 }
-                list
-            } else {
-                channel(&link.channel)?
-            };
-            let _ = writeln!(
-                text,
-                "link {} {} {} {} {} {channel}",
-                connection.from,
-                connection.to,
-                link.rate.as_bps(),
-                link.delay.as_secs_f64(),
-                queue(link)?,
-            );
+            })?);
         }
         for flow in &net.flows {
             let _ = writeln!(
@@ -157,6 +156,35 @@ impl<'a> Asked<'a> {
     }
 }
 
+/// Nodes and links of a network, in the scripts' words.
+///
+/// # Errors
+/// If a queue or channel is one that no script knows.
+pub fn links(net: &Scenario) -> Result<String, PeerError> {
+    words(net, |_, link| channel(&link.channel))
+}
+
+fn words(
+    net: &Scenario,
+    channel: impl Fn(usize, &LinkSpec) -> Result<String, PeerError>,
+) -> Result<String, PeerError> {
+    let mut text = format!("nodes {}\n", net.nodes.len());
+    for (index, connection) in net.links.iter().enumerate() {
+        let link = &connection.link;
+        let _ = writeln!(
+            text,
+            "link {} {} {} {} {} {}",
+            connection.from,
+            connection.to,
+            link.rate.as_bps(),
+            link.delay.as_secs_f64(),
+            queue(link)?,
+            channel(index, link)?,
+        );
+    }
+    Ok(text)
+}
+
 /// The link that leads to a flow's sink; every sink has one.
 fn last_link(case: &Case, flow: usize) -> Option<usize> {
     let sink = case.scenario.flows.get(flow)?.sink;
@@ -165,8 +193,10 @@ fn last_link(case: &Case, flow: usize) -> Option<usize> {
 
 /// A queue: how much may wait beside the packet in transmission, and who is refused.
 fn queue(link: &LinkSpec) -> Result<String, PeerError> {
-    let Limit::Packets(limit) = link.queue.limit else {
-        return Err(PeerError::Unknown("a queue that is not limited in packets"));
+    let limit = match link.queue.limit {
+        Limit::Packets(limit) => limit,
+        Limit::Unlimited => UNLIMITED,
+        Limit::Bytes(_) => return Err(PeerError::Unknown("a queue limited in bytes")),
     };
     match &link.queue.discipline {
         Discipline::DropTail => Ok(format!("droptail {limit}")),

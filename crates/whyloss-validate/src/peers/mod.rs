@@ -6,8 +6,9 @@
 //! | ns-3 | the header `ns3/core-module.h` and a C++ compiler | Debian's package `libns3-dev` |
 //! | ns-3 from PyPI | the Python package `ns3` of the `python3` on the path, which brings headers and libraries | `pip install ns3` |
 //!
-//! What drives them are the files in `peers/`, embedded here. They read a network, in words of ours, from standard
-//! input, and answer with counts.
+//! What drives them in a comparison are the files in `peers/`, embedded here. They read a network, in words of ours, from
+//! standard input, and answer with counts. Others may run scripts of their own in ns-2 ([`Ns2::script`]), our program for
+//! ns-3 ([`Ns3::command`]), and any command under a time limit ([`run`]).
 
 pub(crate) mod description;
 pub(crate) mod ns2;
@@ -18,6 +19,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+
+pub use description::links;
+pub use ns2::Ns2;
+pub use ns3::Ns3;
+pub use process::run;
 
 /// A simulator to compare with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,11 +95,11 @@ pub enum PeerError {
         words: String,
     },
     /// It answered something else than it was asked for.
-    #[error("expected {expected}, but the peer said {found:?}")]
+    #[error("expected {expected}, but was told {found:?}")]
     Nonsense {
         /// What was expected.
         expected: &'static str,
-        /// The beginning of what it said.
+        /// The beginning of what was said.
         found: String,
     },
     /// A script or program could not be put into the cache.
@@ -110,12 +116,25 @@ pub enum PeerError {
 }
 
 impl PeerError {
-    fn nonsense(expected: &'static str, found: &str) -> Self {
+    /// An answer other than expected.
+    pub fn nonsense(expected: &'static str, found: &str) -> Self {
         Self::Nonsense {
             expected,
             found: found.chars().take(120).collect(),
         }
     }
+}
+
+/// Makes the directory in which scripts and compiled programs are kept, and gives its full path, since peers run elsewhere.
+///
+/// # Errors
+/// [`PeerError::Cache`] if it cannot be made.
+pub fn cache(directory: &Path) -> Result<PathBuf, PeerError> {
+    let made = fs::create_dir_all(directory).and_then(|()| fs::canonicalize(directory));
+    made.map_err(|source| PeerError::Cache {
+        path: directory.to_owned(),
+        source,
+    })
 }
 
 /// Writes a file into the cache unless it is there already; several may do so at once.
@@ -128,7 +147,6 @@ fn keep(cache: &Path, name: &str, contents: &str) -> Result<PathBuf, PeerError> 
     if fs::read(&path).is_ok_and(|kept| kept == contents.as_bytes()) {
         return Ok(path);
     }
-    fs::create_dir_all(cache).map_err(failed)?;
     let temporary = cache.join(format!(".{name}.{}.tmp", std::process::id()));
     fs::write(&temporary, contents).map_err(failed)?;
     fs::rename(&temporary, &path).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! ns-2 2.35, one process per run.
+//! ns-2 2.35, and its side of a comparison: one process per run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,37 +14,44 @@ const LIMIT: Duration = Duration::from_mins(1);
 
 /// ns-2 on this machine.
 #[derive(Clone, Debug)]
-pub(crate) struct Ns2 {
-    script: PathBuf,
-    /// Where it runs, and leaves its trace for a moment.
+pub struct Ns2 {
+    /// Where scripts are kept, and where it runs and leaves its trace for a moment.
     directory: PathBuf,
 }
 
 impl Ns2 {
-    /// Looks for it; puts the script into the cache.
+    /// Looks for it. `cache` is what [`cache`](super::cache) gives.
     ///
     /// # Errors
-    /// The outer one if the script cannot be written; the inner one if there is no ns-2.
-    pub(crate) fn find(cache: &Path) -> Result<Result<Self, Missing>, PeerError> {
+    /// The outer one if the cache cannot be written; the inner one if there is no ns-2.
+    pub fn find(cache: &Path) -> Result<Result<Self, Missing>, PeerError> {
         let probe = keep(
             cache,
             "probe.tcl",
             "puts [[new Simulator] info class]; exit 0\n",
         )?;
-        let script = keep(cache, "ns2.tcl", SCRIPT)?;
         let answer = process::run(Command::new("ns").arg(&probe), "", LIMIT);
         let why = match answer {
             Ok(answer) if answer.trim() == "Simulator" => {
-                return Ok(Ok(Self {
-                    script,
-                    directory: cache.to_owned(),
-                }));
+                let directory = cache.to_owned();
+                return Ok(Ok(Self { directory }));
             }
             Ok(_) => "`ns` is not ns-2".to_owned(),
             Err(error) => error.to_string(),
         };
         let peer = Peer::Ns2;
         Ok(Err(Missing { peer, why }))
+    }
+
+    /// A script to be run, which is put into the cache under this name.
+    ///
+    /// # Errors
+    /// [`PeerError::Cache`] if it cannot be written.
+    pub fn script(&self, name: &str, text: &str) -> Result<Command, PeerError> {
+        let mut command = Command::new("ns");
+        command.arg(keep(&self.directory, name, text)?);
+        command.current_dir(&self.directory);
+        Ok(command)
     }
 
     /// What one run showed.
@@ -74,8 +81,7 @@ impl Ns2 {
     }
 
     fn answer(&self, asked: &Asked<'_>) -> Result<String, PeerError> {
-        let mut command = Command::new("ns");
-        command.arg(&self.script).current_dir(&self.directory);
+        let mut command = self.script("ns2.tcl", SCRIPT)?;
         process::run(&mut command, &asked.description()?, LIMIT)
     }
 }

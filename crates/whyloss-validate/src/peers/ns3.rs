@@ -28,7 +28,7 @@ const WHEEL: &str = "import importlib.util as u; s = u.find_spec('ns3'); \
 
 /// An ns-3 on this machine, and our program for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Ns3 {
+pub struct Ns3 {
     program: PathBuf,
 }
 
@@ -43,11 +43,11 @@ struct Place {
 }
 
 impl Ns3 {
-    /// Looks for `peer`, and compiles our program for it unless that has been done before.
+    /// Looks for `peer`, and compiles our program for it unless that has been done before. `cache` is what [`cache`](super::cache) gives.
     ///
     /// # Errors
     /// The outer one if the cache cannot be written; the inner one if there is no such ns-3.
-    pub(crate) fn find(peer: Peer, cache: &Path) -> Result<Result<Self, Missing>, PeerError> {
+    pub fn find(peer: Peer, cache: &Path) -> Result<Result<Self, Missing>, PeerError> {
         let missing = |why| Ok(Err(Missing { peer, why }));
         let place = match peer {
             Peer::Ns3Wheel => wheel(),
@@ -73,13 +73,17 @@ impl Ns3 {
         Ok(Ok(Self { program }))
     }
 
+    /// Our program: `peers/ns3.cc` says what it reads and answers.
+    pub fn command(&self) -> Command {
+        Command::new(&self.program)
+    }
+
     /// What the runs showed.
     ///
     /// # Errors
     /// If ns-3 fails or answers something else.
     pub(crate) fn run(&self, asked: &Asked<'_>) -> Result<Vec<Observed>, PeerError> {
-        let mut command = Command::new(&self.program);
-        let answer = process::run(&mut command, &asked.description()?, LIMIT)?;
+        let answer = process::run(&mut self.command(), &asked.description()?, LIMIT)?;
         asked.observed(&answer)
     }
 }

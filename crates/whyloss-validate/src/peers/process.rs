@@ -15,11 +15,7 @@ const COMPLAINT: usize = 200;
 ///
 /// # Errors
 /// If it does not start, does not end in time, or does not end well.
-pub(crate) fn run(
-    command: &mut Command,
-    input: &str,
-    limit: Duration,
-) -> Result<String, PeerError> {
+pub fn run(command: &mut Command, input: &str, limit: Duration) -> Result<String, PeerError> {
     let name = command.get_program().to_string_lossy().into_owned();
     let mut child = command
         .stdin(Stdio::piped())
@@ -31,8 +27,9 @@ pub(crate) fn run(
             source,
         })?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A peer that does not read to the end says why on its standard error.
-        let _ = stdin.write_all(input.as_bytes());
+        let input = input.to_owned();
+        // A peer that does not read to the end says why on its standard error; one that reads nothing has its time limit.
+        thread::spawn(move || stdin.write_all(input.as_bytes()));
     }
     let (done, ended) = mpsc::channel();
     let output = reader(child.stdout.take(), done.clone());
@@ -121,6 +118,9 @@ mod tests {
         assert!(failed.to_string().contains("no such thing"), "{failed}");
         let slow = shell("sleep 60", "").expect_err("too slow");
         assert!(slow.to_string().contains("longer"), "{slow}");
+        // More than a pipe holds, and nobody who reads it.
+        let deaf = shell("sleep 60", &"x".repeat(1 << 20)).expect_err("too slow");
+        assert!(deaf.to_string().contains("longer"), "{deaf}");
         let crash = shell("kill -SEGV $$", "").expect_err("a crash");
         assert!(crash.to_string().contains("signal"), "{crash}");
         let missing = run(
