@@ -1,5 +1,5 @@
-# One run of a network in ns-2, with the CPU time it took. `whyloss bench` writes this file and the network, in the words
-# below, to the standard input of `ns`.
+# One run of a network in ns-2, with the CPU time it took. `whyloss bench` writes the network, in the words below, to
+# standard input.
 #
 #   nodes N
 #   link FROM TO BPS SECONDS QUEUE LOSS          one direction; LOSS is the share of packets lost after transmission
@@ -109,3 +109,5 @@ proc report {} { global began senders sinks
   regexp {VmHWM:\s+(\d+)} [read $file] all peak
   puts "done $packets $spent $peak"
   exit 0 }
+
+eval [read stdin]

@@ -10,6 +10,7 @@
 
 mod args;
 mod bench;
+mod cache;
 mod error;
 mod interrupt;
 mod list;

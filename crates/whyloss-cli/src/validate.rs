@@ -8,6 +8,7 @@ use rayon::ThreadPoolBuilder;
 use whyloss_papers::report as files;
 use whyloss_validate::{Plan, Report, Suite, report, validate};
 
+use crate::cache::CacheArgs;
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
@@ -34,10 +35,8 @@ pub(crate) struct ValidateArgs {
     /// What to print.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Where the peers' scripts and the program compiled for ns-3 are kept [default: `whyloss` in `$XDG_CACHE_HOME`, else
-    /// in `~/.cache`].
-    #[arg(long, value_name = "DIR")]
-    cache: Option<PathBuf>,
+    #[command(flatten)]
+    cache: CacheArgs,
 }
 
 const HELP: &str = "Each difference of means is held to a margin that was fixed beforehand, by two one-sided tests at 5 %: \
@@ -90,7 +89,7 @@ pub(crate) fn run(args: &ValidateArgs, out: &mut dyn Write) -> Result<(), CliErr
     let plan = Plan {
         suites: args.suites(),
         quick: args.quick,
-        cache: args.cache.clone().unwrap_or_else(default_cache),
+        cache: args.cache.directory()?,
     };
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let threads = args.jobs.map_or(0, usize::from);
@@ -123,16 +122,6 @@ impl ValidateArgs {
             |&suite: &Suite| named(suite) || (self.with.is_empty() && suite != Suite::Ns3Wheel);
         Suite::ALL.into_iter().filter(wanted).collect()
     }
-}
-
-/// As the base directories have it; the current directory where there is no home.
-fn default_cache() -> PathBuf {
-    let from = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    from("XDG_CACHE_HOME")
-        .map(PathBuf::from)
-        .or_else(|| from("HOME").map(|home| PathBuf::from(home).join(".cache")))
-        .unwrap_or_default()
-        .join("whyloss")
 }
 
 /// What the command's exit code says.

@@ -76,19 +76,51 @@ fn a_reader_who_leaves_is_no_error() {
     assert_eq!((status.code(), message.as_str()), (Some(0), ""));
 }
 
-/// Without a path there is neither ns-2 nor valgrind.
+/// Without a path there is neither ns-2 nor valgrind, nor a compiler for ns-3's program.
 #[test]
 fn required_peers_that_are_missing_are_exit_one() {
+    let cache = std::env::temp_dir().join(format!("whyloss-bench-{}", std::process::id()));
     let output = Command::new(env!("CARGO_BIN_EXE_whyloss"))
-        .args(["bench", "--require"])
+        .args(["bench", "--require", "--cache"])
+        .arg(&cache)
         .env("PATH", "")
         .output()
         .expect("the command starts");
+    std::fs::remove_dir_all(&cache).expect("the cache");
     assert_eq!(output.status.code(), Some(1));
     assert!(output.stdout.is_empty());
     let message = String::from_utf8_lossy(&output.stderr);
-    for words in ["apt-get install ns2", "apt-get install valgrind"] {
+    for words in [
+        "apt-get install ns2",
+        "apt-get install libns3-dev g++",
+        "apt-get install valgrind",
+    ] {
         assert!(message.contains(words), "{message}");
+    }
+}
+
+/// A peer that is there but fails is named, and the rest goes on.
+#[cfg(unix)]
+#[test]
+fn a_failing_peer_leaves_the_rest() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = std::env::temp_dir().join(format!("whyloss-failing-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("a directory");
+    let ns = dir.join("ns");
+    let script = "#!/bin/sh\ncase $1 in *probe.tcl) echo Simulator;; *) echo out of tune >&2; exit 3;; esac\n";
+    std::fs::write(&ns, script).expect("a script");
+    std::fs::set_permissions(&ns, PermissionsExt::from_mode(0o755)).expect("a mode");
+    let output = Command::new(env!("CARGO_BIN_EXE_whyloss"))
+        .args(["bench", "--quick", "--workload", "one-flow", "--cache"])
+        .arg(&dir)
+        .env("PATH", &dir)
+        .output()
+        .expect("the command starts");
+    std::fs::remove_dir_all(&dir).expect("the directory");
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8_lossy(&output.stdout);
+    for words in ["failed: one flow in ns-2", "out of tune", "\none flow  "] {
+        assert!(text.contains(words), "{text}");
     }
 }
 

@@ -12,6 +12,7 @@ fn examples_print_what_they_say() {
     // Examples name files as seen from the root of the repository.
     std::env::set_current_dir(root).expect("the root of the repository");
     trycmd::TestCases::new()
+        .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
         .register_bin("whyloss", Path::new(env!("CARGO_BIN_EXE_whyloss")))
         .case("README.md")
         .case("docs/*.md")

@@ -7,17 +7,21 @@
 //! so that starting the process and building the network cancel out.
 
 use std::process::Command;
+use std::time::Duration;
+
+use whyloss_validate::peers::{self, PeerError};
 
 use super::child::{self, Measured};
-use super::error::BenchError;
 
 /// The command that installs it.
 pub(crate) const INSTALL: &str = "apt-get install valgrind";
+/// Fifty times as long as without it.
+const LIMIT: Duration = Duration::from_hours(1);
+const PROBE: Duration = Duration::from_mins(1);
 
 /// Whether valgrind is there.
 pub(crate) fn is_there() -> bool {
-    let answer = Command::new("valgrind").arg("--version").output();
-    answer.is_ok_and(|output| output.status.success())
+    peers::run(Command::new("valgrind").arg("--version"), "", PROBE).is_ok()
 }
 
 /// Instructions per packet, from two runs that differ in simulated time alone: each a command and its input.
@@ -27,28 +31,32 @@ pub(crate) fn is_there() -> bool {
 pub(crate) fn per_packet(
     shorter: &(Command, String),
     longer: &(Command, String),
-) -> Result<f64, BenchError> {
+) -> Result<f64, PeerError> {
     let (less, few) = count(shorter)?;
     let (more, many) = count(longer)?;
     if more <= less || many.packets <= few.packets {
-        return Err(BenchError::Answer {
-            name: "valgrind".into(),
-            found: format!("{less} and {more} instructions"),
-        });
+        let found = format!("{less} and {more} instructions");
+        return Err(PeerError::nonsense("more of the longer run", &found));
     }
     Ok((more - less) as f64 / (many.packets - few.packets) as f64)
 }
 
-fn count((command, input): &(Command, String)) -> Result<(u64, Measured), BenchError> {
+fn count((command, input): &(Command, String)) -> Result<(u64, Measured), PeerError> {
     let mut valgrind = Command::new("valgrind");
-    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    valgrind.args([
+        "--tool=callgrind",
+        "--callgrind-out-file=/dev/null",
+        "--log-fd=1",
+    ]);
     valgrind.arg(command.get_program()).args(command.get_args());
-    let (measured, words) = child::measure(&mut valgrind, input)?;
-    let instructions = collected(&words).ok_or_else(|| BenchError::Answer {
-        name: "valgrind".into(),
-        found: words.chars().take(120).collect(),
-    })?;
-    Ok((instructions, measured))
+    if let Some(directory) = command.get_current_dir() {
+        valgrind.current_dir(directory);
+    }
+    let answer = peers::run(&mut valgrind, input, LIMIT)?;
+    let instructions = collected(&answer);
+    let instructions =
+        instructions.ok_or_else(|| PeerError::nonsense("a count of instructions", &answer))?;
+    Ok((instructions, child::measured(&answer)?))
 }
 
 /// The number behind "Collected :".

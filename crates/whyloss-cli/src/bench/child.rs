@@ -1,22 +1,26 @@
-//! Runs in processes of their own, so that each has its own CPU time and peak memory.
+//! Runs in processes of their own, so that each has its own CPU time and peak memory, and an end.
 //!
 //! `whyloss bench-child` (not shown in the help) runs one load and prints one line:
-//! `done PACKETS CPU_SECONDS PEAK_KIB EVENTS WALL_SECONDS`. ns-2's script prints the first three alike. Here CPU time
-//! includes building the engine's network from the scenario, there it does not.
+//! `done PACKETS CPU_SECONDS PEAK_KIB EVENTS WALL_SECONDS`. ns-2's script prints the first three alike, ns-3's program the
+//! first four. Here CPU time includes building the engine's network from the scenario, there it does not.
 
 use std::fs;
 use std::io::{self, Write};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use nix::time::{ClockId, clock_gettime};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
+use whyloss_validate::peers::{self, PeerError};
 
 use super::error::BenchError;
 use super::workload::{Load, Network};
 use crate::error::CliError;
+
+/// The longest runs take a minute on an idle machine.
+const LIMIT: Duration = Duration::from_mins(10);
 
 #[derive(Debug, Args)]
 pub(crate) struct ChildArgs {
@@ -30,6 +34,8 @@ pub(crate) struct ChildArgs {
     runs: u64,
     #[arg(long)]
     threads: u16,
+    #[arg(long)]
+    sack: bool,
 }
 
 /// What one process measured.
@@ -38,6 +44,7 @@ pub(crate) struct Measured {
     pub(crate) packets: u64,
     pub(crate) cpu_seconds: f64,
     pub(crate) peak_bytes: u64,
+    /// None where they are not counted.
     pub(crate) events: u64,
     pub(crate) wall_seconds: f64,
 }
@@ -55,6 +62,7 @@ pub(crate) fn run(args: &ChildArgs, out: &mut dyn Write) -> Result<(), CliError>
         network: args.network,
         size: args.size,
         seconds: args.seconds,
+        sack: args.sack,
     };
     let scenario = load.scenario()?;
     let one = |seed: u64| {
@@ -92,49 +100,28 @@ pub(crate) fn command(load: &Load, runs: u64, threads: u16) -> Result<Command, B
     if let Some(seconds) = load.seconds {
         command.args(["--seconds", &seconds.to_string()]);
     }
+    if load.sack {
+        command.arg("--sack");
+    }
     Ok(command)
 }
 
-/// Runs a process with this input, and reads the line that starts with `done`; what it says on standard error comes along.
+/// Runs a process with this input, and reads what it measured.
 ///
 /// # Errors
-/// If it does not start, fails, or has no such line.
-pub(crate) fn measure(
-    command: &mut Command,
-    input: &str,
-) -> Result<(Measured, String), BenchError> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let start = |source| BenchError::Start {
-        name: name.clone(),
-        source,
-    };
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(start)?;
-    if let Some(mut stdin) = child.stdin.take() {
-        // Who does not read to the end says why on standard error.
-        let _ = stdin.write_all(input.as_bytes());
-    }
-    let output = child.wait_with_output().map_err(start)?;
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    let answer = String::from_utf8_lossy(&output.stdout);
-    if !output.status.success() {
-        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-        return Err(BenchError::Failed {
-            name,
-            status: output.status,
-            words: words.chars().take(200).collect(),
-        });
-    }
+/// If it does not start, does not end in time, fails, or does not say what it measured.
+pub(crate) fn measure(command: &mut Command, input: &str) -> Result<Measured, PeerError> {
+    measured(&peers::run(command, input, LIMIT)?)
+}
+
+/// What the line that starts with `done` says.
+///
+/// # Errors
+/// If there is no such line.
+pub(crate) fn measured(answer: &str) -> Result<Measured, PeerError> {
     let line = answer.lines().find_map(|line| line.strip_prefix("done "));
-    let measured = line.and_then(read).ok_or_else(|| BenchError::Answer {
-        name,
-        found: answer.chars().take(120).collect(),
-    })?;
-    Ok((measured, words))
+    let measured = line.and_then(read);
+    measured.ok_or_else(|| PeerError::nonsense("what was measured", answer))
 }
 
 /// The line behind `done`.
@@ -146,6 +133,7 @@ fn read(line: &str) -> Option<Measured> {
     };
     let (events, wall_seconds) = match rest {
         [] => (0.0, 0.0),
+        [events] => (*events, 0.0),
         [events, wall] => (*events, *wall),
         _ => return None,
     };
@@ -191,7 +179,8 @@ mod tests {
         assert_eq!(ours.peak_bytes, 2 << 20);
         assert!((ours.rate() - 200.0).abs() < 1e-9);
         assert_eq!(read("100 0.5 2048").map(|ns2| ns2.events), Some(0));
-        for bad in ["", "1 2", "1 2 x", "1 2 3 4", "0 1 2", "1 0 2"] {
+        assert_eq!(read("100 0.5 2048 7").map(|ns3| ns3.events), Some(7));
+        for bad in ["", "1 2", "1 2 x", "1 2 3 4 5 6", "0 1 2", "1 0 2"] {
             assert_eq!(read(bad), None, "{bad}");
         }
     }
@@ -203,7 +192,5 @@ mod tests {
         assert!(failed.to_string().contains("no such thing"), "{failed}");
         let silent = shell("echo hello").expect_err("no line");
         assert!(silent.to_string().contains("hello"), "{silent}");
-        let missing = measure(&mut Command::new("no-such-command"), "");
-        assert!(matches!(missing, Err(BenchError::Start { .. })));
     }
 }

@@ -1,28 +1,32 @@
-//! `whyloss bench`: what a delivered packet costs, here and in ns-2, in the same minutes on the same machine.
+//! `whyloss bench`: what a delivered packet costs, here, in ns-2 and in ns-3, in the same minutes on the same machine.
 //!
-//! Each run is a process of its own ([`child`]); repetitions alternate between the two simulators, and ratios are
-//! taken between neighbours, so that what else the machine does weighs on both.
+//! Each run is a process of its own ([`child`]); repetitions alternate between the simulators, and ratios are taken between
+//! neighbours, so that what else the machine does weighs on all. A peer that fails on a network is not asked again for it;
+//! everything else goes on.
 
 pub(crate) mod callgrind;
 pub(crate) mod child;
 pub(crate) mod error;
 mod ns2;
+mod ns3;
 mod render;
 mod report;
 mod results;
 mod workload;
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
 use whyloss_papers::Progress;
 use whyloss_papers::report as papers_report;
+use whyloss_validate::peers::{Missing, Ns2, Ns3, Peer, PeerError};
 
 use self::error::BenchError;
-use self::results::{Memory, Results, Row, Side, Sweep};
+use self::results::{Memory, Results, Row, Simulator, Sweep};
 use self::workload::{Load, Network};
+use crate::cache::CacheArgs;
 use crate::error::CliError;
 use crate::progress::Bar;
 
@@ -34,7 +38,7 @@ pub(crate) struct BenchArgs {
     /// Seconds instead of minutes: shorter runs, up to 1,000 flows, one repetition, instructions of our dumbbell alone.
     #[arg(long)]
     quick: bool,
-    /// Fail if ns-2 or valgrind is not there.
+    /// Fail if ns-2, ns-3 or valgrind is not there, or a run of a peer fails.
     #[arg(long)]
     require: bool,
     /// How often everything is measured [default: 5, or 1 with --quick].
@@ -46,6 +50,8 @@ pub(crate) struct BenchArgs {
     /// What to print: tables for people, one JSON object, or CSV with one row per value.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    cache: CacheArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -73,25 +79,34 @@ enum Format {
 
 /// Numbers of flows; with `--quick` the last is left out.
 const FLOWS: [u32; 5] = [1, 10, 100, 1_000, 10_000];
-/// What nothing of ours drives yet.
-const GAPS: [&str; 2] = [
-    "anything in ns-3",
-    "the sweep and the memory per flow in ns-2",
+/// What nothing of ours drives yet, or takes too long.
+const GAPS: [&str; 3] = [
+    "the parking lot in ns-3",
+    "the sweep and the memory per flow in ns-2 and ns-3",
+    "events in ns-2",
 ];
-/// Under callgrind ns-2 takes minutes to build a network of more.
-const MOST_FLOWS_COUNTED_IN_NS2: u32 = 100;
+const GAP_WHOLE: &str =
+    "10000 flows in ns-3; more than 100 flows under callgrind in ns-2, 10 in ns-3";
+const GAP_QUICK: &str = "1000 flows in ns-3, instructions in ns-2 and ns-3 (with --quick)";
 /// So many runs of one flow make a run long enough to be timed.
 const RUNS_OF_ONE_FLOW: u32 = 100;
 /// Delays of the pipe in ms, and how many more packets are under way in the longer one: 1 Gbit/s · 4 s / 12000 bit.
 const PIPES: [u32; 2] = [100, 4_100];
 const MORE_PACKETS: f64 = 1e9 * 4.0 / 12_000.0;
 
-/// A network to be timed.
+/// A network, and how much of it each simulator is to do.
 struct Task {
     name: String,
+    flows: Option<u32>,
+    /// As [`Simulator::ALL`].
+    works: [Option<Work>; 3],
+}
+
+/// How much of a network.
+struct Work {
     load: Load,
     runs: u64,
-    /// Seconds of the runs whose instructions are counted.
+    /// Seconds of the two runs whose instructions are counted.
     counted: Option<(u32, u32)>,
 }
 
@@ -99,10 +114,10 @@ pub(crate) fn run(args: &BenchArgs, out: &mut dyn Write) -> Result<(), CliError>
     if let Some(dir) = &args.out {
         papers_report::prepare(dir).map_err(CliError::Out)?;
     }
-    let tools = Tools::find();
-    let missing = tools.missing();
-    if args.require && !missing.is_empty() {
-        return Err(BenchError::Missing(missing.join("; ")).into());
+    let cache = args.cache.directory()?;
+    let tools = Tools::find(&cache).map_err(CliError::Peer)?;
+    if args.require && !tools.missing.is_empty() {
+        return Err(CliError::Required(tools.missing));
     }
     let bar = Bar::new();
     let results = measure(args, &tools, &bar);
@@ -117,85 +132,107 @@ pub(crate) fn run(args: &BenchArgs, out: &mut dyn Write) -> Result<(), CliError>
     if let Some(dir) = &args.out {
         report::write(dir, &results)?;
     }
-    Ok(printed?)
+    printed?;
+    if args.require && !results.failures.is_empty() {
+        return Err(CliError::Required(results.failures));
+    }
+    Ok(())
 }
 
 /// What else is on this machine.
 struct Tools {
-    ns2: bool,
+    ns2: Option<Ns2>,
+    ns3: Option<Ns3>,
     valgrind: bool,
+    /// What is not, why, and the command that installs it.
+    missing: Vec<String>,
 }
 
 impl Tools {
-    fn find() -> Self {
-        Self {
-            ns2: ns2::is_there(),
-            valgrind: callgrind::is_there(),
+    fn find(cache: &Path) -> Result<Self, PeerError> {
+        let mut missing = Vec::new();
+        let mut miss = |Missing { peer, why }: Missing| {
+            missing.push(format!("{}: {why} (`{}`)", peer.name(), peer.install()));
+        };
+        let ns2 = Ns2::find(cache)?.map_err(&mut miss).ok();
+        let ns3 = Ns3::find(Peer::Ns3, cache)?.map_err(&mut miss).ok();
+        let valgrind = callgrind::is_there();
+        if !valgrind {
+            missing.push(format!("valgrind (`{}`)", callgrind::INSTALL));
         }
+        Ok(Self {
+            ns2,
+            ns3,
+            valgrind,
+            missing,
+        })
     }
 
-    fn missing(&self) -> Vec<String> {
-        let tools = [
-            (self.ns2, "ns-2", ns2::INSTALL),
-            (self.valgrind, "valgrind", callgrind::INSTALL),
-        ];
-        let missing = tools.iter().filter(|(there, ..)| !there);
-        missing
-            .map(|(_, name, install)| format!("{name} ({install})"))
-            .collect()
+    /// The command that runs a load, and its input; `None` if the simulator is not there.
+    fn command(
+        &self,
+        simulator: Simulator,
+        load: &Load,
+        runs: u64,
+    ) -> Result<Option<(Command, String)>, BenchError> {
+        let scenario = load.scenario()?;
+        Ok(match simulator {
+            Simulator::Whyloss => Some((child::command(load, runs, 1)?, String::new())),
+            Simulator::Ns2 => match &self.ns2 {
+                Some(ns2) => {
+                    let command = ns2.script("bench.tcl", ns2::SCRIPT)?;
+                    Some((command, ns2::input(&scenario, 1)?))
+                }
+                None => None,
+            },
+            Simulator::Ns3 => match &self.ns3 {
+                Some(ns3) => Some((ns3.command(), ns3::input(&scenario, 1)?)),
+                None => None,
+            },
+        })
     }
 }
 
 fn measure(args: &BenchArgs, tools: &Tools, bar: &Bar) -> Result<Results, BenchError> {
     let wanted = |workload| args.workloads.is_empty() || args.workloads.contains(&workload);
     let repetitions = args.repetitions.unwrap_or(if args.quick { 1 } else { 5 });
+    let more = if args.quick { GAP_QUICK } else { GAP_WHOLE };
+    let gaps = GAPS.into_iter().chain([more]);
+    let mut tasks: Vec<Task> = tasks(args.quick, wanted);
     let mut results = Results {
         repetitions,
-        missing: tools.missing(),
-        gaps: GAPS.map(str::to_owned).into(),
+        rows: tasks
+            .iter()
+            .map(|task| Row::new(&task.name, task.flows))
+            .collect(),
+        missing: tools.missing.clone(),
+        gaps: gaps.map(str::to_owned).collect(),
         ..Results::default()
     };
-    let tasks: Vec<Task> = tasks(args.quick, wanted);
     let (memory, sweep) = (wanted(Workload::Memory), wanted(Workload::Sweep));
-    let steps = tasks.len() as u64 * (u64::from(repetitions) + 1);
+    let steps = tasks.len() as u64 * (u64::from(repetitions) + u64::from(tools.valgrind));
     bar.expect(steps + u64::from(memory) + u64::from(sweep) * u64::from(repetitions));
-    for task in &tasks {
-        results.rows.push(Row {
-            name: task.name.clone(),
-            flows: (task.load.network == Network::Flows).then_some(task.load.size),
-            ours: Side::default(),
-            ns2: Side::default(),
-        });
-    }
+    let mut failures = Vec::new();
     for _ in 0..repetitions {
-        for (task, row) in tasks.iter().zip(&mut results.rows) {
-            bar.begin(&task.name, 0, 1);
-            let mut ours = child::command(&task.load, task.runs, 1)?;
-            row.ours.runs.push(child::measure(&mut ours, "")?.0);
-            if tools.ns2 {
-                let (mut command, input) = in_ns2(&task.load)?;
-                row.ns2.runs.push(child::measure(&mut command, &input)?.0);
-            }
-            bar.finish();
-        }
+        each(
+            &mut tasks,
+            &mut results.rows,
+            &mut failures,
+            bar,
+            |work, row, simulator| time(tools, work, row, simulator),
+        )?;
     }
-    for (task, row) in tasks.iter().zip(&mut results.rows) {
-        bar.begin(&format!("{}, instructions", task.name), 0, 1);
-        if let (true, Some((shorter, longer))) = (tools.valgrind, task.counted) {
-            let [shorter, longer] = [shorter, longer].map(|seconds| Load {
-                seconds: Some(seconds),
-                ..task.load
-            });
-            let ours = |load| child::command(load, 1, 1).map(|command| (command, String::new()));
-            let count = callgrind::per_packet(&ours(&shorter)?, &ours(&longer)?)?;
-            row.ours.instructions = Some(count);
-            if tools.ns2 && !args.quick && task.load.size <= MOST_FLOWS_COUNTED_IN_NS2 {
-                let count = callgrind::per_packet(&in_ns2(&shorter)?, &in_ns2(&longer)?)?;
-                row.ns2.instructions = Some(count);
-            }
-        }
-        bar.finish();
+    if tools.valgrind {
+        each(
+            &mut tasks,
+            &mut results.rows,
+            &mut failures,
+            bar,
+            |work, row, simulator| count(tools, work, row, simulator),
+        )?;
     }
+    expect(&tasks, &mut results.rows)?;
+    results.failures = failures;
     if memory {
         bar.begin("memory", 0, 1);
         results.memory = bytes(args.quick)?;
@@ -208,51 +245,160 @@ fn measure(args: &BenchArgs, tools: &Tools, bar: &Bar) -> Result<Results, BenchE
     Ok(results)
 }
 
-fn in_ns2(load: &Load) -> Result<(Command, String), BenchError> {
-    Ok((ns2::command(), ns2::input(&load.scenario()?, 1)?))
+/// Does something for every simulator on every network. What a peer fails at it is not asked for again.
+fn each(
+    tasks: &mut [Task],
+    rows: &mut [Row],
+    failures: &mut Vec<String>,
+    bar: &Bar,
+    what: impl Fn(&Work, &mut Row, Simulator) -> Result<(), BenchError>,
+) -> Result<(), BenchError> {
+    for (task, row) in tasks.iter_mut().zip(rows) {
+        bar.begin(&task.name, 0, 1);
+        for (place, simulator) in task.works.iter_mut().zip(Simulator::ALL) {
+            let Some(work) = place else { continue };
+            match what(work, row, simulator) {
+                Err(BenchError::Process(error)) if simulator != Simulator::Whyloss => {
+                    failures.push(format!("{} in {}: {error}", task.name, simulator.name()));
+                    *place = None;
+                }
+                done => done?,
+            }
+        }
+        bar.finish();
+    }
+    Ok(())
+}
+
+fn time(tools: &Tools, work: &Work, row: &mut Row, simulator: Simulator) -> Result<(), BenchError> {
+    if let Some((mut command, input)) = tools.command(simulator, &work.load, work.runs)? {
+        let measured = child::measure(&mut command, &input)?;
+        let side = row.side_mut(simulator);
+        side.seconds = work.load.scenario()?.end.as_secs_f64();
+        side.packets = Some(measured.packets as f64 / work.runs as f64);
+        side.runs.push(measured);
+    }
+    Ok(())
+}
+
+fn count(
+    tools: &Tools,
+    work: &Work,
+    row: &mut Row,
+    simulator: Simulator,
+) -> Result<(), BenchError> {
+    let Some((shorter, longer)) = work.counted else {
+        return Ok(());
+    };
+    let run = |seconds| {
+        let load = Load {
+            seconds: Some(seconds),
+            ..work.load
+        };
+        tools.command(simulator, &load, 1)
+    };
+    if let (Some(shorter), Some(longer)) = (run(shorter)?, run(longer)?) {
+        let count = callgrind::per_packet(&shorter, &longer)?;
+        row.side_mut(simulator).instructions = Some(count);
+    }
+    Ok(())
+}
+
+/// What we deliver in the time that the peers simulate: ns-2 does what we do, ns-3 for a shorter time and with selective
+/// acknowledgements.
+fn expect(tasks: &[Task], rows: &mut [Row]) -> Result<(), BenchError> {
+    for (task, row) in tasks.iter().zip(rows) {
+        let [Some(ours), _, ns3] = &task.works else {
+            continue;
+        };
+        row.side_mut(Simulator::Ns2).expected = row.side(Simulator::Whyloss).packets;
+        if let Some(ns3) = ns3 {
+            let load = Load {
+                sack: true,
+                ..ns3.load
+            };
+            let measured = child::measure(&mut child::command(&load, ours.runs, 1)?, "")?;
+            let packets = measured.packets as f64 / ours.runs as f64;
+            row.side_mut(Simulator::Ns3).expected = Some(packets);
+        }
+    }
+    Ok(())
 }
 
 /// The networks to be timed.
 fn tasks(quick: bool, wanted: impl Fn(Workload) -> bool) -> Vec<Task> {
     let single = [
-        (Workload::Dumbbell, Network::Dumbbell, "dumbbell", 5, (2, 8)),
-        (Workload::OneFlow, Network::OneFlow, "one flow", 20, (5, 25)),
-        (
-            Workload::ParkingLot,
-            Network::ParkingLot,
-            "parking lot",
-            10,
-            (5, 25),
-        ),
+        (Workload::Dumbbell, Network::Dumbbell, "dumbbell"),
+        (Workload::OneFlow, Network::OneFlow, "one flow"),
+        (Workload::ParkingLot, Network::ParkingLot, "parking lot"),
     ];
     let mut tasks = Vec::new();
-    for (workload, network, name, short, counted) in single {
-        if wanted(workload) {
-            tasks.push(Task {
-                name: name.to_owned(),
-                load: Load {
-                    seconds: quick.then_some(short),
-                    ..Load::whole(network)
-                },
-                runs: 1,
-                counted: (!quick || network == Network::Dumbbell).then_some(counted),
-            });
-        }
+    for (_, network, name) in single
+        .into_iter()
+        .filter(|&(workload, ..)| wanted(workload))
+    {
+        tasks.push(Task {
+            name: name.to_owned(),
+            flows: None,
+            works: Simulator::ALL.map(|simulator| work(simulator, network, 1, quick)),
+        });
     }
     let sizes = if quick { &FLOWS[..4] } else { &FLOWS };
     for &size in sizes.iter().filter(|_| wanted(Workload::Flows)) {
         tasks.push(Task {
             name: format!("{size} {}", if size == 1 { "flow" } else { "flows" }),
-            load: Load {
-                network: Network::Flows,
-                size,
-                seconds: quick.then_some(2),
-            },
-            runs: u64::from((RUNS_OF_ONE_FLOW / size).max(1)),
-            counted: (!quick).then_some((1, 3)),
+            flows: Some(size),
+            works: Simulator::ALL.map(|simulator| work(simulator, Network::Flows, size, quick)),
         });
     }
     tasks
+}
+
+/// What a simulator is to do of a network; `None`: nothing. ns-3 takes a hundred times as long, and gets less.
+fn work(simulator: Simulator, network: Network, size: u32, quick: bool) -> Option<Work> {
+    let ns3 = simulator == Simulator::Ns3;
+    let (whole, short) = match (network, size) {
+        (Network::Dumbbell, _) if ns3 => (Some(20), 5),
+        (Network::Dumbbell, _) => (None, 5),
+        (Network::OneFlow, _) => (None, 20),
+        (Network::ParkingLot, _) if !ns3 => (None, 10),
+        (Network::Flows, 100) if ns3 => (Some(4), 1),
+        (Network::Flows, 1_000) if ns3 && !quick => (Some(2), 2),
+        (Network::Flows, 1 | 10) => (None, 2),
+        (Network::Flows, _) if !ns3 => (None, 2),
+        _ => return None,
+    };
+    let most_counted = match simulator {
+        Simulator::Whyloss => u32::MAX,
+        // Under callgrind it takes minutes to build a network of more.
+        Simulator::Ns2 => 100,
+        Simulator::Ns3 => 10,
+    };
+    let counts = if quick {
+        simulator == Simulator::Whyloss && network == Network::Dumbbell
+    } else {
+        size <= most_counted
+    };
+    let counted = match network {
+        Network::Dumbbell => (2, 8),
+        Network::Flows => (1, 3),
+        _ => (5, 25),
+    };
+    let repeated = simulator == Simulator::Whyloss && network == Network::Flows;
+    Some(Work {
+        load: Load {
+            network,
+            size,
+            seconds: if quick { Some(short) } else { whole },
+            sack: false,
+        },
+        runs: if repeated {
+            u64::from((RUNS_OF_ONE_FLOW / size).max(1))
+        } else {
+            1
+        },
+        counted: counts.then_some(counted),
+    })
 }
 
 /// Differences of peaks. Flows: 1,000 and 10,000 share the same hosts and links, and the same link and queue hold the
@@ -263,8 +409,9 @@ fn bytes(quick: bool) -> Result<Memory, BenchError> {
             network,
             size,
             seconds: quick.then_some(5),
+            sack: false,
         };
-        let measured = child::measure(&mut child::command(&load, 1, 1)?, "")?.0;
+        let measured = child::measure(&mut child::command(&load, 1, 1)?, "")?;
         Ok::<f64, BenchError>(measured.peak_bytes as f64)
     };
     let difference = |network, [few, many]: [u32; 2], by: f64| {
@@ -289,7 +436,7 @@ fn replicate(quick: bool, repetitions: u32, bar: &Bar) -> Result<Sweep, BenchErr
     for _ in 0..repetitions {
         for (threads, runs) in [(1, &mut sweep.one), (threads, &mut sweep.all)] {
             let mut command = child::command(&load, sweep.replications, threads)?;
-            runs.push(child::measure(&mut command, "")?.0);
+            runs.push(child::measure(&mut command, "")?);
         }
         bar.finish();
     }

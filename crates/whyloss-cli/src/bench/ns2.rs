@@ -1,8 +1,7 @@
-//! ns-2 beside us: whether it is there, and a scenario in the words of `peers/bench.tcl`.
+//! A scenario in the words of `peers/bench.tcl`, for ns-2.
 
 use core::fmt::Write;
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use whyloss_link::queue::{Discipline, Limit};
 use whyloss_link::{ChannelSpec, LinkSpec};
@@ -10,34 +9,19 @@ use whyloss_sim::Scenario;
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::host::tcp::Recovery;
 use whyloss_sim::scenario::{Router, Transport};
+use whyloss_validate::peers::PeerError;
 
-use super::error::BenchError;
-
-const SCRIPT: &str = include_str!("../../peers/bench.tcl");
-/// The command that installs it.
-pub(crate) const INSTALL: &str = "apt-get install ns2";
+/// What reads them.
+pub(crate) const SCRIPT: &str = include_str!("../../peers/bench.tcl");
 /// Packets that a queue without limit holds in ns-2.
 const UNLIMITED: u32 = 1_000_000;
 
-/// Starts it.
-pub(crate) fn command() -> Command {
-    Command::new("ns")
-}
-
-/// Whether `ns` is ns-2.
-pub(crate) fn is_there() -> bool {
-    // It reads its script from standard input; this one says what a run says.
-    let probe =
-        "if {[[new Simulator] info class] == \"Simulator\"} { puts \"done 1 1 1\" }; exit 0\n";
-    super::child::measure(&mut command(), probe).is_ok()
-}
-
-/// Script, network and the command to simulate it.
+/// The network and the command to simulate it.
 ///
 /// # Errors
 /// If the scenario has what the script does not know.
-pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, BenchError> {
-    let mut text = format!("{SCRIPT}\nnodes {}\n", scenario.nodes.len());
+pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, PeerError> {
+    let mut text = format!("nodes {}\n", scenario.nodes.len());
     for connection in &scenario.links {
         let link = &connection.link;
         let _ = writeln!(
@@ -71,7 +55,7 @@ pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, BenchError
                     Spacing::Regular => 0,
                     Spacing::Dithered => 1,
                     Spacing::Exponential { .. } => {
-                        return Err(BenchError::Unknown("a Poisson source"));
+                        return Err(PeerError::Unknown("a Poisson source"));
                     }
                 };
                 writeln!(
@@ -83,38 +67,38 @@ pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, BenchError
                 let (rate, size, shape) = (transfers.per_second, transfers.size, transfers.shape);
                 writeln!(text, "web {from} {to} {bytes} {rate} {size} {shape}")
             }
-            _ => return Err(BenchError::Unknown("a transport")),
+            _ => return Err(PeerError::Unknown("a transport")),
         };
     }
     let _ = writeln!(text, "simulate {} {seed}", scenario.end.as_secs_f64());
     Ok(text)
 }
 
-fn queue(link: &LinkSpec) -> Result<String, BenchError> {
+fn queue(link: &LinkSpec) -> Result<String, PeerError> {
     let limit = match link.queue.limit {
         Limit::Unlimited => UNLIMITED,
         Limit::Packets(packets) => packets,
-        Limit::Bytes(_) => return Err(BenchError::Unknown("a queue limited in bytes")),
+        Limit::Bytes(_) => return Err(PeerError::Unknown("a queue limited in bytes")),
     };
     match &link.queue.discipline {
         Discipline::DropTail => Ok(format!("droptail {limit}")),
         Discipline::Red(red) if red.adaptive && red.min.is_none() && red.weight.is_none() => {
             Ok(format!("red {limit} {}", red.target_delay.as_secs_f64()))
         }
-        Discipline::Red(_) => Err(BenchError::Unknown("RED that does not adapt")),
+        Discipline::Red(_) => Err(PeerError::Unknown("RED that does not adapt")),
     }
 }
 
-fn loss(channel: &ChannelSpec) -> Result<f64, BenchError> {
+fn loss(channel: &ChannelSpec) -> Result<f64, PeerError> {
     match channel {
         ChannelSpec::None => Ok(0.0),
         ChannelSpec::Bernoulli { loss } => Ok(*loss),
-        _ => Err(BenchError::Unknown("a channel with memory")),
+        _ => Err(PeerError::Unknown("a channel with memory")),
     }
 }
 
 /// The hops of every flow there and back; a node with one way out has it as its default.
-fn routes(text: &mut String, scenario: &Scenario) -> Result<(), BenchError> {
+fn routes(text: &mut String, scenario: &Scenario) -> Result<(), PeerError> {
     let mut ways_out = vec![0; scenario.nodes.len()];
     for connection in &scenario.links {
         ways_out[connection.from] += 1;
@@ -129,7 +113,7 @@ fn routes(text: &mut String, scenario: &Scenario) -> Result<(), BenchError> {
     for flow in &scenario.flows {
         let (there, back) = router
             .routes_of(flow)
-            .ok_or(BenchError::Unknown("a flow without a way"))?;
+            .ok_or(PeerError::Unknown("a flow without a way"))?;
         for (links, target) in [(there, flow.sink), (back, flow.source)] {
             for link in links.into_iter().map(|link| &scenario.links[link]) {
                 if ways_out[link.from] > 1 && known.insert((link.from, target)) {
@@ -146,9 +130,9 @@ mod tests {
     use super::super::workload::{Load, Network};
     use super::*;
 
-    fn words(network: Network) -> Result<String, BenchError> {
+    fn words(network: Network) -> Result<String, PeerError> {
         let scenario = Load::whole(network).scenario().expect("a scenario");
-        input(&scenario, 1).map(|text| text[SCRIPT.len()..].trim_start().to_owned())
+        input(&scenario, 1)
     }
 
     #[test]
@@ -166,6 +150,6 @@ mod tests {
         assert_eq!(parking.matches("\nweb ").count(), 10);
         assert_eq!(parking.matches("\ncbr ").count(), 20);
         assert_eq!(parking.matches(" red 100 0.005 ").count(), 6);
-        assert!(matches!(words(Network::Wlh), Err(BenchError::Unknown(_))));
+        assert!(matches!(words(Network::Wlh), Err(PeerError::Unknown(_))));
     }
 }

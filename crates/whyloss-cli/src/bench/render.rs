@@ -2,49 +2,35 @@
 
 use core::fmt::Write;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value as Json, json};
 
-use super::results::{Results, Row, Side, Spread};
+use super::results::{Results, Row, Side, Simulator, Spread};
 
-/// A metric's place and name in JSON and CSV, its unit, and its value for a network and one of the two simulators.
-type Metric = (
-    &'static str,
-    &'static str,
-    fn(&Row, &Side) -> Option<Spread>,
-);
+/// A metric's name in JSON and CSV, its unit, and its value, which is the same in all repetitions or known but once.
+type Metric = (&'static str, &'static str, Value);
+type Value = fn(&Side) -> Option<f64>;
 
-const METRICS: [Metric; 3] = [
-    ("packets_per_cpu_second", "1/s", |_, side| side.rate()),
-    ("instructions_per_packet", "", |_, side| {
-        exactly(side.instructions)
-    }),
-    ("peak_memory", "B", |_, side| {
-        exactly(side.peak_bytes().map(|bytes| bytes as f64))
+const METRICS: [Metric; 6] = [
+    ("packets", "", |side| side.packets),
+    ("packets_of_whyloss", "", |side| side.expected),
+    ("simulated", "s", |side| side.packets.map(|_| side.seconds)),
+    ("instructions_per_packet", "", |side| side.instructions),
+    ("events_per_packet", "", Side::events),
+    ("peak_memory", "B", |side| {
+        side.peak_bytes().map(|bytes| bytes as f64)
     }),
 ];
+/// Those that every repetition measures.
+const RATE: &str = "packets_per_cpu_second";
+const RATIO: &str = "ratio";
 
 fn exactly(value: Option<f64>) -> Option<Spread> {
     Spread::of(value)
 }
 
-/// Aligned columns, then what is not per network.
+/// One table per metric, then what is not per network.
 pub(crate) fn table(results: &Results) -> String {
-    let mut text = String::new();
-    if !results.rows.is_empty() {
-        let _ = writeln!(
-            text,
-            "packets delivered per CPU second in millions: median of {}, least–most in brackets\n",
-            repetitions(results.repetitions)
-        );
-        let head = ["", "whyloss", "ns-2", "whyloss/ns-2", "events"].map(str::to_owned);
-        let more = ["instructions", "ns-2's", "peak MiB", "ns-2's"].map(str::to_owned);
-        let mut lines: Vec<Vec<String>> = vec![head.into_iter().chain(more).collect()];
-        lines.extend(results.rows.iter().map(line));
-        text.push_str(&aligned(&lines));
-        text.push_str(
-            "\nevents, instructions: per delivered packet; peak: resident memory of the process\n",
-        );
-    }
+    let mut text = networks(results);
     if let Some((few, many, growth)) = results.growth() {
         let _ = writeln!(
             text,
@@ -81,10 +67,70 @@ pub(crate) fn table(results: &Results) -> String {
     for missing in &results.missing {
         let _ = writeln!(text, "not on this machine: {missing}");
     }
+    for failure in &results.failures {
+        let _ = writeln!(text, "failed: {failure}");
+    }
     for gap in &results.gaps {
         let _ = writeln!(text, "not measured by this command: {gap}");
     }
     text
+}
+
+/// What is known of each network.
+fn networks(results: &Results) -> String {
+    use Simulator::{Ns2, Ns3, Whyloss};
+    let title = format!(
+        "packets delivered per CPU second in millions: median of {}, least–most in brackets",
+        repetitions(results.repetitions)
+    );
+    let heads = ["whyloss", "ns-2", "whyloss/ns-2", "ns-3", "whyloss/ns-3"];
+    let mut text = grid(&title, &heads, &results.rows, |row| {
+        let rate = |simulator| row.side(simulator).rate().map(|rate| millions(&rate));
+        let ratio = |peer| row.ratio(peer).map(|ratio| spread(&ratio, 1.0, 1));
+        vec![rate(Whyloss), rate(Ns2), ratio(Ns2), rate(Ns3), ratio(Ns3)]
+    });
+    let tables: [(&str, Value, usize); 3] = [
+        (
+            "instructions per delivered packet",
+            |side| side.instructions,
+            0,
+        ),
+        ("events per delivered packet", Side::events, 2),
+        (
+            "peak of the process's resident memory in MiB",
+            |side| Some(side.peak_bytes()? as f64 / f64::from(1 << 20)),
+            1,
+        ),
+    ];
+    for (title, value, digits) in tables {
+        let heads = Simulator::ALL.map(Simulator::name);
+        text.push_str(&grid(title, &heads, &results.rows, |row| {
+            let cell = |simulator| number(value(row.side(simulator)), digits);
+            Simulator::ALL.map(cell).into()
+        }));
+    }
+    let title = "packets delivered in the same simulated seconds";
+    let heads = [
+        "seconds",
+        "whyloss",
+        "ns-2",
+        "seconds",
+        "whyloss, SACK",
+        "ns-3",
+    ];
+    text.push_str(&grid(title, &heads, &results.rows, |row| {
+        let [ours, ns2, ns3] = Simulator::ALL.map(|simulator| row.side(simulator));
+        let seconds = |side: &Side| side.packets.map(|_| side.seconds);
+        let with_ns2 = [seconds(ours), ours.packets, ns2.packets];
+        let with_ns3 = [seconds(ns3), ns3.expected, ns3.packets];
+        let numbers = with_ns2.into_iter().chain(with_ns3);
+        numbers.map(|value| number(value, 0)).collect()
+    }));
+    text
+}
+
+fn number(value: Option<f64>, digits: usize) -> Option<String> {
+    value.map(|value| format!("{value:.digits$}"))
 }
 
 fn repetitions(count: u32) -> String {
@@ -94,26 +140,32 @@ fn repetitions(count: u32) -> String {
     }
 }
 
-fn line(row: &Row) -> Vec<String> {
-    let dash = || "-".to_owned();
-    let or_dash = |value: Option<String>| value.unwrap_or_else(dash);
-    let rate = |side: &Side| or_dash(side.rate().map(|rate| spread(&rate, 1e-6, 2)));
-    let count = |side: &Side| or_dash(side.instructions.map(|count| format!("{count:.0}")));
-    let peak = |side: &Side| {
-        let bytes = side.peak_bytes().filter(|&bytes| bytes > 0);
-        or_dash(bytes.map(|bytes| format!("{:.1}", bytes as f64 / f64::from(1 << 20))))
-    };
-    vec![
-        row.name.clone(),
-        rate(&row.ours),
-        rate(&row.ns2),
-        or_dash(row.ratio().map(|ratio| spread(&ratio, 1.0, 1))),
-        or_dash(row.events().map(|events| format!("{events:.2}"))),
-        count(&row.ours),
-        count(&row.ns2),
-        peak(&row.ours),
-        peak(&row.ns2),
-    ]
+/// A title, and a line for each network of which something is known.
+fn grid(
+    title: &str,
+    heads: &[&str],
+    rows: &[Row],
+    cells: impl Fn(&Row) -> Vec<Option<String>>,
+) -> String {
+    let mut lines: Vec<Vec<String>> = Vec::new();
+    for row in rows {
+        let cells = cells(row);
+        if cells.iter().any(Option::is_some) {
+            let cells = cells.into_iter().map(|cell| cell.unwrap_or("-".into()));
+            lines.push(core::iter::once(row.name.clone()).chain(cells).collect());
+        }
+    }
+    if lines.is_empty() {
+        return String::new();
+    }
+    let heads = core::iter::once("").chain(heads.iter().copied());
+    lines.insert(0, heads.map(str::to_owned).collect());
+    format!("{title}\n\n{}\n", aligned(&lines))
+}
+
+/// What is below a tenth of a million needs more digits.
+fn millions(rate: &Spread) -> String {
+    spread(rate, 1e-6, if rate.median < 1e5 { 4 } else { 2 })
 }
 
 fn spread(spread: &Spread, scale: f64, digits: usize) -> String {
@@ -147,25 +199,31 @@ fn aligned(lines: &[Vec<String>]) -> String {
 
 /// One object on one line.
 pub(crate) fn json(results: &Results) -> String {
-    let side = |row: &Row, side: &Side| {
-        let mut object = serde_json::Map::new();
-        object.insert("packets".into(), json!(side.packets()));
-        for (name, _, value) in METRICS {
-            object.insert(name.into(), json_of(value(row, side)));
+    let side = |row: &Row, simulator: Simulator| {
+        let side = row.side(simulator);
+        if side.runs.is_empty() {
+            return Json::Null;
         }
-        Value::Object(object)
+        let mut object = Map::new();
+        for (name, _, value) in METRICS {
+            object.insert(name.into(), json!(value(side)));
+        }
+        object.insert(RATE.into(), json_of(side.rate()));
+        if Simulator::PEERS.contains(&simulator) {
+            object.insert(RATIO.into(), json_of(row.ratio(simulator)));
+        }
+        Json::Object(object)
     };
-    let workloads: Vec<Value> = results
+    let workloads: Vec<Json> = results
         .rows
         .iter()
         .map(|row| {
             json!({
                 "name": row.name,
                 "flows": row.flows,
-                "events_per_packet": row.events(),
-                "whyloss": side(row, &row.ours),
-                "ns2": if row.ns2.runs.is_empty() { Value::Null } else { side(row, &row.ns2) },
-                "ratio": json_of(row.ratio()),
+                "whyloss": side(row, Simulator::Whyloss),
+                "ns2": side(row, Simulator::Ns2),
+                "ns3": side(row, Simulator::Ns3),
             })
         })
         .collect();
@@ -191,14 +249,15 @@ pub(crate) fn json(results: &Results) -> String {
         },
         "sweep": sweep,
         "missing": results.missing,
+        "failures": results.failures,
         "gaps": results.gaps,
     });
     format!("{object}\n")
 }
 
-fn json_of(spread: Option<Spread>) -> Value {
+fn json_of(spread: Option<Spread>) -> Json {
     spread.map_or(
-        Value::Null,
+        Json::Null,
         |s| json!({ "min": s.min, "median": s.median, "max": s.max }),
     )
 }
@@ -216,14 +275,17 @@ pub(crate) fn csv(results: &Results) -> String {
         );
     };
     for row in &results.rows {
-        for (simulator, side) in [("whyloss", &row.ours), ("ns-2", &row.ns2)] {
+        for simulator in Simulator::ALL {
             for (metric, unit, value) in METRICS {
-                push(&row.name, simulator, metric, unit, value(row, side));
+                let value = exactly(value(row.side(simulator)));
+                push(&row.name, simulator.name(), metric, unit, value);
             }
+            let rate = row.side(simulator).rate();
+            push(&row.name, simulator.name(), RATE, "1/s", rate);
         }
-        let events = exactly(row.events());
-        push(&row.name, "whyloss", "events_per_packet", "", events);
-        push(&row.name, "both", "ratio", "", row.ratio());
+        for peer in Simulator::PEERS {
+            push(&row.name, peer.name(), RATIO, "", row.ratio(peer));
+        }
     }
     let growth = results.growth().map(|(.., growth)| growth);
     push("flows", "whyloss", "growth_of_cost", "", growth);
@@ -242,4 +304,98 @@ pub(crate) fn csv(results: &Results) -> String {
         push("sweep", "whyloss", "speedup", "", sweep.speedup());
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::child::Measured;
+    use super::*;
+
+    fn results() -> Results {
+        let side = |packets: u64, cpu_seconds: f64, events: u64| Side {
+            runs: vec![Measured {
+                packets,
+                cpu_seconds,
+                events,
+                peak_bytes: 3 << 20,
+                wall_seconds: cpu_seconds,
+            }],
+            instructions: Some(1200.4),
+            seconds: 20.0,
+            packets: Some(packets as f64),
+            expected: None,
+        };
+        let mut dumbbell = Row::new("dumbbell", None);
+        *dumbbell.side_mut(Simulator::Whyloss) = side(160_000, 0.01, 320_000);
+        *dumbbell.side_mut(Simulator::Ns2) = side(160_100, 0.1, 0);
+        *dumbbell.side_mut(Simulator::Ns3) = Side {
+            expected: Some(161_000.0),
+            instructions: None,
+            ..side(162_000, 4.0, 2_400_000)
+        };
+        let mut alone = Row::new("parking lot", None);
+        *alone.side_mut(Simulator::Whyloss) = Side {
+            instructions: None,
+            ..side(1_000, 0.01, 2_500)
+        };
+        Results {
+            repetitions: 1,
+            rows: vec![dumbbell, alone],
+            failures: vec!["parking lot in ns-2: stopped".into()],
+            gaps: vec!["the parking lot in ns-3".into()],
+            ..Results::default()
+        }
+    }
+
+    #[test]
+    fn a_table_per_metric() {
+        let expected = "\
+packets delivered per CPU second in millions: median of one repetition, least–most in brackets
+
+             whyloss  ns-2  whyloss/ns-2    ns-3  whyloss/ns-3
+dumbbell       16.00  1.60          10.0  0.0405         395.1
+parking lot     0.10     -             -       -             -
+
+instructions per delivered packet
+
+          whyloss  ns-2  ns-3
+dumbbell     1200  1200     -
+
+events per delivered packet
+
+             whyloss  ns-2   ns-3
+dumbbell        2.00     -  14.81
+parking lot     2.50     -      -
+
+peak of the process's resident memory in MiB
+
+             whyloss  ns-2  ns-3
+dumbbell         3.0   3.0   3.0
+parking lot      3.0     -     -
+
+packets delivered in the same simulated seconds
+
+             seconds  whyloss    ns-2  seconds  whyloss, SACK    ns-3
+dumbbell          20   160000  160100       20         161000  162000
+parking lot       20     1000       -        -              -       -
+
+failed: parking lot in ns-2: stopped
+not measured by this command: the parking lot in ns-3
+";
+        assert_eq!(table(&results()), expected);
+    }
+
+    #[test]
+    fn a_row_per_value() {
+        let text = csv(&results());
+        for row in [
+            "dumbbell,ns-3,packets_per_cpu_second,1/s,40500,40500,40500",
+            "dumbbell,ns-3,packets_of_whyloss,,161000,161000,161000",
+            "dumbbell,ns-2,instructions_per_packet,,1200.4,1200.4,1200.4",
+            "parking lot,whyloss,events_per_packet,,2.5,2.5,2.5",
+        ] {
+            assert!(text.lines().any(|line| line == row), "{row}\n{text}");
+        }
+        assert!(!text.contains("parking lot,ns-"), "{text}");
+    }
 }

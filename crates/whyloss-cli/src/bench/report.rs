@@ -6,7 +6,7 @@ use whyloss_papers::report::{self, ReportError, svg};
 use whyloss_papers::{Figure, Panel, Series};
 
 use super::render;
-use super::results::{Results, Row, Side};
+use super::results::{Results, Simulator};
 
 /// Writes the report.
 ///
@@ -23,24 +23,24 @@ pub(crate) fn write(dir: &Path, results: &Results) -> Result<(), ReportError> {
 
 /// CPU time per delivered packet over the number of flows; `None` if that was not measured.
 fn figure(results: &Results) -> Option<Figure> {
-    let series = |name: &str, side: fn(&Row) -> &Side| Series {
-        name: name.to_owned(),
-        bars: false,
-        dashed: false,
-        points: results
-            .rows
-            .iter()
-            .filter_map(|row| {
-                let rate = side(row).rate()?.median;
-                Some((f64::from(row.flows?), 1e9 / rate, None))
-            })
-            .collect(),
+    let series = |simulator: Simulator| {
+        let points = results.rows.iter().filter_map(|row| {
+            let rate = row.side(simulator).rate()?.median;
+            Some((f64::from(row.flows?), 1e9 / rate, None))
+        });
+        let name = match simulator {
+            Simulator::Whyloss => "Whyloss",
+            peer => peer.name(),
+        };
+        Series {
+            name: name.to_owned(),
+            bars: false,
+            dashed: false,
+            points: points.collect(),
+        }
     };
-    let series = [
-        series("Whyloss", |row| &row.ours),
-        series("ns-2", |row| &row.ns2),
-    ];
-    let drawn: Vec<Series> = series
+    let drawn: Vec<Series> = Simulator::ALL
+        .map(series)
         .into_iter()
         .filter(|series| !series.points.is_empty())
         .collect();
@@ -72,6 +72,7 @@ fn page(results: &Results, picture: Option<&str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::child::Measured;
+    use super::super::results::{Row, Side};
     use super::*;
 
     fn row(flows: u32, cpu_seconds: f64) -> Row {
@@ -80,16 +81,17 @@ mod tests {
             cpu_seconds,
             ..Measured::default()
         };
-        let side = Side {
-            runs: vec![run],
-            instructions: None,
-        };
-        Row {
-            name: format!("{flows} flows"),
-            flows: Some(flows),
-            ours: side,
-            ns2: Side::default(),
+        let mut row = Row::new(&format!("{flows} flows"), Some(flows));
+        for (simulator, factor) in [(Simulator::Whyloss, 1.0), (Simulator::Ns3, 100.0)] {
+            *row.side_mut(simulator) = Side {
+                runs: vec![Measured {
+                    cpu_seconds: factor * cpu_seconds,
+                    ..run
+                }],
+                ..Side::default()
+            };
         }
+        row
     }
 
     #[test]
@@ -99,9 +101,13 @@ mod tests {
             ..Results::default()
         };
         let figure = figure(&results).expect("a picture");
-        let points: Vec<_> = figure.panels[0].series[0].points.iter().collect();
-        assert_eq!(figure.panels[0].series.len(), 1);
-        assert!((points[1].0 - 10.0).abs() < 1e-9 && (points[1].1 - 200.0).abs() < 1e-9);
+        let [ours, ns3] = &figure.panels[0].series[..] else {
+            panic!("two that ran, not {}", figure.panels[0].series.len());
+        };
+        assert_eq!((ours.name.as_str(), ns3.name.as_str()), ("Whyloss", "ns-3"));
+        let (flows, nanoseconds, _) = ours.points[1];
+        assert!((flows - 10.0).abs() < 1e-9 && (nanoseconds - 200.0).abs() < 1e-9);
+        assert!((ns3.points[1].1 - 20_000.0).abs() < 1e-6);
         assert!(page(&results, Some("<svg/>")).contains("<svg/>"));
     }
 }

@@ -26,11 +26,40 @@ impl Spread {
     }
 }
 
+/// Who simulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Simulator {
+    Whyloss,
+    Ns2,
+    Ns3,
+}
+
+impl Simulator {
+    /// In the order of the rows' sides.
+    pub(crate) const ALL: [Self; 3] = [Self::Whyloss, Self::Ns2, Self::Ns3];
+    pub(crate) const PEERS: [Self; 2] = [Self::Ns2, Self::Ns3];
+
+    /// For people, and in CSV.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Whyloss => "whyloss",
+            Self::Ns2 => "ns-2",
+            Self::Ns3 => "ns-3",
+        }
+    }
+}
+
 /// One simulator on one network: a measurement for each repetition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Side {
     pub(crate) runs: Vec<Measured>,
     pub(crate) instructions: Option<f64>,
+    /// Simulated time of a run.
+    pub(crate) seconds: f64,
+    /// Packets that a run delivers; the same in all repetitions.
+    pub(crate) packets: Option<f64>,
+    /// What Whyloss delivers in that time with the loss recovery that the peer has.
+    pub(crate) expected: Option<f64>,
 }
 
 impl Side {
@@ -39,38 +68,50 @@ impl Side {
         Spread::of(self.runs.iter().map(Measured::rate))
     }
 
-    /// The greatest of the peaks.
+    /// The greatest of the peaks, where the machine tells it.
     pub(crate) fn peak_bytes(&self) -> Option<u64> {
-        self.runs.iter().map(|run| run.peak_bytes).max()
+        let peak = self.runs.iter().map(|run| run.peak_bytes).max();
+        peak.filter(|&bytes| bytes > 0)
     }
 
-    /// Packets of one repetition; the same in all.
-    pub(crate) fn packets(&self) -> Option<u64> {
-        self.runs.first().map(|run| run.packets)
+    /// Events per delivered packet, where they are counted; the same in all repetitions.
+    pub(crate) fn events(&self) -> Option<f64> {
+        let run = self.runs.first().filter(|run| run.events > 0)?;
+        Some(run.events as f64 / run.packets as f64)
     }
 }
 
 /// One network.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     pub(crate) name: String,
     /// Of the growing workload.
     pub(crate) flows: Option<u32>,
-    pub(crate) ours: Side,
-    pub(crate) ns2: Side,
+    sides: [Side; 3],
 }
 
 impl Row {
-    /// Events per delivered packet; the same in all repetitions.
-    pub(crate) fn events(&self) -> Option<f64> {
-        let run = self.ours.runs.first()?;
-        Some(run.events as f64 / run.packets as f64)
+    pub(crate) fn new(name: &str, flows: Option<u32>) -> Self {
+        Self {
+            name: name.to_owned(),
+            flows,
+            ..Self::default()
+        }
     }
 
-    /// How many times as many packets per CPU second as ns-2, repetition by repetition.
-    pub(crate) fn ratio(&self) -> Option<Spread> {
-        let pairs = self.ours.runs.iter().zip(&self.ns2.runs);
-        Spread::of(pairs.map(|(ours, ns2)| ours.rate() / ns2.rate()))
+    pub(crate) fn side(&self, simulator: Simulator) -> &Side {
+        &self.sides[simulator as usize]
+    }
+
+    pub(crate) fn side_mut(&mut self, simulator: Simulator) -> &mut Side {
+        &mut self.sides[simulator as usize]
+    }
+
+    /// How many times as many packets per CPU second as a peer, repetition by repetition.
+    pub(crate) fn ratio(&self, peer: Simulator) -> Option<Spread> {
+        let ours = &self.side(Simulator::Whyloss).runs;
+        let pairs = ours.iter().zip(&self.side(peer).runs);
+        Spread::of(pairs.map(|(ours, peer)| ours.rate() / peer.rate()))
     }
 }
 
@@ -122,6 +163,8 @@ pub(crate) struct Results {
     pub(crate) sweep: Option<Sweep>,
     /// What is not on this machine, with the command that installs it.
     pub(crate) missing: Vec<String>,
+    /// What a peer was to do and did not, and why.
+    pub(crate) failures: Vec<String>,
     /// What this command does not measure.
     pub(crate) gaps: Vec<String>,
 }
@@ -138,7 +181,8 @@ impl Results {
     /// Fewest and most flows, and by how much a packet costs more among the most, repetition by repetition.
     pub(crate) fn growth(&self) -> Option<(u32, u32, Spread)> {
         let (fewest, most) = self.ends()?;
-        let pairs = fewest.ours.runs.iter().zip(&most.ours.runs);
+        let [fewer, more] = [fewest, most].map(|row| &row.side(Simulator::Whyloss).runs);
+        let pairs = fewer.iter().zip(more);
         let spread = Spread::of(pairs.map(|(few, many)| few.rate() / many.rate()))?;
         Some((fewest.flows?, most.flows?, spread))
     }
@@ -160,14 +204,12 @@ mod tests {
     fn row(flows: u32, ours: &[f64], ns2: &[f64]) -> Row {
         let side = |seconds: &[f64]| Side {
             runs: seconds.iter().map(|&cpu| run(1000, cpu)).collect(),
-            instructions: None,
+            ..Side::default()
         };
-        Row {
-            name: String::new(),
-            flows: Some(flows),
-            ours: side(ours),
-            ns2: side(ns2),
-        }
+        let mut row = Row::new("", Some(flows));
+        *row.side_mut(Simulator::Whyloss) = side(ours);
+        *row.side_mut(Simulator::Ns2) = side(ns2);
+        row
     }
 
     #[test]
@@ -183,9 +225,10 @@ mod tests {
     #[test]
     fn ratios_are_taken_repetition_by_repetition() {
         let one = row(1, &[1.0, 2.0], &[5.0, 10.0]);
-        let ratio = one.ratio().expect("a ratio");
+        let ratio = one.ratio(Simulator::Ns2).expect("a ratio");
         assert!((ratio.min - 5.0).abs() < 1e-12 && (ratio.max - 5.0).abs() < 1e-12);
-        assert_eq!(one.events(), Some(4.0));
+        assert_eq!(one.ratio(Simulator::Ns3), None);
+        assert_eq!(one.side(Simulator::Whyloss).events(), Some(4.0));
         let results = Results {
             rows: vec![one, row(10, &[3.0, 6.0], &[])],
             ..Results::default()

@@ -16,7 +16,8 @@
 use clap::ValueEnum;
 use whyloss::{Duration, Time};
 use whyloss_sim::Scenario;
-use whyloss_sim::scenario::ScenarioError;
+use whyloss_sim::host::tcp::Recovery;
+use whyloss_sim::scenario::{ScenarioError, Transport};
 
 const DUMBBELL: &str = include_str!("../../../../scenarios/dumbbell.toml");
 const PARKING_LOT: &str = include_str!("../../../../scenarios/parking-lot.toml");
@@ -98,6 +99,8 @@ pub(crate) struct Load {
     pub(crate) size: u32,
     /// Simulated time; the scenario's own if there is none.
     pub(crate) seconds: Option<u32>,
+    /// Selective acknowledgements, in the place of NewReno's recovery.
+    pub(crate) sack: bool,
 }
 
 impl Load {
@@ -107,6 +110,7 @@ impl Load {
             network,
             size: 1,
             seconds: None,
+            sack: false,
         }
     }
 
@@ -133,6 +137,11 @@ impl Load {
                 let mut flow = scenario.flows[index % pairs].clone();
                 flow.name = format!("bulk-{}", index + 1);
                 scenario.flows.push(flow);
+            }
+        }
+        for flow in scenario.flows.iter_mut().filter(|_| self.sack) {
+            if let Transport::Tcp { options, .. } = &mut flow.transport {
+                options.recovery = Recovery::Sack;
             }
         }
         if let Some(seconds) = self.seconds {
@@ -192,5 +201,22 @@ mod tests {
             .scenario()
             .expect("a scenario");
         assert_eq!((full.flows.len(), full.links.len()), (10, 42));
+    }
+
+    #[test]
+    fn selective_acknowledgements_are_all_that_changes() {
+        let plain = Load::whole(Network::Dumbbell);
+        let sack = Load {
+            sack: true,
+            ..plain
+        };
+        let [mut plain, sack] = [plain, sack].map(|load| load.scenario().expect("a scenario"));
+        assert_ne!(plain, sack);
+        for flow in &mut plain.flows {
+            if let Transport::Tcp { options, .. } = &mut flow.transport {
+                options.recovery = Recovery::Sack;
+            }
+        }
+        assert_eq!(plain, sack);
     }
 }

@@ -1,0 +1,116 @@
+//! A scenario in the words of the program that runs ns-3, `peers/ns3.cc` of whyloss-validate.
+//!
+//! ns-3 has selective acknowledgements: without, its NewReno (3.37) delivers a third of what one flow can have. Time spent
+//! for nothing but us is saved: links are not counted, routes are given.
+
+use core::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet};
+
+use whyloss_sim::Scenario;
+use whyloss_sim::scenario::{Router, Transport};
+use whyloss_validate::peers::{PeerError, links};
+
+/// Packets in the buffers of all senders, and of one at least and at most: sources fill them when they start, and their
+/// memory is to be that of the flows.
+const BUFFERS: usize = 16_384;
+const LEAST_BUFFER: usize = 64;
+const MOST_BUFFER: usize = 1_024;
+
+/// The network and the command to simulate it.
+///
+/// # Errors
+/// If the scenario has what the program does not know.
+pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, PeerError> {
+    let mut text = format!("seed {seed}\n{}", links(scenario)?);
+    let mut initial_window = 0;
+    for flow in &scenario.flows {
+        let Transport::Tcp { options, .. } = &flow.transport else {
+            return Err(PeerError::Unknown("a transport that is not TCP"));
+        };
+        initial_window = options.initial_window;
+        let _ = writeln!(
+            text,
+            "flow NewReno {} {} {} {} {} {} {}",
+            flow.source,
+            flow.sink,
+            flow.packet_size,
+            flow.start.0.as_secs_f64(),
+            flow.start.1.as_secs_f64(),
+            u8::from(options.delayed_ack.is_some()),
+            options.receive_window,
+        );
+    }
+    let buffer = BUFFERS / scenario.flows.len().max(1);
+    let buffer = buffer.clamp(LEAST_BUFFER, MOST_BUFFER);
+    let _ = writeln!(text, "tcp {initial_window} {buffer}");
+    for (node, next) in defaults(scenario)? {
+        let _ = writeln!(text, "default {node} {next}");
+    }
+    let _ = writeln!(text, "uncounted\nend {}", scenario.end.as_secs_f64());
+    Ok(text)
+}
+
+/// Where each node sends what is for none of its neighbours.
+fn defaults(scenario: &Scenario) -> Result<BTreeMap<usize, usize>, PeerError> {
+    let neighbours: BTreeSet<(usize, usize)> = scenario
+        .links
+        .iter()
+        .map(|link| (link.from, link.to))
+        .collect();
+    let router = Router::new(scenario);
+    let mut defaults = BTreeMap::new();
+    for flow in &scenario.flows {
+        let (there, back) = router
+            .routes_of(flow)
+            .ok_or(PeerError::Unknown("a flow without a way"))?;
+        for (links, target) in [(there, flow.sink), (back, flow.source)] {
+            for link in links.into_iter().map(|link| &scenario.links[link]) {
+                let through = !neighbours.contains(&(link.from, target));
+                if through && *defaults.entry(link.from).or_insert(link.to) != link.to {
+                    return Err(PeerError::Unknown("a node with several ways to others"));
+                }
+            }
+        }
+    }
+    Ok(defaults)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::workload::{Load, Network};
+    use super::*;
+
+    fn words(load: Load) -> Result<String, PeerError> {
+        input(&load.scenario().expect("a scenario"), 1)
+    }
+
+    #[test]
+    fn one_flow_in_words() {
+        assert_eq!(
+            words(Load::whole(Network::OneFlow)).expect("words"),
+            "seed 1\nnodes 2\nlink 0 1 10000000 0.05 droptail 83 none\n\
+             link 1 0 10000000 0.05 droptail 83 none\n\
+             flow NewReno 0 1 1500 0 0 0 1048576\ntcp 3 1024\nuncounted\nend 100\n"
+        );
+    }
+
+    #[test]
+    fn routers_send_across_what_is_not_for_their_hosts() {
+        let load = Load {
+            size: 100,
+            ..Load::whole(Network::Flows)
+        };
+        let text = words(load).expect("words");
+        // 200 hosts and 2 routers.
+        assert_eq!(text.matches("\ndefault ").count(), 202);
+        assert_eq!(text.matches(" bernoulli 0.001\n").count(), 1);
+        assert_eq!(text.matches("\nflow ").count(), 100);
+        assert!(text.contains("\ntcp 3 163\n"), "{text}");
+    }
+
+    #[test]
+    fn what_ns3_is_not_told_of_is_refused() {
+        let parking = words(Load::whole(Network::ParkingLot));
+        assert!(matches!(parking, Err(PeerError::Unknown(_))));
+    }
+}

@@ -1,0 +1,37 @@
+//! Where scripts for other simulators, and the program compiled for ns-3, are kept.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use whyloss_validate::peers;
+
+use crate::error::CliError;
+
+#[derive(Debug, Args)]
+pub(crate) struct CacheArgs {
+    /// Where the peers' scripts and the program compiled for ns-3 are kept [default: `whyloss` in `$XDG_CACHE_HOME`, else
+    /// in `~/.cache`].
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+}
+
+impl CacheArgs {
+    /// The directory, made if it was not there.
+    ///
+    /// # Errors
+    /// [`CliError::Peer`] if it cannot be made.
+    pub(crate) fn directory(&self) -> Result<PathBuf, CliError> {
+        let directory = self.cache.clone().unwrap_or_else(default_directory);
+        peers::cache(&directory).map_err(CliError::Peer)
+    }
+}
+
+/// As the base directories have it; the current directory where there is no home.
+fn default_directory() -> PathBuf {
+    let from = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    from("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| from("HOME").map(|home| PathBuf::from(home).join(".cache")))
+        .unwrap_or_default()
+        .join("whyloss")
+}
