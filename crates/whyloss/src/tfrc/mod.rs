@@ -42,7 +42,7 @@ mod retransmit;
 mod sender;
 
 pub use options::{
-    FeedbackTiming, Increase, LossClock, NoFeedback, Options, Pacing, ReceiveLimit,
+    FeedbackTiming, Increase, InitialWindow, LossClock, NoFeedback, Options, Pacing, ReceiveLimit,
     RetransmitTimeout, SlowStart,
 };
 pub use receiver::{ASKED_PER_GAP, Receiver};

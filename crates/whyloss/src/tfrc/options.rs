@@ -14,6 +14,7 @@
 //! | [`increase`](Options::increase) | to min(X_Bps, recv_limit) (4.3) | by s/R per R |
 //! | [`receive_limit`](Options::receive_limit) | X_recv_set (4.3) | twice the last X_recv |
 //! | [`initial_rate`](Options::initial_rate) | one packet per second (4.2) | 300 byte/s |
+//! | [`initial_window`](Options::initial_window) | 4380 bytes, if they are 2 to 4 packets (4.2) | whole packets |
 //! | [`slow_start`](Options::slow_start) | doubles per R (4.3) | ramps within R, falls back to X_recv |
 //! | [`pacing`](Options::pacing) | nominal times, moved by a new rate (4.6) | fixed when the last packet left |
 //! | [`backoff_limit`](Options::backoff_limit) | 64 s (4.3) | none |
@@ -47,6 +48,8 @@ pub struct Options {
     pub receive_limit: ReceiveLimit,
     /// The rate before the first feedback, in bytes per second; `None`: one packet per second.
     pub initial_rate: Option<f64>,
+    /// W_init: the first feedback raises the rate to W_init/R.
+    pub initial_window: InitialWindow,
     /// How the rate rises before the first loss.
     pub slow_start: SlowStart,
     /// When a packet leaves.
@@ -84,6 +87,7 @@ impl Options {
             increase: Increase::ToLimit,
             receive_limit: ReceiveLimit::Set,
             initial_rate: None,
+            initial_window: InitialWindow::Bytes,
             slow_start: SlowStart::Doubling,
             pacing: Pacing::Nominal,
             backoff_limit: Some(Duration::from_secs(64)),
@@ -109,6 +113,7 @@ impl Options {
             increase: Increase::PacketPerRtt,
             receive_limit: ReceiveLimit::Latest,
             initial_rate: Some(300.0),
+            initial_window: InitialWindow::Packets,
             slow_start: SlowStart::Ramp,
             pacing: Pacing::FromLastPacket,
             backoff_limit: None,
@@ -165,6 +170,15 @@ pub enum ReceiveLimit {
     Set,
     /// Twice the last one reported, and s/R at least.
     Latest,
+}
+
+/// W_init, of packets of s bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InitialWindow {
+    /// min(4s, max(2s, 4380 bytes)).
+    Bytes,
+    /// As many packets as an initial window of TCP has by RFC 3390: four up to 1095 bytes, three below 2190, else two.
+    Packets,
 }
 
 /// How the rate rises before the first loss.

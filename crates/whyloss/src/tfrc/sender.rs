@@ -22,8 +22,8 @@ use super::equation::Equation;
 use super::receive_rates::ReceiveRates;
 use super::retransmit::RetransmitEstimator;
 use super::{
-    Data, Feedback, Increase, NoFeedback, Options, Pacing, ReceiveLimit, RetransmitTimeout,
-    SlowStart,
+    Data, Feedback, Increase, InitialWindow, NoFeedback, Options, Pacing, ReceiveLimit,
+    RetransmitTimeout, SlowStart,
 };
 
 /// No rate leaves these bounds, in bytes per second: a hostile report can make no number infinite or zero.
@@ -386,14 +386,14 @@ impl Sender {
             .map_or(0.0, |t_mbi| self.packet_size / t_mbi.as_secs_f64())
     }
 
-    /// W_init/R. ns-2 counts whole packets, as many as an initial window of TCP has (`rfc3390`).
+    /// W_init/R.
     fn initial_rate(&self) -> f64 {
         let s = self.packet_size;
-        let window = match self.options.slow_start {
-            SlowStart::Doubling => (4.0 * s).min((2.0 * s).max(4380.0)),
-            SlowStart::Ramp if s <= 1095.0 => 4.0 * s,
-            SlowStart::Ramp if s < 2190.0 => 3.0 * s,
-            SlowStart::Ramp => 2.0 * s,
+        let window = match self.options.initial_window {
+            InitialWindow::Bytes => (4.0 * s).min((2.0 * s).max(4380.0)),
+            InitialWindow::Packets if s <= 1095.0 => 4.0 * s,
+            InitialWindow::Packets if s < 2190.0 => 3.0 * s,
+            InitialWindow::Packets => 2.0 * s,
         };
         window / self.rtt_secs()
     }

@@ -1,7 +1,7 @@
 //! TFRC's choices: a base, and each field that departs from it.
 
 use whyloss::tfrc::{
-    FeedbackTiming, Increase, LossClock, NoFeedback, Options, Pacing, ReceiveLimit,
+    FeedbackTiming, Increase, InitialWindow, LossClock, NoFeedback, Options, Pacing, ReceiveLimit,
     RetransmitTimeout, SlowStart,
 };
 
@@ -9,7 +9,7 @@ use super::{Choice, positive};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-pub(super) const KEYS: [&str; 20] = [
+pub(super) const KEYS: [&str; 21] = [
     "base",
     "retransmit_timeout",
     "no_feedback_rtts",
@@ -19,6 +19,7 @@ pub(super) const KEYS: [&str; 20] = [
     "increase",
     "receive_limit",
     "initial_rate",
+    "initial_window",
     "slow_start",
     "pacing",
     "backoff_limit",
@@ -66,6 +67,12 @@ pub(super) fn options(choice: &Choice<'_>) -> Result<Options, Fault> {
         })?,
         initial_rate: choice.or("initial_rate", base.initial_rate, |field| {
             initial_rate(field).map(Some)
+        })?,
+        initial_window: choice.or("initial_window", base.initial_window, |field| {
+            field.one_of(&[
+                ("bytes", InitialWindow::Bytes),
+                ("packets", InitialWindow::Packets),
+            ])
         })?,
         slow_start: choice.or("slow_start", base.slow_start, |field| {
             field.one_of(&[("doubling", SlowStart::Doubling), ("ramp", SlowStart::Ramp)])

@@ -20,6 +20,7 @@ fn options() -> impl Strategy<Value = Options> {
             increase: pick(5).increase,
             receive_limit: pick(6).receive_limit,
             initial_rate: pick(7).initial_rate,
+            initial_window: pick(16).initial_window,
             slow_start: pick(8).slow_start,
             pacing: pick(9).pacing,
             backoff_limit: pick(10).backoff_limit,
