@@ -3,7 +3,8 @@
 //
 //   seed N...                                          a run of each
 //   nodes N
-//   link FROM TO BPS SECONDS droptail PACKETS CHANNEL  one direction; numbered from 0; the other must be there as well
+//   link FROM TO BPS SECONDS QUEUE CHANNEL             one direction; numbered from 0; the other must be there as well
+//     QUEUE    droptail PACKETS | red PACKETS MIN MAX 1/MAXP WEIGHT GENTLE WAIT MEANPACKET
 //     CHANNEL  none | bernoulli P | chain ENTER STAY   packets lost after transmission
 //   flow STACK FROM TO BYTES START0 START1 DELACK WINDOW   BYTES of a full packet on the wire, WINDOW in such packets
 //     STACK    NewReno | LinuxReno | Cubic | WestwoodPlus | Vegas | Veno | Bbr
@@ -29,6 +30,7 @@
 #include <ns3/internet-module.h>
 #include <ns3/network-module.h>
 #include <ns3/point-to-point-module.h>
+#include <ns3/traffic-control-module.h>
 #if __has_include(<ns3/tcp-westwood-plus.h>)
 #define WESTWOOD_PLUS "ns3::TcpWestwoodPlus"
 #else
@@ -55,6 +57,10 @@ struct Link {
   uint32_t packets;
   std::string channel;
   double first = 0, second = 0;
+  bool red = false;
+  double min, max, linterm, weight;
+  bool gentle, wait;
+  uint32_t mean;
 };
 
 struct Flow {
@@ -103,8 +109,14 @@ Network Read(std::istream& in) {
       net.defaults.emplace_back(node, next);
     } else if (word == "link") {
       Link link;
-      words >> link.from >> link.to >> link.bps >> link.delay >> discipline >> link.packets >> link.channel;
-      if (!words || discipline != "droptail") Refuse(line);
+      words >> link.from >> link.to >> link.bps >> link.delay >> discipline >> link.packets;
+      link.red = discipline == "red";
+      if (link.red)
+        words >> link.min >> link.max >> link.linterm >> link.weight >> std::boolalpha >> link.gentle >> link.wait >>
+            link.mean;
+      else if (discipline != "droptail") Refuse(line);
+      words >> link.channel;
+      if (!words) Refuse(line);
       if (link.channel == "bernoulli") words >> link.first;
       else if (link.channel == "chain") words >> link.first >> link.second;
       else if (link.channel != "none") Refuse(line);
@@ -141,6 +153,21 @@ struct Count {
 };
 
 void Add(uint64_t* counter, Ptr<const Packet>) { ++*counter; }
+void AddItem(uint64_t* counter, Ptr<const QueueDiscItem>) { ++*counter; }
+
+// RED has its queue above the device, where one more packet waits: that one is taken off all that RED counts.
+void InstallRed(const Link& link, Ptr<NetDevice> device, Count& count) {
+  TrafficControlHelper helper;
+  helper.SetRootQueueDisc("ns3::RedQueueDisc", "MaxSize",
+                          QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, link.packets - 1)), "MinTh",
+                          DoubleValue(link.min - 1), "MaxTh", DoubleValue(link.max - 1), "LInterm",
+                          DoubleValue(link.linterm), "QW", DoubleValue(link.weight), "Gentle",
+                          BooleanValue(link.gentle), "Wait", BooleanValue(link.wait), "MeanPktSize",
+                          UintegerValue(link.mean), "LinkBandwidth", DataRateValue(DataRate(uint64_t(link.bps))));
+  auto red = helper.Install(device).Get(0);
+  red->TraceConnectWithoutContext("Enqueue", MakeBoundCallback(&AddItem, &count.arrived));
+  red->TraceConnectWithoutContext("Drop", MakeBoundCallback(&AddItem, &count.dropped));
+}
 
 void Configure(const Network& net) {
   const Flow& flow = net.flows.front();
@@ -207,8 +234,9 @@ void Run(const Network& net, uint32_t seed) {
     if (j == net.links.size() || net.links[j].delay != there.delay) Refuse("a link without its way back");
     made[j] = true;
     PointToPointHelper helper;
-    // The device's own queue is the only one: else the layer above has another, and drops what finds this one full.
-    helper.DisableFlowControl();
+    // The device's own queue is the only one, unless that is RED: else the layer above has another, and drops what finds
+    // this one full.
+    if (!there.red && !net.links[j].red) helper.DisableFlowControl();
     helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(int64_t(there.delay * 1e9 + 0.5))));
     NetDeviceContainer devices = helper.Install(nodes.Get(there.from), nodes.Get(there.to));
     const size_t of[] = {i, j};
@@ -219,10 +247,13 @@ void Run(const Network& net, uint32_t seed) {
       auto receiver = DynamicCast<PointToPointNetDevice>(devices.Get(1 - end));
       sender->SetDataRate(DataRate(uint64_t(link.bps)));
       auto queue = sender->GetQueue();
-      queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, link.packets));
+      queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, link.red ? 1 : link.packets));
+      if (link.red) InstallRed(link, sender, count);
       if (net.counted) {
-        queue->TraceConnectWithoutContext("Enqueue", MakeBoundCallback(&Add, &count.arrived));
-        queue->TraceConnectWithoutContext("Drop", MakeBoundCallback(&Add, &count.dropped));
+        if (!link.red) {
+          queue->TraceConnectWithoutContext("Enqueue", MakeBoundCallback(&Add, &count.arrived));
+          queue->TraceConnectWithoutContext("Drop", MakeBoundCallback(&Add, &count.dropped));
+        }
         sender->TraceConnectWithoutContext("PhyTxEnd", MakeBoundCallback(&Add, &count.left));
         receiver->TraceConnectWithoutContext("PhyRxDrop", MakeBoundCallback(&Add, &count.corrupted));
       }
@@ -236,6 +267,9 @@ void Run(const Network& net, uint32_t seed) {
       }
     }
     Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
+    // Which gives a device with flow control a queue above it, unless it has one.
+    for (int end = 0; end < 2; ++end)
+      if ((there.red || net.links[j].red) && !net.links[of[end]].red) TrafficControlHelper().Uninstall(devices.Get(end));
     addresses.NewNetwork();
     address[there.from] = interfaces.GetAddress(0);
     address[there.to] = interfaces.GetAddress(1);

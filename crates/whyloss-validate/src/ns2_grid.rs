@@ -20,7 +20,8 @@ const WINDOW: u32 = 1000;
 /// Replications.
 const SEEDS: u64 = 20;
 const QUICK_SEEDS: u64 = 10;
-/// From here on ns-2's Linux Westwood+ is not asked: at 5 % loss its window grew without bound, and runs did not end.
+/// From here on ns-2's Linux Westwood+ is not asked over the path of 2 Mbit/s, where its window grows without bound and some
+/// runs do not end.
 const WESTWOOD_RUNS_AWAY: f64 = 0.03;
 
 /// A stack: its name here and there.
@@ -166,7 +167,9 @@ pub(crate) fn cases(quick: bool) -> Vec<Case> {
         let applies = move |point: &&Point| {
             // TFRC acknowledges nothing.
             (point.delayed_ack || stack.name != "TFRC")
-                && (point.loss.rate() < WESTWOOD_RUNS_AWAY || stack.name != "Westwood+")
+                && !(stack.name == "Westwood+"
+                    && matches!(point.topology, Topology::Path(_))
+                    && point.loss.rate() >= WESTWOOD_RUNS_AWAY)
         };
         let points = points.iter().filter(applies);
         points.map(move |point| case(stack, point, seeds))
@@ -293,7 +296,7 @@ mod tests {
                 assert!(has(network), "{} {network}", stack.name);
             }
             assert!(has("loss 0 %"), "{}", stack.name);
-            assert_eq!(has("loss 10 %"), stack.name != "Westwood+");
+            assert!(has("loss 10 %"), "{}", stack.name);
             assert_eq!(has("not delayed"), stack.name != "TFRC");
         }
     }

@@ -3,7 +3,8 @@
 //!
 //! Both sides have an initial window of ten, a least timeout of 1 s, acknowledgements delayed by up to 200 ms, and count
 //! what their congestion avoidance counts: ns-3's NewReno and all that it lends its growth count acknowledgements, its
-//! LinuxReno bytes. Only DropTail: ns-3's RED sits above the device with a queue of its own behind it.
+//! LinuxReno bytes. ns-3's RED sits above the device, where one more packet waits; `peers/ns3.cc` takes that one off its
+//! thresholds and its limit.
 
 use whyloss::congestion::VegasDialect;
 use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Decrease, Growth};
@@ -56,30 +57,43 @@ const RENO: ControllerKind = ControllerKind::Reno(Decrease::FlightSize);
 
 /// Every case, or a few that take seconds.
 pub(crate) fn cases(quick: bool) -> Vec<Case> {
+    use Bottleneck::{DropTail, Red};
     let slow = Topology::Path(Rate::from_mbps(2));
-    let grid: &[(Topology, &[f64], bool)] = if quick {
-        &[(slow, &[0.01], true), (slow, &[0.01], false)]
+    let grid: &[(Topology, &[f64], Bottleneck, bool)] = if quick {
+        &[
+            (slow, &[0.01], DropTail, true),
+            (slow, &[0.01], DropTail, false),
+        ]
     } else {
         &[
-            (slow, &[0.0, 0.001, 0.01, 0.03], true),
-            (slow, &[0.01], false),
-            (Topology::Wb, &[0.01], true),
-            (Topology::Dumbbell, &[0.0], true),
+            (slow, &[0.0, 0.001, 0.01, 0.03], DropTail, true),
+            (slow, &[0.01], DropTail, false),
+            (slow, &[0.0], Red, true),
+            (Topology::Wb, &[0.01], DropTail, true),
+            (Topology::Dumbbell, &[0.0], DropTail, true),
+            (Topology::Dumbbell, &[0.0], Red, true),
         ]
     };
     let seeds = if quick { QUICK_SEEDS } else { SEEDS };
     let cases = STACKS.iter().flat_map(|stack| {
         grid.iter()
-            .flat_map(move |&(topology, losses, delayed_ack)| {
+            .flat_map(move |&(topology, losses, bottleneck, delayed_ack)| {
                 losses
                     .iter()
-                    .map(move |&loss| case(stack, topology, loss, delayed_ack, seeds))
+                    .map(move |&loss| case(stack, topology, loss, bottleneck, delayed_ack, seeds))
             })
     });
     cases.collect()
 }
 
-fn case(stack: &Stack, topology: Topology, loss: f64, delayed_ack: bool, seeds: u64) -> Case {
+fn case(
+    stack: &Stack,
+    topology: Topology,
+    loss: f64,
+    bottleneck: Bottleneck,
+    delayed_ack: bool,
+    seeds: u64,
+) -> Case {
     let &(kind, theirs, controller, growth) = stack;
     let packet = topology.packet() - 40 + HEADERS;
     let transport = Transport::Tcp {
@@ -100,12 +114,15 @@ fn case(stack: &Stack, topology: Topology, loss: f64, delayed_ack: bool, seeds: 
         0.0 => ChannelSpec::None,
         loss => ChannelSpec::Bernoulli { loss },
     };
-    let mut network = topology.network(&transport, &channel, Bottleneck::DropTail);
+    let mut network = topology.network(&transport, &channel, bottleneck);
     for flow in &mut network.scenario.flows {
         flow.packet_size = packet;
     }
     network.scenario.end = whyloss::Time::ZERO + Duration::from_secs(100);
     let mut name = format!("{}, loss {} %", topology.name(), 100.0 * loss);
+    if bottleneck == Bottleneck::Red {
+        name.push_str(", RED");
+    }
     if !delayed_ack {
         name.push_str(", acks not delayed");
     }

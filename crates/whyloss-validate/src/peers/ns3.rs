@@ -15,12 +15,13 @@ const COMPILE: Duration = Duration::from_mins(5);
 /// Some seconds of CPU per run.
 const LIMIT: Duration = Duration::from_mins(5);
 const PROBE: Duration = Duration::from_mins(1);
-const MODULES: [&str; 5] = [
+const MODULES: [&str; 6] = [
     "core",
     "network",
     "internet",
     "point-to-point",
     "applications",
+    "traffic-control",
 ];
 /// Says where the package is, without loading it.
 const WHEEL: &str = "import importlib.util as u; s = u.find_spec('ns3'); \
