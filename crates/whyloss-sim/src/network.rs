@@ -14,7 +14,7 @@ use whyloss_link::{Fate, Link, Streams};
 use crate::event_queue::EventQueue;
 use crate::measure::{LinkResult, Window};
 use crate::observe::Observer;
-use crate::parcel::{Aside, Parcel};
+use crate::parcel::{Aside, Kind, Parcel};
 use crate::pipe::Pipe;
 use crate::scenario::{Router, Scenario};
 
@@ -28,6 +28,8 @@ pub(crate) enum Fuse {
     Links,
     /// Links, and sinks that answer at once.
     LinksAndSinks,
+    /// Links, sinks, and sources that learn of nothing else in between.
+    Ends,
 }
 
 /// An entry of the table of hops: a link, or an end of a route.
@@ -41,6 +43,7 @@ impl Hop {
     const SOURCE: Self = Self(Self::END);
     const SINK: Self = Self(Self::END + 1);
     const FUSED_SINK: Self = Self(Self::FUSED | Self::SINK.0);
+    const FUSED_SOURCE: Self = Self(Self::FUSED | Self::SOURCE.0);
 
     /// The link, if it is one.
     fn link(self) -> Option<usize> {
@@ -56,6 +59,11 @@ impl Hop {
     fn fused(self) -> Self {
         Self(self.0 | Self::FUSED)
     }
+
+    #[inline]
+    fn is_fused(self) -> bool {
+        self.0 & Self::FUSED != 0
+    }
 }
 
 /// What became of a packet that was sent.
@@ -64,12 +72,16 @@ pub(crate) enum Sent {
     UnderWay,
     /// It reaches its sink at this time, which is fused.
     AtSink(Time),
+    /// It reaches its source at this time, which is fused: see [`Network::wait`].
+    AtSource(Time),
     /// It was lost, or will be at this time.
     Lost(Cause, Time),
 }
 
 /// Where a packet that left a link is next.
+#[derive(Clone, Copy)]
 pub(crate) enum Arrived {
+    Between,
     AtSource,
     AtSink,
 }
@@ -197,7 +209,7 @@ impl Network {
             }
             parcel.hop += 1;
             at = arrival;
-            if hop.0 & Hop::FUSED == 0 {
+            if !hop.is_fused() {
                 if wire.pipe.is_empty() {
                     events.push(index, at);
                 }
@@ -207,28 +219,73 @@ impl Network {
             if hop == Hop::FUSED_SINK {
                 return Sent::AtSink(at);
             }
+            if hop == Hop::FUSED_SOURCE {
+                return Sent::AtSource(at);
+            }
             index = hop.index();
         }
         Sent::UnderWay
     }
 
-    /// Takes the packet that is due from the pipe of link `index`, and arms the pipe for the next.
+    /// Whether no packet waits for its arrival behind the link that this one crossed last.
     #[inline]
-    pub(crate) fn take(&mut self, index: usize, events: &mut EventQueue) -> Option<Parcel> {
-        let (parcel, next) = self.wires[index].pipe.pop()?;
-        if let Some(due) = next {
-            events.push_next(index, due);
-        }
-        Some(parcel)
+    pub(crate) fn is_first(&self, parcel: &Parcel) -> bool {
+        let last = self.hops[parcel.hop as usize - 1].index();
+        self.wires[last].pipe.is_empty()
     }
 
-    /// Whether the packet has come to an end host, and which.
+    /// Lets a packet that [is at its source](Sent::AtSource) at `at` wait until then after all.
+    pub(crate) fn wait(&mut self, at: Time, parcel: Parcel, events: &mut EventQueue) {
+        let last = self.hops[parcel.hop as usize - 1].index();
+        let pipe = &mut self.wires[last].pipe;
+        if pipe.is_empty() {
+            events.push(last, at);
+        }
+        pipe.push(Parcel { due: at, ..parcel });
+    }
+
+    /// Takes the packet that is due from the pipe of link `index`, and arms the pipe for the next, unless the packet is at
+    /// its source, which may take more than one: [`Network::arm`] must be called then.
     #[inline]
-    pub(crate) fn arrived(&self, parcel: &Parcel) -> Option<Arrived> {
+    pub(crate) fn take(&mut self, index: usize, events: &mut EventQueue) -> Option<(Parcel, Arrived)> {
+        let (parcel, next) = self.wires[index].pipe.pop()?;
+        let arrived = self.arrived(&parcel);
+        if let (Some(due), Arrived::Between | Arrived::AtSink) = (next, arrived) {
+            events.push_next(index, due);
+        }
+        Some((parcel, arrived))
+    }
+
+    /// The first packet that waits behind link `index`, if that is an acknowledgement on its way to a fused source.
+    #[inline]
+    pub(crate) fn first_for_source(&self, index: usize) -> Option<&Parcel> {
+        let first = self.wires[index].pipe.first()?;
+        let foreseeable =
+            first.kind == Kind::Ack && self.hops[first.hop as usize] == Hop::FUSED_SOURCE;
+        foreseeable.then_some(first)
+    }
+
+    /// Takes it.
+    #[inline]
+    pub(crate) fn take_first(&mut self, index: usize) {
+        self.wires[index].pipe.pop();
+    }
+
+    /// Arms the pipe of link `index` for the first packet in it.
+    #[inline]
+    pub(crate) fn arm(&mut self, index: usize, events: &mut EventQueue) {
+        if let Some(first) = self.wires[index].pipe.first() {
+            events.push(index, first.due);
+        }
+    }
+
+    /// Where the packet has come to.
+    #[inline]
+    fn arrived(&self, parcel: &Parcel) -> Arrived {
         match self.hops[parcel.hop as usize] {
-            Hop::SOURCE => Some(Arrived::AtSource),
-            Hop::SINK => Some(Arrived::AtSink),
-            _ => None,
+            Hop::SOURCE | Hop::FUSED_SOURCE => Arrived::AtSource,
+            Hop::SINK => Arrived::AtSink,
+            _ => Arrived::Between,
         }
     }
 

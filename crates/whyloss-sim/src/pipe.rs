@@ -35,6 +35,12 @@ impl Pipe {
         self.len += 1;
     }
 
+    /// The first parcel.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&Parcel> {
+        (self.len > 0).then(|| &self.ring[self.head & (self.ring.len() - 1)])
+    }
+
     /// Takes out the first parcel, and says when the next is due.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Parcel, Option<Time>)> {

@@ -29,7 +29,7 @@ pub fn run<O: Observer>(
     let fuse = if O::WATCHES {
         Fuse::Links
     } else {
-        Fuse::LinksAndSinks
+        Fuse::Ends
     };
     Ok(Engine::new(scenario, seed, fuse).run(observer))
 }
@@ -120,28 +120,35 @@ impl Engine {
         let Path {
             network, events, ..
         } = &mut self.path;
-        let Some(mut parcel) = network.take(link, events) else {
+        let Some((mut parcel, arrived)) = network.take(link, events) else {
             return;
         };
-        match network.arrived(&parcel) {
-            None => match network.send(now, &mut parcel, events, observer) {
-                Sent::UnderWay => {}
+        match arrived {
+            Arrived::Between => match network.send(now, &mut parcel, events, observer) {
+                Sent::UnderWay | Sent::AtSource(_) => {}
                 Sent::AtSink(at) => {
                     let hosts = &mut self.hosts[parcel.flow as usize];
-                    hosts.deliver(at, parcel, &mut self.path, observer);
+                    if let Some(answer) = hosts.deliver(at, parcel, &mut self.path, observer) {
+                        hosts.foreseen(&answer, &mut self.path, observer);
+                    }
                 }
                 Sent::Lost(cause, at) => {
                     let hosts = &mut self.hosts[parcel.flow as usize];
                     hosts.lose(at, parcel.copy(), cause, &mut self.path);
                 }
             },
-            Some(Arrived::AtSource) => {
+            Arrived::AtSource => {
                 let hosts = &mut self.hosts[parcel.flow as usize];
                 hosts.answered(now, parcel, &mut self.path, observer);
+                if !O::WATCHES {
+                    hosts.look_ahead(link, &mut self.path, observer);
+                }
+                self.path.network.arm(link, &mut self.path.events);
             }
-            Some(Arrived::AtSink) => {
+            Arrived::AtSink => {
                 let hosts = &mut self.hosts[parcel.flow as usize];
-                hosts.deliver(now, parcel, &mut self.path, observer);
+                let foreseen = hosts.deliver(now, parcel, &mut self.path, observer);
+                debug_assert!(foreseen.is_none(), "only fused sinks have fused sources");
             }
         }
     }

@@ -122,6 +122,11 @@ impl Source {
         }
     }
 
+    /// Whether a flow's source may [foresee](tcp::Sender::foresees) what answers make it do.
+    pub(crate) fn may_be_foreseen(flow: &Flow) -> bool {
+        matches!(flow.transport, Transport::Tcp { .. }) && flow.application == Application::Greedy
+    }
+
     /// When the source must be woken.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {

@@ -17,11 +17,23 @@
 //!
 //! In a dumbbell whose access links are alike, the shared link of the way back is such a merge. A merge may be part of the
 //! branches to another one: that of several sinks at one host, say.
+//!
+//! A source may be worked out ahead of time, too, when an answer is on its way to it and the rest of that way is fused, if
+//!
+//! ```text
+//! source  the answer only moves the window on: it finds no loss, nothing is sent again, and no timer expires before it
+//!           comes, so that what happens elsewhere meanwhile cannot matter (`Source::foresees`, for each answer),
+//!         no answer before it still waits,
+//!         nobody but it sends into its first link, where a packet stays for a time, and its data waits for its arrival
+//!           somewhere behind, so that others' packets come between in their order.
+//! ```
+//!
+//! An answer for which one of these does not hold waits for its time in the pipe of the link it came over.
 
 use whyloss::Duration;
 
 use super::{Fuse, Hop, Network};
-use crate::host::Sink;
+use crate::host::{Sink, Source};
 use crate::run::ANSWER_SIZE;
 use crate::scenario::Scenario;
 
@@ -79,9 +91,22 @@ impl Network {
         if fuse < Fuse::LinksAndSinks || damage {
             return;
         }
+        self.fuse_sinks(scenario, &feeders);
+        if fuse < Fuse::Ends {
+            return;
+        }
+        let uses = self.uses();
+        for flow in 0..self.routes.len() {
+            if Source::may_be_foreseen(&scenario.flows[flow]) {
+                self.fuse_source(scenario, &uses, flow);
+            }
+        }
+    }
+
+    fn fuse_sinks(&mut self, scenario: &Scenario, feeders: &[Feeder]) {
         let mut branches: Vec<Branch> = (0..scenario.flows.len())
             .filter(|&flow| Sink::answers_at_once(&scenario.flows[flow].transport))
-            .map(|flow| self.branch(scenario, &feeders, flow))
+            .map(|flow| self.branch(scenario, feeders, flow))
             .collect();
         for branch in &branches {
             let silent = Sink::is_silent(&scenario.flows[branch.flow].transport);
@@ -101,7 +126,7 @@ impl Network {
                     self.hops[at] = self.hops[at].fused();
                     self.fuse_sink(branch.flow);
                     branch.add(scenario, self.hops[at].index(), ANSWER_SIZE);
-                    self.go_home(branch, scenario, &feeders, at + 1);
+                    self.go_home(branch, scenario, feeders, at + 1);
                 }
             }
         }
@@ -110,6 +135,36 @@ impl Network {
     fn fuse_sink(&mut self, flow: usize) {
         let end = self.routes[flow].1 as usize - 1;
         self.hops[end] = Hop::FUSED_SINK;
+    }
+
+    /// Fuses a flow's source, if its answers come to it without waiting and nothing else is in the way of its data.
+    fn fuse_source(&mut self, scenario: &Scenario, uses: &[u32], flow: usize) {
+        let (there, back) = self.routes[flow];
+        let (there, back) = (there as usize, back as usize);
+        let first = self.hops[there].index();
+        let link = &scenario.links[first].link;
+        let size = scenario.flows[flow].wire_size();
+        let alone = uses[first] == 1 && link.rate.transmission_time(size) > Duration::ZERO;
+        let waits = self.hops[there + 1..back].iter().any(|hop| !hop.is_fused());
+        let mut home = self.hops[back + 1..].iter();
+        let end = home.position(|hop| !hop.is_fused()).map(|steps| back + 1 + steps);
+        if alone
+            && waits
+            && self.hops[back - 1] == Hop::FUSED_SINK
+            && let Some(end) = end
+            && self.hops[end] == Hop::SOURCE
+        {
+            self.hops[end] = Hop::FUSED_SOURCE;
+        }
+    }
+
+    /// How often each link is part of a route.
+    fn uses(&self) -> Vec<u32> {
+        let mut uses = vec![0; self.wires.len()];
+        for link in self.hops.iter().filter_map(|hop| hop.link()) {
+            uses[link] += 1;
+        }
+        uses
     }
 
     /// The branch of a flow.
@@ -126,7 +181,7 @@ impl Network {
         };
         let size = scenario.flows[flow].wire_size();
         for hop in &self.hops[there..back - 1] {
-            if *hop == hop.fused() {
+            if hop.is_fused() {
                 branch.add(scenario, hop.index(), size);
             } else {
                 branch.root = hop.index();
@@ -159,10 +214,7 @@ impl Network {
 
     /// Whether each link is a merge that sees answers in the order of their data.
     fn merges(&self, scenario: &Scenario, branches: &[Branch]) -> Vec<bool> {
-        let mut uses = vec![0; self.wires.len()];
-        for link in self.hops.iter().filter_map(|hop| hop.link()) {
-            uses[link] += 1;
-        }
+        let uses = self.uses();
         // Of each link, the branches that reach it as their merge, and that use it on their way there.
         let mut reached: Vec<Vec<&Branch>> = vec![Vec::new(); self.wires.len()];
         for branch in branches {
@@ -184,7 +236,7 @@ impl Network {
                     && (branch.root, branch.length) == (first.root, first.length)
                     && branch.slowest <= gap
             });
-            if uses[link] != reached.len() || !alike || gap <= Duration::ZERO {
+            if uses[link] as usize != reached.len() || !alike || gap <= Duration::ZERO {
                 return false;
             }
             for on_branch in reached.iter().flat_map(|branch| self.links_of(branch)) {
@@ -202,7 +254,7 @@ impl Network {
         let (there, back) = self.routes[branch.flow];
         let (there, back) = (there as usize, back as usize);
         let fan = self.hops[there..back - 1].iter().rev();
-        let fan = fan.take_while(|hop| **hop == hop.fused());
+        let fan = fan.take_while(|hop| hop.is_fused());
         let home = self.hops[back..branch.merge.unwrap_or(back)].iter();
         fan.chain(home).map(|hop| hop.index())
     }

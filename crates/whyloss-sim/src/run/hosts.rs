@@ -8,6 +8,7 @@ use whyloss::{Cause, Time};
 use whyloss_link::Streams;
 
 use super::Path;
+use crate::host::tcp::{Ack, SackBlocks};
 use crate::host::{Sink, Source};
 use crate::measure::FlowResult;
 use crate::network::{Network, Sent};
@@ -40,6 +41,16 @@ pub(super) struct Hosts {
     wire_size: u32,
     /// Bits from the start of a data packet that must be whole.
     covered: u32,
+}
+
+/// An answer that the source [foresees](whyloss_sim::host::tcp::Sender::foresees): an acknowledgement.
+pub(super) struct Foreseen {
+    /// When it comes.
+    at: Time,
+    /// When it left.
+    sent: Time,
+    next: u64,
+    echo: Time,
 }
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
@@ -105,7 +116,49 @@ impl Hosts {
         self.transmit(now, path, observer);
     }
 
-    /// A data packet reaches the sink.
+    /// An answer that the source foresaw: nothing happens to the source before it comes.
+    #[inline(always)]
+    pub(super) fn foreseen<O: Observer>(
+        &mut self,
+        answer: &Foreseen,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        if let Source::Tcp(sender) = &mut self.source {
+            let ack = Ack {
+                next: answer.next,
+                echo: answer.echo,
+                sack: SackBlocks::NONE,
+            };
+            sender.on_foreseen_ack(answer.at, &ack, answer.sent);
+        }
+        self.transmit(answer.at, path, observer);
+    }
+
+    /// Takes the answers that wait behind a link as long as the source foresees them.
+    pub(super) fn look_ahead<O: Observer>(
+        &mut self,
+        link: usize,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        while let Some(answer) = path.network.first_for_source(link)
+            && answer.flow == self.flow
+            && let Source::Tcp(sender) = &self.source
+            && sender.foresees(answer.due, answer.number)
+        {
+            let foreseen = Foreseen {
+                at: answer.due,
+                sent: answer.sent,
+                next: answer.number,
+                echo: answer.echo,
+            };
+            path.network.take_first(link);
+            self.foreseen(&foreseen, path, observer);
+        }
+    }
+
+    /// A data packet reaches the sink. Gives the answer to it if the source foresees that.
     #[inline(always)]
     pub(super) fn deliver<O: Observer>(
         &mut self,
@@ -113,7 +166,7 @@ impl Hosts {
         parcel: Parcel,
         path: &mut Path,
         observer: &mut O,
-    ) {
+    ) -> Option<Foreseen> {
         if let (Sink::Tcp(receiver), Kind::Segment, false) =
             (&mut self.sink, parcel.kind, O::WATCHES)
             && receiver.expects(&parcel.segment())
@@ -123,18 +176,39 @@ impl Hosts {
                 self.count.received_bytes += u64::from(parcel.size);
                 self.count.delivered += 1;
             }
-            if let Some((next, echo)) = receiver.on_expected(now, &parcel.segment()) {
-                let answer = Parcel {
-                    number: next,
-                    echo,
-                    kind: Kind::Ack,
-                    ..self.blank_answer(now)
-                };
-                send_answer(now, answer, path, observer);
-            }
+            let acknowledged = receiver.on_expected(now, &parcel.segment());
             self.arm(SINK, self.sink.next_timeout(), path);
+            let (next, echo) = acknowledged?;
+            let mut answer = Parcel {
+                number: next,
+                echo,
+                kind: Kind::Ack,
+                ..self.blank_answer(now)
+            };
+            let at = send_answer(now, &mut answer, path, observer)?;
+            if self.foresees(at, &answer, path) {
+                return Some(Foreseen {
+                    at,
+                    sent: now,
+                    next,
+                    echo,
+                });
+            }
+            path.network.wait(at, answer.copy(), &mut path.events);
         } else {
             self.deliver_packet(now, parcel.copy(), path, observer);
+        }
+        None
+    }
+
+    /// Whether the source foresees what an answer that comes at `at` makes it do.
+    #[inline]
+    fn foresees(&self, at: Time, answer: &Parcel, path: &Path) -> bool {
+        match &self.source {
+            Source::Tcp(sender) => {
+                sender.foresees(at, answer.number) && path.network.is_first(answer)
+            }
+            _ => false,
         }
     }
 
@@ -304,7 +378,11 @@ impl Hosts {
                 .send(now, &mut parcel, &mut path.events, observer)
             {
                 Sent::UnderWay => {}
-                Sent::AtSink(at) => self.deliver(at, parcel, path, observer),
+                Sent::AtSink(at) => {
+                    let foreseen = self.deliver(at, parcel, path, observer);
+                    debug_assert!(foreseen.is_none(), "data that waits nowhere");
+                }
+                Sent::AtSource(_) => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, at) => self.lose(at, parcel.copy(), cause, path),
             }
         }
@@ -321,8 +399,10 @@ impl Hosts {
         observer: &mut O,
     ) {
         if let Some(payload) = answer {
-            let parcel = pack(self.blank_answer(now), payload, path);
-            send_answer(now, parcel, path, observer);
+            let mut parcel = pack(self.blank_answer(now), payload, path);
+            if let Some(at) = send_answer(now, &mut parcel, path, observer) {
+                path.network.wait(at, parcel, &mut path.events);
+            }
         }
         self.arm(SINK, self.sink.next_timeout(), path);
     }
@@ -386,14 +466,24 @@ fn pack(parcel: Parcel, payload: Payload, path: &mut Path) -> Parcel {
     Parcel::pack(&packet, &mut path.network.aside)
 }
 
-/// Sends an answer. Nobody is told if it is lost.
+/// Sends an answer. Gives when it comes to its source, if that is fused. Nobody is told if it is lost.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-fn send_answer<O: Observer>(now: Time, mut parcel: Parcel, path: &mut Path, observer: &mut O) {
+fn send_answer<O: Observer>(
+    now: Time,
+    parcel: &mut Parcel,
+    path: &mut Path,
+    observer: &mut O,
+) -> Option<Time> {
     let (events, network) = (&mut path.events, &mut path.network);
-    if let Sent::Lost(..) = network.send(now, &mut parcel, events, observer) {
-        parcel.copy().unpack(&mut network.aside);
+    match network.send(now, parcel, events, observer) {
+        Sent::AtSource(at) => return Some(at),
+        Sent::Lost(..) => {
+            parcel.copy().unpack(&mut network.aside);
+        }
+        Sent::UnderWay | Sent::AtSink(_) => {}
     }
+    None
 }
 
 /// The cause of two losses taken together: congestion if either is.

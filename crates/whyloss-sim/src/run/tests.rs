@@ -71,7 +71,7 @@ proptest! {
             let changes: Vec<_> = changes.iter().map(|&(at, delay)| (at * end, delay)).collect();
             unsettle(&mut scenario, &changes);
         }
-        let (fused, plain) = (measure(&scenario, seed, Fuse::LinksAndSinks), measure(&scenario, seed, Fuse::Nothing));
+        let (fused, plain) = (measure(&scenario, seed, Fuse::Ends), measure(&scenario, seed, Fuse::Nothing));
         prop_assert!(fused.events < plain.events);
         prop_assert_eq!(Measurement { events: 0, ..fused }, Measurement { events: 0, ..plain });
     }
@@ -114,7 +114,7 @@ proptest! {
                 link.link.channel = whyloss_link::ChannelSpec::Bernoulli { loss: 0.01 };
             }
         }
-        let fused = measure(&scenario, seed, Fuse::LinksAndSinks);
+        let fused = measure(&scenario, seed, Fuse::Ends);
         // A loss on a branch is told to the judge when the packet enters the fused link, early. Not so without fusing.
         let plain = if lossy { Fuse::Links } else { Fuse::Nothing };
         let plain = measure(&scenario, seed, plain);
@@ -125,7 +125,7 @@ proptest! {
 /// Two events per packet: it reaches the bottleneck, and its acknowledgement the source.
 #[test]
 fn a_dumbbell_of_like_branches_takes_two_events_per_packet() {
-    let result = measure(&scenario(DUMBBELL, 10.0), 1, Fuse::LinksAndSinks);
+    let result = measure(&scenario(DUMBBELL, 10.0), 1, Fuse::Ends);
     let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
     assert!(result.events < delivered * 203 / 100, "{}", result.events);
     // Also where several flows share hosts.
@@ -134,7 +134,7 @@ fn a_dumbbell_of_like_branches_takes_two_events_per_packet() {
         (shared.flows[flow].source, shared.flows[flow].sink) =
             (shared.flows[flow % 2].source, shared.flows[flow % 2].sink);
     }
-    let result = measure(&shared, 1, Fuse::LinksAndSinks);
+    let result = measure(&shared, 1, Fuse::Ends);
     let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
     assert!(result.events < delivered * 203 / 100, "{}", result.events);
 }
@@ -143,12 +143,12 @@ fn a_dumbbell_of_like_branches_takes_two_events_per_packet() {
 fn a_seed_is_a_result() {
     let scenario = scenario(DUMBBELL, 5.0);
     assert_eq!(
-        measure(&scenario, 1, Fuse::LinksAndSinks),
-        measure(&scenario, 1, Fuse::LinksAndSinks)
+        measure(&scenario, 1, Fuse::Ends),
+        measure(&scenario, 1, Fuse::Ends)
     );
     assert_ne!(
-        measure(&scenario, 1, Fuse::LinksAndSinks),
-        measure(&scenario, 2, Fuse::LinksAndSinks)
+        measure(&scenario, 1, Fuse::Ends),
+        measure(&scenario, 2, Fuse::Ends)
     );
 }
 
@@ -159,7 +159,7 @@ fn every_loss_event_is_counted_once() {
     for link in &mut scenario.links {
         link.link.channel = whyloss_link::ChannelSpec::Bernoulli { loss: 0.02 };
     }
-    let mut engine = Engine::new(&scenario, 1, Fuse::LinksAndSinks);
+    let mut engine = Engine::new(&scenario, 1, Fuse::Ends);
     engine.advance(&mut ());
     let mut events = 0;
     for hosts in &engine.hosts {
@@ -185,7 +185,7 @@ fn an_overshoot_is_overcome() {
                 flow = [{{ from = "a", to = "b", transport = {{ kind = "tcp", recovery = "{recovery}" }} }}]
             "#
         );
-        let result = measure(&scenario(&text, 60.0), 1, Fuse::LinksAndSinks);
+        let result = measure(&scenario(&text, 60.0), 1, Fuse::Ends);
         let (flow, used) = (&result.flows[0], result.links[0].utilisation(result.window));
         assert!(flow.timeouts <= 1, "{recovery}: {} timeouts", flow.timeouts);
         assert!(used > 0.9, "{recovery}: {used}");
@@ -199,7 +199,7 @@ fn packets_are_conserved() {
     let mut noisy = radio.clone();
     damage(&mut noisy, 1e-6);
     for scenario in [radio, noisy] {
-        let result = measure(&scenario, 3, Fuse::LinksAndSinks);
+        let result = measure(&scenario, 3, Fuse::Ends);
         for flow in &result.flows {
             let lost = flow.lost.congestion + flow.lost.wireless;
             let under_way = flow.sent - flow.received - lost;
@@ -215,7 +215,7 @@ fn packets_are_conserved() {
 /// What `benches/dumbbell_instructions.rs` divides by.
 #[test]
 fn delivers_what_the_budget_assumes() {
-    let result = measure(&scenario(DUMBBELL, 10.0), 1, Fuse::LinksAndSinks);
+    let result = measure(&scenario(DUMBBELL, 10.0), 1, Fuse::Ends);
     let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
     assert!(delivered >= 70_000, "{delivered}");
 }
@@ -225,7 +225,7 @@ fn delivers_what_the_budget_assumes() {
 fn memory_does_not_grow_with_time() {
     let held = |text, end| {
         let scenario = scenario(text, end);
-        let mut engine = Engine::new(&scenario, 1, Fuse::LinksAndSinks);
+        let mut engine = Engine::new(&scenario, 1, Fuse::Ends);
         engine.advance(&mut ());
         engine.path.network.held() + engine.hosts.iter().map(Hosts::held).sum::<usize>()
     };

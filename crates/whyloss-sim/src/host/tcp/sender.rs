@@ -179,6 +179,27 @@ impl Sender {
             self.on_ack_alert(now, ack, stamped);
             return;
         }
+        self.on_foreseen_ack(now, ack, stamped);
+    }
+
+    /// Whether an acknowledgement of all segments before `next`, without SACK blocks, that comes at `at` only moves the
+    /// window on: it finds no loss, lets nothing leave again, and the timer does not expire before it.
+    #[inline]
+    pub(crate) fn foresees(&self, at: Time, next: u64) -> bool {
+        !self.alert
+            && self.una < next
+            && next <= self.max
+            && self.nxt == self.max
+            && at <= self.deadline
+    }
+
+    /// [`Self::on_ack`] of one that [was foreseen](Self::foresees), or that only moves the window on.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "the engine's hot path is one piece of code"
+    )]
+    pub(crate) fn on_foreseen_ack(&mut self, now: Time, ack: &Ack, stamped: Time) {
         self.advance(now, ack, stamped, 0, false);
         self.restart_timer(now);
         self.open_window();
