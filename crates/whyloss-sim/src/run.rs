@@ -9,6 +9,7 @@ use crate::event_queue::EventQueue;
 use crate::measure::{Measurement, Window};
 use crate::network::{Arrived, Fuse, Network, Sent};
 use crate::observe::Observer;
+use crate::parcel::Parcel;
 use crate::scenario::{CheckError, Scenario};
 
 pub(crate) use self::hosts::ANSWER_SIZE;
@@ -123,34 +124,46 @@ impl Engine {
         let Some((mut parcel, arrived)) = network.take(link, events) else {
             return;
         };
-        match arrived {
-            Arrived::Between => match network.send(now, &mut parcel, events, observer) {
-                Sent::UnderWay | Sent::AtSource(_) => {}
-                Sent::AtSink(at) => {
-                    let hosts = &mut self.hosts[parcel.flow as usize];
-                    if let Some(answer) = hosts.deliver(at, parcel, &mut self.path, observer) {
-                        hosts.foreseen(&answer, &mut self.path, observer);
-                    }
-                }
-                Sent::Lost(cause, at) => {
-                    let hosts = &mut self.hosts[parcel.flow as usize];
-                    hosts.lose(at, parcel.copy(), cause, &mut self.path);
-                }
-            },
-            Arrived::AtSource => {
+        if let Arrived::AtSource | Arrived::AtSink = arrived {
+            self.arrival_at_end(now, link, parcel.copy(), arrived, observer);
+            return;
+        }
+        match network.send(now, &mut parcel, events, observer) {
+            Sent::UnderWay | Sent::AtSource(_) => {}
+            Sent::AtSink(at) => {
                 let hosts = &mut self.hosts[parcel.flow as usize];
-                hosts.answered(now, parcel, &mut self.path, observer);
-                if !O::WATCHES {
-                    hosts.look_ahead(link, &mut self.path, observer);
+                if let Some(answer) = hosts.deliver(at, &parcel, &mut self.path, observer) {
+                    hosts.foreseen(&answer, &mut self.path, observer);
                 }
-                self.path.network.arm(link, &mut self.path.events);
             }
-            Arrived::AtSink => {
+            Sent::Lost(cause, at) => {
                 let hosts = &mut self.hosts[parcel.flow as usize];
-                let foreseen = hosts.deliver(now, parcel, &mut self.path, observer);
-                debug_assert!(foreseen.is_none(), "only fused sinks have fused sources");
+                hosts.lose(at, parcel.copy(), cause, &mut self.path);
             }
         }
+    }
+
+    /// A packet that left the pipe of a link is at its source or sink.
+    #[inline(never)]
+    fn arrival_at_end<O: Observer>(
+        &mut self,
+        now: Time,
+        link: usize,
+        parcel: Parcel,
+        arrived: Arrived,
+        observer: &mut O,
+    ) {
+        let hosts = &mut self.hosts[parcel.flow as usize];
+        if let Arrived::AtSink = arrived {
+            let foreseen = hosts.deliver(now, &parcel, &mut self.path, observer);
+            debug_assert!(foreseen.is_none(), "only fused sinks have fused sources");
+            return;
+        }
+        hosts.answered(now, parcel, &mut self.path, observer);
+        if !O::WATCHES {
+            hosts.look_ahead(link, &mut self.path, observer);
+        }
+        self.path.network.arm(link, &mut self.path.events);
     }
 }
 

@@ -163,7 +163,7 @@ impl Hosts {
     pub(super) fn deliver<O: Observer>(
         &mut self,
         now: Time,
-        parcel: Parcel,
+        parcel: &Parcel,
         path: &mut Path,
         observer: &mut O,
     ) -> Option<Foreseen> {
@@ -210,6 +210,19 @@ impl Hosts {
             }
             _ => false,
         }
+    }
+
+    /// [`Self::deliver`] of a packet that waited nowhere.
+    #[inline(never)]
+    fn deliver_at_once<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        let foreseen = self.deliver(now, &parcel, path, observer);
+        debug_assert!(foreseen.is_none(), "data of fused sources waits somewhere");
     }
 
     /// [`Self::deliver`], for all packets, sinks and observers.
@@ -283,6 +296,7 @@ impl Hosts {
     }
 
     /// The source's deadline may have come.
+    #[inline(never)]
     pub(super) fn wake_source<O: Observer>(
         &mut self,
         now: Time,
@@ -300,6 +314,7 @@ impl Hosts {
     }
 
     /// The sink's deadline may have come.
+    #[inline(never)]
     pub(super) fn wake_sink<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
         let answer = if self.sink.next_timeout() <= now {
             self.sink.wake(now)
@@ -379,8 +394,7 @@ impl Hosts {
             {
                 Sent::UnderWay => {}
                 Sent::AtSink(at) => {
-                    let foreseen = self.deliver(at, parcel, path, observer);
-                    debug_assert!(foreseen.is_none(), "data that waits nowhere");
+                    self.deliver_at_once(at, parcel.copy(), path, observer);
                 }
                 Sent::AtSource(_) => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, at) => self.lose(at, parcel.copy(), cause, path),
