@@ -6,7 +6,7 @@ use whyloss::{Cause, Confusion, Duration, Rate, Time};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) from: Time,
-    pub(crate) to: Time,
+    pub(crate) length: Duration,
 }
 
 impl Window {
@@ -14,7 +14,7 @@ impl Window {
     pub(crate) fn contains(self, at: Time) -> bool {
         // One comparison: what comes before wraps around to far beyond.
         let since = at.as_nanos().wrapping_sub(self.from.as_nanos());
-        since <= self.to.as_nanos().wrapping_sub(self.from.as_nanos())
+        since <= self.length.as_nanos() as u64
     }
 }
 

@@ -53,7 +53,7 @@ impl Engine {
         let streams = Streams::new(seed);
         let window = Window {
             from: scenario.measure_from,
-            to: scenario.end,
+            length: scenario.end - scenario.measure_from,
         };
         let network = Network::new(scenario, streams, window, fuse);
         let mut events = EventQueue::new(entities(scenario), scenario.end);
@@ -84,7 +84,7 @@ impl Engine {
         self.advance(observer);
         let window = self.path.window;
         Measurement {
-            window: window.to - window.from,
+            window: window.length,
             flows: self.hosts.into_iter().map(|hosts| hosts.count).collect(),
             links: self.path.network.into_counts(),
             events: self.handled,

@@ -42,7 +42,7 @@ impl Delays {
         Self {
             window: Window {
                 from: scenario.measure_from,
-                to: scenario.end,
+                length: scenario.end - scenario.measure_from,
             },
             origins: vec![Origins::default(); scenario.flows.len()],
             flows: vec![DelaySummary::default(); scenario.flows.len()],
