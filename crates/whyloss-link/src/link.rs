@@ -37,13 +37,26 @@ pub enum Fate {
     Lost(Cause, Time),
 }
 
-/// A link at work.
+/// No packet is so large.
+const NO_SIZE: u32 = u32::MAX;
+
+/// A link at work: what most offers to most links touch, in 40 bytes, and the rest.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, not one state"
-)]
 pub struct Link {
+    /// When the last admitted packet's last bit leaves.
+    busy_until: Time,
+    /// Packets of this size take the short cut.
+    size: u32,
+    /// The transmission time of such a packet, …
+    transmission: Duration,
+    /// … and that with the delay.
+    crossing: Duration,
+    rest: Box<Rest>,
+}
+
+/// The rest of a link.
+#[derive(Clone, Debug)]
+struct Rest {
     rate: Rate,
     /// That of the last packet: longer than `settled` while a packet would overtake others.
     delay: Duration,
@@ -53,6 +66,8 @@ pub struct Link {
     delay_changes: Vec<(Time, Duration)>,
     /// `delay` is that of all departures before this time.
     delay_until: Time,
+    /// The last size asked about and its transmission time: most packets of a link are of one size.
+    transmission: (u32, Duration),
     queue: Queue,
     channel: Channel,
     channel_before_queue: bool,
@@ -60,12 +75,6 @@ pub struct Link {
     gated: bool,
     /// Whether the channel is asked after the transmission.
     noisy: bool,
-    /// Neither.
-    plain: bool,
-    /// When the last admitted packet's last bit leaves.
-    busy_until: Time,
-    /// The last size asked about and its transmission time: most packets of a link are of one size.
-    transmission: (u32, Duration),
 }
 
 impl Link {
@@ -75,44 +84,57 @@ impl Link {
         let queue = Queue::new(&spec.queue, spec.rate, spec.delay, random);
         let gated = spec.channel_before_queue || queue.is_selective();
         let noisy = spec.channel != ChannelSpec::None && !spec.channel_before_queue;
+        let delay = spec.delay.max(Duration::ZERO);
+        let first_change = spec.delay_changes.first();
         Self {
-            rate: spec.rate,
-            delay: spec.delay.max(Duration::ZERO),
-            delay_changes: spec.delay_changes.iter().rev().copied().collect(),
-            delay_until: spec
-                .delay_changes
-                .first()
-                .map_or(Time::MAX, |first| first.0),
-            settled: spec.delay.max(Duration::ZERO),
-            gated,
-            noisy,
-            plain: !gated && !noisy,
-            queue,
-            channel: spec.channel.build(streams.stream("channel", index)),
-            channel_before_queue: spec.channel_before_queue,
             busy_until: Time::ZERO,
-            transmission: (0, Duration::ZERO),
+            size: NO_SIZE,
+            transmission: Duration::ZERO,
+            crossing: Duration::ZERO,
+            rest: Box::new(Rest {
+                rate: spec.rate,
+                delay,
+                settled: delay,
+                delay_changes: spec.delay_changes.iter().rev().copied().collect(),
+                delay_until: first_change.map_or(Time::MAX, |first| first.0),
+                transmission: (0, Duration::ZERO),
+                queue,
+                channel: spec.channel.build(streams.stream("channel", index)),
+                channel_before_queue: spec.channel_before_queue,
+                gated,
+                noisy,
+            }),
         }
     }
 
-    /// Offers a packet of `size` bytes at `now` and says what becomes of it. Times never decrease.
+    /// Offers a packet of `size` bytes, fewer than 2³² − 1, at `now` and says what becomes of it. Times never decrease.
     #[inline]
     pub fn offer(&mut self, now: Time, size: u32) -> Fate {
-        // What most offers to most links come to: nobody waits, and nothing is in the way.
-        if self.plain && self.busy_until <= now && self.transmission.0 == size {
-            let departure = now.later(self.transmission.1);
-            if departure < self.delay_until {
-                self.busy_until = departure;
-                return Fate::Delivered(departure.later(self.delay));
-            }
+        match self.pass(now, size) {
+            Some(arrival) => Fate::Delivered(arrival),
+            None => self.offer_at_length(now, size),
         }
-        self.offer_at_length(now, size)
     }
 
-    /// [`Self::offer`], whatever comes.
+    /// What most offers to most links come to: nobody waits and nothing is in the way, so the packet arrives at this time.
+    /// `None`: the link was not offered the packet, and [`Self::offer_at_length`] is to do that.
+    #[inline]
+    pub fn pass(&mut self, now: Time, size: u32) -> Option<Time> {
+        if self.busy_until > now || self.size != size {
+            return None;
+        }
+        let [crossing, transmission] =
+            [self.crossing, self.transmission].map(|span| span.as_nanos() as u64);
+        let arrival = now.as_nanos().checked_add(crossing)?;
+        // No later than the arrival.
+        self.busy_until = Time::from_nanos(now.as_nanos() + transmission);
+        Some(Time::from_nanos(arrival))
+    }
+
+    /// [`Self::offer`] without the short cut.
     #[inline(never)]
-    fn offer_at_length(&mut self, now: Time, size: u32) -> Fate {
-        if self.gated {
+    pub fn offer_at_length(&mut self, now: Time, size: u32) -> Fate {
+        if self.rest.gated {
             self.offer_gated(now, size)
         } else {
             self.transmit(now, size)
@@ -122,7 +144,7 @@ impl Link {
     /// [`Self::offer`], if something may turn the packet away before the queue.
     #[cold]
     fn offer_gated(&mut self, now: Time, size: u32) -> Fate {
-        let damaged = match self.admits(now, size) {
+        let damaged = match self.rest.admits(now, self.busy_until, size) {
             Ok(first) => first,
             Err(cause) => return Fate::Lost(cause, now),
         };
@@ -136,41 +158,58 @@ impl Link {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn transmit(&mut self, now: Time, size: u32) -> Fate {
-        if self.transmission.0 != size {
+        if self.rest.transmission.0 != size {
             self.measure(size);
         }
-        let transmission = self.transmission.1;
-        let Some(start) = self.queue.enter(now, self.busy_until, size, transmission) else {
+        let rest = &mut *self.rest;
+        let transmission = rest.transmission.1;
+        let Some(start) = rest.queue.enter(now, self.busy_until, size, transmission) else {
             return Fate::Lost(Cause::Congestion, now);
         };
         let departure = start.later(transmission);
-        if departure >= self.delay_until {
-            self.change_delay(departure);
+        if departure >= rest.delay_until {
+            rest.change_delay(departure, self.busy_until);
         }
         self.busy_until = departure;
-        if self.noisy {
-            match self.channel.harms(departure, size) {
+        if rest.noisy {
+            match rest.channel.harms(departure, size) {
                 Harm::None => {}
-                Harm::Damaged(first) => return Fate::Damaged(departure.later(self.delay), first),
+                Harm::Damaged(first) => return Fate::Damaged(departure.later(rest.delay), first),
                 Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
             }
         }
-        Fate::Delivered(departure.later(self.delay))
+        Fate::Delivered(departure.later(rest.delay))
     }
 
     /// Which bits of the packet last offered were damaged, in order, if the channel damages bits and the packet came as
     /// far as that.
     pub fn damaged_bits(&self) -> &[u32] {
-        self.channel.damaged_bits()
+        self.rest.channel.damaged_bits()
     }
 
     /// Packets waiting at `now`, not counting the one in transmission.
     pub fn queue_len(&mut self, now: Time) -> usize {
-        self.queue.len(now)
+        self.rest.queue.len(now)
     }
 
-    /// Whether a packet comes as far as the queue, and the first bit that was damaged before it.
-    fn admits(&mut self, now: Time, size: u32) -> Result<Option<u32>, Cause> {
+    /// Works out the transmission time of a size, and whether packets of it may take the short cut.
+    #[cold]
+    fn measure(&mut self, size: u32) {
+        let rest = &mut *self.rest;
+        let transmission = rest.rate.transmission_time(size);
+        rest.transmission = (size, transmission);
+        let steady = !rest.gated && !rest.noisy && rest.delay_until == Time::MAX;
+        let crossing = transmission + rest.delay;
+        if steady && crossing < Duration::MAX {
+            (self.size, self.transmission, self.crossing) = (size, transmission, crossing);
+        }
+    }
+}
+
+impl Rest {
+    /// Whether a packet comes as far as the queue of a link that has sent all before it by `free`, and the first bit that
+    /// was damaged before it.
+    fn admits(&mut self, now: Time, free: Time, size: u32) -> Result<Option<u32>, Cause> {
         let mut damaged = None;
         if self.channel_before_queue {
             match self.channel.harms(now, size) {
@@ -179,24 +218,22 @@ impl Link {
                 Harm::Lost => return Err(Cause::Wireless),
             }
         }
-        if self.queue.is_selective() && self.queue.refuses(now, self.busy_until, size) {
+        if self.queue.is_selective() && self.queue.refuses(now, free, size) {
             return Err(Cause::Congestion);
         }
         Ok(damaged)
     }
 
-    /// Sets the delay of a packet that departs at `departure`, after one that departed at `busy_until`.
+    /// Sets the delay of a packet that departs at `departure`, after one that departed at `last`.
     #[cold]
-    fn change_delay(&mut self, departure: Time) {
-        let last_arrival = if self.busy_until > Time::ZERO {
-            self.busy_until + self.delay
+    fn change_delay(&mut self, departure: Time, last: Time) {
+        let last_arrival = if last > Time::ZERO {
+            last + self.delay
         } else {
             Time::ZERO
         };
-        while let Some((_, delay)) = self
-            .delay_changes
-            .pop_if(|&mut (from, _)| from <= departure)
-        {
+        let due = |change: &mut (Time, Duration)| change.0 <= departure;
+        while let Some((_, delay)) = self.delay_changes.pop_if(due) {
             self.settled = delay;
         }
         self.delay = self.settled.max(last_arrival - departure);
@@ -205,12 +242,6 @@ impl Link {
         } else {
             self.delay_changes.last().map_or(Time::MAX, |next| next.0)
         };
-    }
-
-    /// Works out the transmission time of a size.
-    #[cold]
-    fn measure(&mut self, size: u32) {
-        self.transmission = (size, self.rate.transmission_time(size));
     }
 }
 
@@ -297,6 +328,11 @@ mod tests {
         }
         // 1 − e^−0.8 = 0.551; σ of a thousand is 16.
         assert!((hit - 551).abs() < 64, "{hit}");
+    }
+
+    #[test]
+    fn what_most_offers_touch_is_small() {
+        assert_eq!(size_of::<Link>(), 40);
     }
 
     proptest! {

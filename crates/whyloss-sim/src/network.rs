@@ -16,7 +16,7 @@ use crate::measure::{LinkResult, Window};
 use crate::observe::Observer;
 use crate::parcel::{Aside, Kind, Parcel};
 use crate::pipe::Pipe;
-use crate::scenario::{Router, Scenario};
+use crate::scenario::{Connection, Router, Scenario};
 
 /// What is worked out without an event of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,18 +86,23 @@ pub(crate) enum Arrived {
     AtSink,
 }
 
+/// What a packet touches on its way over a link: 64 bytes, side by side.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Wire {
     link: Link,
-    /// Packets on their way to a place that must wait for their arrival.
-    pipe: Pipe,
-    count: LinkResult,
+    delivered: u64,
+    delivered_bytes: u64,
 }
 
 /// The network at work.
 #[derive(Debug)]
 pub(crate) struct Network {
     wires: Vec<Wire>,
+    /// Of each link, the packets on their way to a place that must wait for their arrival.
+    pipes: Vec<Pipe>,
+    /// Of each link, what is counted but for what is delivered.
+    counts: Vec<LinkResult>,
     /// Every route's links, one after the other, each ended by its host.
     hops: Vec<Hop>,
     /// Where each flow's route and return route begin in `hops`.
@@ -123,24 +128,26 @@ impl Network {
             };
             routes.push((add(forward, Hop::SINK), add(back, Hop::SOURCE)));
         }
+        let link = |(index, connection): (usize, &Connection)| Wire {
+            link: Link::new(&connection.link, streams, index as u64),
+            delivered: 0,
+            delivered_bytes: 0,
+        };
+        let count = |connection: &Connection| LinkResult {
+            name: connection.name.clone(),
+            rate: connection.link.rate,
+            ..LinkResult::default()
+        };
+        let links = &scenario.links;
         let mut network = Self {
-            wires: Vec::with_capacity(scenario.links.len()),
+            wires: links.iter().enumerate().map(link).collect(),
+            pipes: links.iter().map(|_| Pipe::default()).collect(),
+            counts: links.iter().map(count).collect(),
             hops,
             routes,
             window,
             aside: Aside::default(),
         };
-        for (index, connection) in scenario.links.iter().enumerate() {
-            network.wires.push(Wire {
-                link: Link::new(&connection.link, streams, index as u64),
-                pipe: Pipe::default(),
-                count: LinkResult {
-                    name: connection.name.clone(),
-                    rate: connection.link.rate,
-                    ..LinkResult::default()
-                },
-            });
-        }
         network.fuse(scenario, fuse);
         network
     }
@@ -180,40 +187,51 @@ impl Network {
             } else {
                 0
             };
-            let fate = wire.link.offer(at, size);
-            if O::WATCHES {
-                observer.offered(index, at, &parcel.open(&self.aside), waiting, fate);
-            }
-            let arrival = match fate {
-                Fate::Delivered(arrival) => arrival,
-                Fate::Damaged(arrival, first) => {
-                    *parcel = parcel.copy().damaged(first, &mut self.aside);
-                    if self.window.contains(arrival) {
-                        wire.count.damaged += 1;
-                    }
-                    arrival
+            let arrival = if let Some(arrival) = wire.link.pass(at, size) {
+                if O::WATCHES {
+                    let packet = parcel.open(&self.aside);
+                    observer.offered(index, at, &packet, waiting, Fate::Delivered(arrival));
                 }
-                Fate::Lost(cause, when) => {
-                    if self.window.contains(when) {
-                        wire.count.lost.add(cause);
-                        if when > at {
-                            wire.count.corrupted_bytes += u64::from(size);
+                arrival
+            } else {
+                let fate = wire.link.offer_at_length(at, size);
+                if O::WATCHES {
+                    observer.offered(index, at, &parcel.open(&self.aside), waiting, fate);
+                }
+                match fate {
+                    Fate::Delivered(arrival) => arrival,
+                    Fate::Damaged(arrival, first) => {
+                        *parcel = parcel.copy().damaged(first, &mut self.aside);
+                        if self.window.contains(arrival) {
+                            self.counts[index].damaged += 1;
                         }
+                        arrival
                     }
-                    return Sent::Lost(cause, when);
+                    Fate::Lost(cause, when) => {
+                        if self.window.contains(when) {
+                            let count = &mut self.counts[index];
+                            count.lost.add(cause);
+                            if when > at {
+                                count.corrupted_bytes += u64::from(size);
+                            }
+                        }
+                        return Sent::Lost(cause, when);
+                    }
                 }
             };
+            let wire = &mut self.wires[index];
             if self.window.contains(arrival) {
-                wire.count.delivered += 1;
-                wire.count.delivered_bytes += u64::from(size);
+                wire.delivered += 1;
+                wire.delivered_bytes += u64::from(size);
             }
             parcel.hop += 1;
             at = arrival;
             if !hop.is_fused() {
-                if wire.pipe.is_empty() {
+                let pipe = &mut self.pipes[index];
+                if pipe.is_empty() {
                     events.push(index, at);
                 }
-                wire.pipe.push(Parcel { due: at, ..*parcel });
+                pipe.push(Parcel { due: at, ..*parcel });
                 return Sent::UnderWay;
             }
             if hop == Hop::FUSED_SINK {
@@ -231,13 +249,13 @@ impl Network {
     #[inline]
     pub(crate) fn is_first(&self, parcel: &Parcel) -> bool {
         let last = self.hops[parcel.hop as usize - 1].index();
-        self.wires[last].pipe.is_empty()
+        self.pipes[last].is_empty()
     }
 
     /// Lets a packet that [is at its source](Sent::AtSource) at `at` wait until then after all.
     pub(crate) fn wait(&mut self, at: Time, parcel: Parcel, events: &mut EventQueue) {
         let last = self.hops[parcel.hop as usize - 1].index();
-        let pipe = &mut self.wires[last].pipe;
+        let pipe = &mut self.pipes[last];
         if pipe.is_empty() {
             events.push(last, at);
         }
@@ -247,8 +265,12 @@ impl Network {
     /// Takes the packet that is due from the pipe of link `index`, and arms the pipe for the next, unless the packet is at
     /// its source, which may take more than one: [`Network::arm`] must be called then.
     #[inline]
-    pub(crate) fn take(&mut self, index: usize, events: &mut EventQueue) -> Option<(Parcel, Arrived)> {
-        let (parcel, next) = self.wires[index].pipe.pop()?;
+    pub(crate) fn take(
+        &mut self,
+        index: usize,
+        events: &mut EventQueue,
+    ) -> Option<(Parcel, Arrived)> {
+        let (parcel, next) = self.pipes[index].pop()?;
         let arrived = self.arrived(&parcel);
         if let (Some(due), Arrived::Between | Arrived::AtSink) = (next, arrived) {
             events.push_next(index, due);
@@ -259,7 +281,7 @@ impl Network {
     /// The first packet that waits behind link `index`, if that is an acknowledgement on its way to a fused source.
     #[inline]
     pub(crate) fn first_for_source(&self, index: usize) -> Option<&Parcel> {
-        let first = self.wires[index].pipe.first()?;
+        let first = self.pipes[index].first()?;
         let foreseeable =
             first.kind == Kind::Ack && self.hops[first.hop as usize] == Hop::FUSED_SOURCE;
         foreseeable.then_some(first)
@@ -268,13 +290,13 @@ impl Network {
     /// Takes it.
     #[inline]
     pub(crate) fn take_first(&mut self, index: usize) {
-        self.wires[index].pipe.pop();
+        self.pipes[index].pop();
     }
 
     /// Arms the pipe of link `index` for the first packet in it.
     #[inline]
     pub(crate) fn arm(&mut self, index: usize, events: &mut EventQueue) {
-        if let Some(first) = self.wires[index].pipe.first() {
+        if let Some(first) = self.pipes[index].first() {
             events.push(index, first.due);
         }
     }
@@ -282,22 +304,30 @@ impl Network {
     /// Where the packet has come to.
     #[inline]
     fn arrived(&self, parcel: &Parcel) -> Arrived {
-        match self.hops[parcel.hop as usize] {
-            Hop::SOURCE | Hop::FUSED_SOURCE => Arrived::AtSource,
-            Hop::SINK => Arrived::AtSink,
-            _ => Arrived::Between,
+        let hop = self.hops[parcel.hop as usize];
+        if hop.link().is_some() {
+            Arrived::Between
+        } else if hop == Hop::SINK {
+            Arrived::AtSink
+        } else {
+            Arrived::AtSource
         }
     }
 
     /// Packets under way or waiting, in all structures that could grow.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
-        let pipes = self.wires.iter().map(|wire| wire.pipe.capacity());
+        let pipes = self.pipes.iter().map(Pipe::capacity);
         pipes.sum::<usize>() + self.aside.capacity()
     }
 
     /// The counts of every link.
     pub(crate) fn into_counts(self) -> Vec<LinkResult> {
-        self.wires.into_iter().map(|wire| wire.count).collect()
+        let mut counts = self.counts;
+        for (count, wire) in counts.iter_mut().zip(&self.wires) {
+            count.delivered = wire.delivered;
+            count.delivered_bytes = wire.delivered_bytes;
+        }
+        counts
     }
 }

@@ -27,11 +27,7 @@ pub fn run<O: Observer>(
     observer: &mut O,
 ) -> Result<Measurement, CheckError> {
     scenario.check()?;
-    let fuse = if O::WATCHES {
-        Fuse::Links
-    } else {
-        Fuse::Ends
-    };
+    let fuse = if O::WATCHES { Fuse::Links } else { Fuse::Ends };
     Ok(Engine::new(scenario, seed, fuse).run(observer))
 }
 

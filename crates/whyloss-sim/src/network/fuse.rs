@@ -147,7 +147,9 @@ impl Network {
         let alone = uses[first] == 1 && link.rate.transmission_time(size) > Duration::ZERO;
         let waits = self.hops[there + 1..back].iter().any(|hop| !hop.is_fused());
         let mut home = self.hops[back + 1..].iter();
-        let end = home.position(|hop| !hop.is_fused()).map(|steps| back + 1 + steps);
+        let end = home
+            .position(|hop| !hop.is_fused())
+            .map(|steps| back + 1 + steps);
         if alone
             && waits
             && self.hops[back - 1] == Hop::FUSED_SINK
