@@ -95,6 +95,15 @@ struct Wire {
     delivered_bytes: u64,
 }
 
+impl Wire {
+    /// Counts a packet of this size.
+    #[inline]
+    fn count(&mut self, size: u32) {
+        self.delivered += 1;
+        self.delivered_bytes += u64::from(size);
+    }
+}
+
 /// The network at work.
 #[derive(Debug)]
 pub(crate) struct Network {
@@ -178,55 +187,27 @@ impl Network {
         observer: &mut O,
     ) -> Sent {
         let (mut at, size) = (now, parcel.size);
-        let mut index = self.hops[parcel.hop as usize].index();
-        // Every route is ended by its host, so this does not run out.
-        for &hop in self.hops.get(parcel.hop as usize + 1..).unwrap_or_default() {
-            let wire = &mut self.wires[index];
-            let waiting = if O::QUEUE_LENGTH {
-                wire.link.queue_len(at)
+        let mut place = parcel.hop as usize;
+        let mut index = self.hops[place].index();
+        loop {
+            place += 1;
+            if !O::WATCHES
+                && let wire = &mut self.wires[index]
+                && let Some(arrival) = wire.link.pass(at, size)
+            {
+                if self.window.contains(arrival) {
+                    wire.count(size);
+                }
+                at = arrival;
             } else {
-                0
-            };
-            let arrival = if let Some(arrival) = wire.link.pass(at, size) {
-                if O::WATCHES {
-                    let packet = parcel.open(&self.aside);
-                    observer.offered(index, at, &packet, waiting, Fate::Delivered(arrival));
+                match self.offer(at, index, parcel, observer) {
+                    Ok(arrival) => at = arrival,
+                    Err((cause, when)) => return Sent::Lost(cause, when),
                 }
-                arrival
-            } else {
-                let fate = wire.link.offer_at_length(at, size);
-                if O::WATCHES {
-                    observer.offered(index, at, &parcel.open(&self.aside), waiting, fate);
-                }
-                match fate {
-                    Fate::Delivered(arrival) => arrival,
-                    Fate::Damaged(arrival, first) => {
-                        *parcel = parcel.copy().damaged(first, &mut self.aside);
-                        if self.window.contains(arrival) {
-                            self.counts[index].damaged += 1;
-                        }
-                        arrival
-                    }
-                    Fate::Lost(cause, when) => {
-                        if self.window.contains(when) {
-                            let count = &mut self.counts[index];
-                            count.lost.add(cause);
-                            if when > at {
-                                count.corrupted_bytes += u64::from(size);
-                            }
-                        }
-                        return Sent::Lost(cause, when);
-                    }
-                }
-            };
-            let wire = &mut self.wires[index];
-            if self.window.contains(arrival) {
-                wire.delivered += 1;
-                wire.delivered_bytes += u64::from(size);
             }
-            parcel.hop += 1;
-            at = arrival;
+            let hop = self.hops[place];
             if !hop.is_fused() {
+                parcel.hop = place as u32;
                 let pipe = &mut self.pipes[index];
                 if pipe.is_empty() {
                     events.push(index, at);
@@ -235,14 +216,63 @@ impl Network {
                 return Sent::UnderWay;
             }
             if hop == Hop::FUSED_SINK {
+                parcel.hop = place as u32;
                 return Sent::AtSink(at);
             }
             if hop == Hop::FUSED_SOURCE {
+                parcel.hop = place as u32;
                 return Sent::AtSource(at);
             }
             index = hop.index();
         }
-        Sent::UnderWay
+    }
+
+    /// Offers a packet to a link. Gives when it arrives, or why and when it was lost.
+    #[inline]
+    fn offer<O: Observer>(
+        &mut self,
+        now: Time,
+        index: usize,
+        parcel: &mut Parcel,
+        observer: &mut O,
+    ) -> Result<Time, (Cause, Time)> {
+        let (wire, size) = (&mut self.wires[index], parcel.size);
+        let fate = if O::WATCHES {
+            let waiting = if O::QUEUE_LENGTH {
+                wire.link.queue_len(now)
+            } else {
+                0
+            };
+            let fate = wire.link.offer(now, size);
+            observer.offered(index, now, &parcel.open(&self.aside), waiting, fate);
+            fate
+        } else {
+            wire.link.offer_at_length(now, size)
+        };
+        let arrival = match fate {
+            Fate::Delivered(arrival) => arrival,
+            Fate::Damaged(arrival, first) => {
+                *parcel = parcel.copy().damaged(first, &mut self.aside);
+                if self.window.contains(arrival) {
+                    self.counts[index].damaged += 1;
+                }
+                arrival
+            }
+            Fate::Lost(cause, when) => {
+                if self.window.contains(when) {
+                    let count = &mut self.counts[index];
+                    count.lost.add(cause);
+                    if when > now {
+                        count.corrupted_bytes += u64::from(size);
+                    }
+                }
+                return Err((cause, when));
+            }
+        };
+        if self.window.contains(arrival) {
+            wire.count(size);
+        }
+        Ok(arrival)
     }
 
     /// Whether no packet waits for its arrival behind the link that this one crossed last.

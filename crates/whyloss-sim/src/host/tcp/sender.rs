@@ -532,6 +532,7 @@ impl Sender {
     }
 
     /// The controller's window, but no more than the receiver's.
+    #[inline]
     pub(super) fn usable_window(&self) -> u64 {
         let receive_window = self.bytes(u64::from(self.receive_window));
         self.control.controller.window().min(receive_window)
