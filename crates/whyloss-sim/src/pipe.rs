@@ -1,6 +1,6 @@
 //! A pipe: the packets under way on a link, in the order of their arrival.
 //!
-//! There are many, so they are [parcels](Parcel) in a ring whose length is a power of two.
+//! There are many, so they are [parcels](Parcel) in a ring, which grows by a quarter when it is full.
 
 use whyloss::Time;
 
@@ -9,11 +9,10 @@ use crate::parcel::Parcel;
 /// Parcels, first in, first out.
 #[derive(Debug, Default)]
 pub(crate) struct Pipe {
-    /// As many as a power of two, or none.
     ring: Vec<Parcel>,
     /// The first parcel's place.
-    head: usize,
-    len: usize,
+    head: u32,
+    len: u32,
 }
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
@@ -27,32 +26,36 @@ impl Pipe {
     /// Adds a parcel that is due no sooner than any before it.
     #[inline(always)]
     pub(crate) fn push(&mut self, parcel: Parcel) {
-        if self.len == self.ring.len() {
+        if self.len as usize == self.ring.len() {
             self.grow();
         }
-        let last = (self.head + self.len) & (self.ring.len() - 1);
-        self.ring[last] = parcel;
+        let mut place = self.head as usize + self.len as usize;
+        if place >= self.ring.len() {
+            place -= self.ring.len();
+        }
+        self.ring[place] = parcel;
         self.len += 1;
     }
 
     /// The first parcel.
     #[inline]
     pub(crate) fn first(&self) -> Option<&Parcel> {
-        (self.len > 0).then(|| &self.ring[self.head & (self.ring.len() - 1)])
+        if self.len == 0 {
+            return None;
+        }
+        self.ring.get(self.head as usize)
     }
 
     /// Takes out the first parcel, and says when the next is due.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Parcel, Option<Time>)> {
-        if self.len == 0 {
-            return None;
+        let parcel = *self.first()?;
+        self.head += 1;
+        if self.head as usize == self.ring.len() {
+            self.head = 0;
         }
-        let mask = self.ring.len() - 1;
-        let parcel = self.ring[self.head & mask];
-        self.head = (self.head + 1) & mask;
         self.len -= 1;
-        let next = (self.len > 0).then(|| self.ring[self.head].due);
-        Some((parcel, next))
+        Some((parcel, self.first().map(|next| next.due)))
     }
 
     /// Packets there is room for.
@@ -61,14 +64,14 @@ impl Pipe {
         self.ring.capacity()
     }
 
-    /// Makes room for twice as many.
+    /// Makes room for more.
     #[cold]
     fn grow(&mut self) {
-        self.ring.rotate_left(self.head);
+        self.ring.rotate_left(self.head as usize);
         self.head = 0;
-        let room = (2 * self.ring.len()).max(4);
-        self.ring.reserve_exact(room - self.ring.len());
-        self.ring.resize(room, Parcel::default());
+        let more = (self.ring.len() / 4).max(4);
+        self.ring.reserve_exact(more);
+        self.ring.resize(self.ring.len() + more, Parcel::default());
     }
 }
 
