@@ -292,8 +292,9 @@ impl Network {
         pipe.push(Parcel { due: at, ..parcel });
     }
 
-    /// Takes the packet that is due from the pipe of link `index`, and arms the pipe for the next, unless the packet is at
-    /// its source, which may take more than one: [`Network::arm`] must be called then.
+    /// Takes the packet that is due from the pipe of link `index`, says where it is, and arms the pipe for the next, unless
+    /// the packet is at its source, which may take more than one: then [`Network::arm`] is to do that, if
+    /// [some wait](Network::some_wait).
     #[inline]
     pub(crate) fn take(
         &mut self,
@@ -301,11 +302,23 @@ impl Network {
         events: &mut EventQueue,
     ) -> Option<(Parcel, Arrived)> {
         let (parcel, next) = self.pipes[index].pop()?;
-        let arrived = self.arrived(&parcel);
+        let hop = self.hops[parcel.hop as usize];
+        let arrived = if hop.link().is_some() {
+            Arrived::Between
+        } else if hop == Hop::SINK {
+            Arrived::AtSink
+        } else {
+            Arrived::AtSource
+        };
         if let (Some(due), Arrived::Between | Arrived::AtSink) = (next, arrived) {
             events.push_next(index, due);
         }
         Some((parcel, arrived))
+    }
+
+    /// Whether packets wait behind link `index`.
+    pub(crate) fn some_wait(&self, index: usize) -> bool {
+        !self.pipes[index].is_empty()
     }
 
     /// The first packet that waits behind link `index`, if that is an acknowledgement on its way to a fused source.
@@ -328,19 +341,6 @@ impl Network {
     pub(crate) fn arm(&mut self, index: usize, events: &mut EventQueue) {
         if let Some(first) = self.pipes[index].first() {
             events.push(index, first.due);
-        }
-    }
-
-    /// Where the packet has come to.
-    #[inline]
-    fn arrived(&self, parcel: &Parcel) -> Arrived {
-        let hop = self.hops[parcel.hop as usize];
-        if hop.link().is_some() {
-            Arrived::Between
-        } else if hop == Hop::SINK {
-            Arrived::AtSink
-        } else {
-            Arrived::AtSource
         }
     }
 

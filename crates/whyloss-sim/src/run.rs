@@ -155,11 +155,15 @@ impl Engine {
             debug_assert!(foreseen.is_none(), "only fused sinks have fused sources");
             return;
         }
+        // If not, what comes into the pipe arms it.
+        let more = self.path.network.some_wait(link);
         hosts.answered(now, parcel, &mut self.path, observer);
-        if !O::WATCHES {
-            hosts.look_ahead(link, &mut self.path, observer);
+        if more {
+            if !O::WATCHES {
+                hosts.look_ahead(link, &mut self.path, observer);
+            }
+            self.path.network.arm(link, &mut self.path.events);
         }
-        self.path.network.arm(link, &mut self.path.events);
     }
 }
 

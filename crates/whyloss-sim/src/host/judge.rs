@@ -5,7 +5,7 @@
 //! say) has no true cause: the oracle then answers congestion, and nothing is scored. A segment that has left again is no
 //! longer lost, unless it is lost again.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 
 use whyloss::Cause;
 use whyloss::event::{AckEvent, Detection, LossEvent};
@@ -29,6 +29,7 @@ pub struct Judgement {
 /// A segment that the path lost.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
+    sequence: u64,
     /// Why, the last time.
     cause: Cause,
     /// Whether the channel ever corrupted it.
@@ -44,7 +45,8 @@ struct Lost {
 pub(super) struct Judge {
     classifier: Classifier,
     random: Random,
-    lost: BTreeMap<u64, Lost>,
+    /// In the order of their numbers, which is most often that of their losses.
+    lost: VecDeque<Lost>,
     /// Losses that the last event gave a verdict on: segment, truth.
     pub(super) packets: Vec<(u64, Cause)>,
 }
@@ -54,7 +56,7 @@ impl Judge {
         Self {
             classifier,
             random,
-            lost: BTreeMap::new(),
+            lost: VecDeque::new(),
             packets: Vec::new(),
         }
     }
@@ -62,7 +64,7 @@ impl Judge {
     /// Losses that are remembered.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
-        self.lost.len() + self.packets.capacity()
+        self.lost.capacity() + self.packets.capacity()
     }
 
     #[inline]
@@ -73,20 +75,28 @@ impl Judge {
     /// The path lost this segment; `una` is the first one not acknowledged.
     pub(super) fn on_lost(&mut self, sequence: u64, cause: Cause, una: u64) {
         self.forget(una);
-        let corrupted = self.lost.get(&sequence).is_some_and(|lost| lost.corrupted);
+        let corrupted = cause == Cause::Wireless;
         let lost = Lost {
+            sequence,
             cause,
-            corrupted: corrupted || cause == Cause::Wireless,
+            corrupted,
             judged: false,
             resent: false,
         };
-        self.lost.insert(sequence, lost);
+        match self.place(sequence) {
+            Ok(place) => {
+                let corrupted = corrupted || self.lost[place].corrupted;
+                self.lost[place] = Lost { corrupted, ..lost };
+            }
+            Err(place) => self.lost.insert(place, lost),
+        }
     }
 
     /// This segment leaves again.
+    #[cold]
     pub(super) fn on_retransmission(&mut self, sequence: u64) {
-        if let Some(lost) = self.lost.get_mut(&sequence) {
-            lost.resent = true;
+        if let Ok(place) = self.place(sequence) {
+            self.lost[place].resent = true;
         }
     }
 
@@ -126,10 +136,11 @@ impl Judge {
             }
         };
         self.packets.clear();
-        for (&sequence, lost) in self.lost.range_mut(una..) {
+        let from = self.from(una);
+        for lost in self.lost.range_mut(from..) {
             if !lost.judged {
                 lost.judged = true;
-                self.packets.push((sequence, lost.cause));
+                self.packets.push((lost.sequence, lost.cause));
             }
         }
         let judgement = Judgement {
@@ -150,9 +161,9 @@ impl Judge {
             }
         };
         match of {
-            LookupOf::First => self.lost.get(&una).and_then(cause),
+            LookupOf::First => self.get(una).and_then(cause),
             LookupOf::Acknowledged => {
-                let lost = self.lost.get(&una.checked_sub(1)?)?;
+                let lost = self.get(una.checked_sub(1)?)?;
                 // It was repaired, or it would not have been acknowledged.
                 Some(if remembers && lost.corrupted {
                     Cause::Wireless
@@ -161,7 +172,7 @@ impl Judge {
                 })
             }
             LookupOf::Window => {
-                let mut causes = self.lost.range(una..).filter_map(|(_, lost)| cause(lost));
+                let mut causes = self.lost.range(self.from(una)..).filter_map(cause);
                 let first = causes.next()?;
                 let congestion =
                     first == Cause::Congestion || causes.any(|c| c == Cause::Congestion);
@@ -176,11 +187,26 @@ impl Judge {
 
     /// Forgets what was acknowledged, but for the last segment.
     fn forget(&mut self, una: u64) {
-        while let Some(first) = self.lost.first_entry()
-            && *first.key() + 1 < una
+        while let Some(first) = self.lost.front()
+            && first.sequence + 1 < una
         {
-            first.remove();
+            self.lost.pop_front();
         }
+    }
+
+    /// Where a segment is among the lost ones, or would be.
+    fn place(&self, sequence: u64) -> Result<usize, usize> {
+        self.lost
+            .binary_search_by_key(&sequence, |lost| lost.sequence)
+    }
+
+    fn get(&self, sequence: u64) -> Option<&Lost> {
+        self.lost.get(self.place(sequence).ok()?)
+    }
+
+    /// Where the lost segments from this one on begin.
+    fn from(&self, sequence: u64) -> usize {
+        self.place(sequence).unwrap_or_else(|place| place)
     }
 }
 

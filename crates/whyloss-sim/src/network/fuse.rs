@@ -21,7 +21,8 @@
 //! A source may be worked out ahead of time, too, when an answer is on its way to it and the rest of that way is fused, if
 //!
 //! ```text
-//! source  the answer only moves the window on: it finds no loss, nothing is sent again, and no timer expires before it
+//! source  it never stops,
+//!         the answer only moves the window on: it finds no loss, nothing is sent again, and no timer expires before it
 //!           comes, so that what happens elsewhere meanwhile cannot matter (`Source::foresees`, for each answer),
 //!         no answer before it still waits,
 //!         nobody but it sends into its first link, where a packet stays for a time, and its data waits for its arrival

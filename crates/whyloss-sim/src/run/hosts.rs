@@ -144,8 +144,7 @@ impl Hosts {
     ) {
         while let Some(answer) = path.network.first_for_source(link)
             && answer.flow == self.flow
-            && let Source::Tcp(sender) = &self.source
-            && sender.foresees(answer.due, answer.number)
+            && self.foresees(answer.due, answer.number)
         {
             let foreseen = Foreseen {
                 at: answer.due,
@@ -186,7 +185,7 @@ impl Hosts {
                 ..self.blank_answer(now)
             };
             let at = send_answer(now, &mut answer, path, observer)?;
-            if self.foresees(at, &answer, path) {
+            if path.network.is_first(&answer) && self.foresees(at, next) {
                 return Some(Foreseen {
                     at,
                     sent: now,
@@ -201,13 +200,11 @@ impl Hosts {
         None
     }
 
-    /// Whether the source foresees what an answer that comes at `at` makes it do.
+    /// Whether the source foresees what an acknowledgement of all before `next` that comes at `at` makes it do.
     #[inline]
-    fn foresees(&self, at: Time, answer: &Parcel, path: &Path) -> bool {
+    fn foresees(&self, at: Time, next: u64) -> bool {
         match &self.source {
-            Source::Tcp(sender) => {
-                sender.foresees(at, answer.number) && path.network.is_first(answer)
-            }
+            Source::Tcp(sender) => sender.foresees(at, next),
             _ => false,
         }
     }

@@ -122,13 +122,80 @@ proptest! {
     }
 }
 
-/// Two events per packet: it reaches the bottleneck, and its acknowledgement the source.
+/// A line of nodes, and flows between any two of them.
+fn line_of_nodes() -> impl Strategy<Value = String> {
+    let link = (
+        prop::sample::select(vec!["200 kbit/s", "1 Mbit/s", "10 Mbit/s", "1 Gbit/s"]),
+        prop::sample::select(vec!["0 ms", "1 ms", "20 ms", "200 ms"]),
+        prop::sample::select(vec!["\"unlimited\"", "{ packets = 3 }", "{ packets = 20 }"]),
+        prop::option::weighted(0.2, prop::sample::select(vec!["0.001", "0.02"])),
+    );
+    let flow = (
+        0usize..8,
+        0usize..8,
+        prop::sample::select(vec![
+            r#"{ kind = "tcp", recovery = "newreno", delayed_ack = "none" }"#,
+            r#"{ kind = "tcp", recovery = "newreno", delayed_ack = "none", window = 1 }"#,
+            r#"{ kind = "tcp", recovery = "sack", delayed_ack = "none", window = 10 }"#,
+            r#"{ kind = "tcp", recovery = "sack", delayed_ack = "none" }
+classifier = "oracle""#,
+            r#"{ kind = "tcp", recovery = "reno", delayed_ack = "none", base = "ns2" }"#,
+            r#"{ kind = "tcp", recovery = "sack" }"#,
+            r#"{ kind = "tcp", recovery = "vegas", delayed_ack = "none" }"#,
+            r#"{ kind = "cbr", rate = "100 kbit/s" }"#,
+        ]),
+        0.0..2.0,
+        prop::option::of(3.0..6.0),
+    );
+    let links = prop::collection::vec(link, 1..5);
+    (links, prop::collection::vec(flow, 1..5)).prop_map(|(links, flows)| {
+        let mut text = String::from("duration = \"8 s\"\n");
+        let nodes = links.len() + 1;
+        for (from, (rate, delay, queue, loss)) in links.into_iter().enumerate() {
+            let to = from + 1;
+            text += &format!(
+                "[[link]]\nfrom = \"n{from}\"\nto = \"n{to}\"\nrate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = {queue}\n"
+            );
+            if let Some(loss) = loss {
+                text += &format!("channel = {{ kind = \"bernoulli\", loss = {loss} }}\n");
+            }
+        }
+        for (index, (source, steps, transport, start, stop)) in flows.into_iter().enumerate() {
+            let (source, steps) = (source % nodes, 1 + steps % (nodes - 1));
+            let sink = (source + steps) % nodes;
+            text += &format!(
+                "[[flow]]\nname = \"f{index}\"\nfrom = \"n{source}\"\nto = \"n{sink}\"\ntransport = {transport}\nstart = \"{start} s\"\n"
+            );
+            if let Some(stop) = stop {
+                text += &format!("stop = \"{stop} s\"\n");
+            }
+        }
+        text
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Neither do sinks and sources that are worked out ahead of time, on any small network.
+    #[test]
+    fn fused_ends_change_nothing(text in line_of_nodes(), seed: u64) {
+        let scenario = scenario(&text, 8.0);
+        let [ends, sinks, links] = [Fuse::Ends, Fuse::LinksAndSinks, Fuse::Links].map(|fuse| {
+            Measurement { events: 0, ..measure(&scenario, seed, fuse) }
+        });
+        prop_assert_eq!(&ends, &sinks);
+        prop_assert_eq!(sinks, links);
+    }
+}
+
+/// One event per packet: it reaches the bottleneck. A lost one makes its window's acknowledgements wait.
 #[test]
-fn a_dumbbell_of_like_branches_takes_two_events_per_packet() {
+fn a_dumbbell_of_like_branches_takes_one_event_per_packet() {
     let result = measure(&scenario(DUMBBELL, 10.0), 1, Fuse::Ends);
     let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
-    assert!(result.events < delivered * 203 / 100, "{}", result.events);
-    // Also where several flows share hosts.
+    assert!(result.events < delivered * 115 / 100, "{}", result.events);
+    // Two where several flows share hosts: the acknowledgement reaches the source as well.
     let mut shared = scenario(DUMBBELL, 10.0);
     for flow in 1..10 {
         (shared.flows[flow].source, shared.flows[flow].sink) =
