@@ -83,6 +83,7 @@ pub(crate) enum Sent {
 pub(crate) enum Arrived {
     Between,
     AtSource,
+    AtFusedSource,
     AtSink,
 }
 
@@ -228,7 +229,8 @@ impl Network {
     }
 
     /// Offers a packet to a link. Gives when it arrives, or why and when it was lost.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn offer<O: Observer>(
         &mut self,
         now: Time,
@@ -293,24 +295,23 @@ impl Network {
     }
 
     /// Takes the packet that is due from the pipe of link `index`, says where it is, and arms the pipe for the next, unless
-    /// the packet is at its source, which may take more than one: then [`Network::arm`] is to do that, if
+    /// the packet is at a fused source, which may take more than one: then [`Network::arm`] is to do that, if
     /// [some wait](Network::some_wait).
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn take(
         &mut self,
         index: usize,
         events: &mut EventQueue,
     ) -> Option<(Parcel, Arrived)> {
         let (parcel, next) = self.pipes[index].pop()?;
-        let hop = self.hops[parcel.hop as usize];
-        let arrived = if hop.link().is_some() {
-            Arrived::Between
-        } else if hop == Hop::SINK {
-            Arrived::AtSink
-        } else {
-            Arrived::AtSource
+        let arrived = match self.hops[parcel.hop as usize] {
+            hop if hop.link().is_some() => Arrived::Between,
+            Hop::SINK => Arrived::AtSink,
+            Hop::SOURCE => Arrived::AtSource,
+            _ => return Some((parcel, Arrived::AtFusedSource)),
         };
-        if let (Some(due), Arrived::Between | Arrived::AtSink) = (next, arrived) {
+        if let Some(due) = next {
             events.push_next(index, due);
         }
         Some((parcel, arrived))

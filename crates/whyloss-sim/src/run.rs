@@ -120,9 +120,17 @@ impl Engine {
         let Some((mut parcel, arrived)) = network.take(link, events) else {
             return;
         };
-        if let Arrived::AtSource | Arrived::AtSink = arrived {
-            self.arrival_at_end(now, link, parcel.copy(), arrived, observer);
-            return;
+        match arrived {
+            Arrived::Between => {}
+            Arrived::AtSource => {
+                let hosts = &mut self.hosts[parcel.flow as usize];
+                hosts.answered(now, &parcel, &mut self.path, observer);
+                return;
+            }
+            Arrived::AtSink | Arrived::AtFusedSource => {
+                self.arrival_at_end(now, link, &parcel.copy(), arrived, observer);
+                return;
+            }
         }
         match network.send(now, &mut parcel, events, observer) {
             Sent::UnderWay | Sent::AtSource(_) => {}
@@ -145,24 +153,26 @@ impl Engine {
         &mut self,
         now: Time,
         link: usize,
-        parcel: Parcel,
+        parcel: &Parcel,
         arrived: Arrived,
         observer: &mut O,
     ) {
-        let hosts = &mut self.hosts[parcel.flow as usize];
-        if let Arrived::AtSink = arrived {
-            let foreseen = hosts.deliver(now, &parcel, &mut self.path, observer);
-            debug_assert!(foreseen.is_none(), "only fused sinks have fused sources");
-            return;
-        }
-        // If not, what comes into the pipe arms it.
-        let more = self.path.network.some_wait(link);
-        hosts.answered(now, parcel, &mut self.path, observer);
-        if more {
-            if !O::WATCHES {
-                hosts.look_ahead(link, &mut self.path, observer);
+        let (hosts, path) = (&mut self.hosts[parcel.flow as usize], &mut self.path);
+        match arrived {
+            Arrived::AtSink => {
+                let foreseen = hosts.deliver(now, parcel, path, observer);
+                debug_assert!(foreseen.is_none(), "only fused sinks have fused sources");
             }
-            self.path.network.arm(link, &mut self.path.events);
+            Arrived::Between | Arrived::AtSource => hosts.answered(now, parcel, path, observer),
+            Arrived::AtFusedSource => {
+                // If not, what comes into the pipe arms it.
+                let more = path.network.some_wait(link);
+                hosts.answered(now, parcel, path, observer);
+                if more {
+                    hosts.look_ahead(link, path, observer);
+                    path.network.arm(link, &mut path.events);
+                }
+            }
         }
     }
 }

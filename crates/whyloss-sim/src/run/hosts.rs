@@ -98,7 +98,7 @@ impl Hosts {
     pub(super) fn answered<O: Observer>(
         &mut self,
         now: Time,
-        parcel: Parcel,
+        parcel: &Parcel,
         path: &mut Path,
         observer: &mut O,
     ) {
