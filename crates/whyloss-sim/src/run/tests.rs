@@ -1,5 +1,7 @@
 //! The engine on small networks.
 
+use std::fmt::Write;
+
 use proptest::prelude::*;
 
 use whyloss_link::queue::{Discipline, Limit, RedSpec};
@@ -151,23 +153,35 @@ classifier = "oracle""#,
     (links, prop::collection::vec(flow, 1..5)).prop_map(|(links, flows)| {
         let mut text = String::from("duration = \"8 s\"\n");
         let nodes = links.len() + 1;
-        for (from, (rate, delay, queue, loss)) in links.into_iter().enumerate() {
-            let to = from + 1;
-            text += &format!(
-                "[[link]]\nfrom = \"n{from}\"\nto = \"n{to}\"\nrate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = {queue}\n"
+        for (node, (rate, delay, queue, loss)) in links.into_iter().enumerate() {
+            let _ = writeln!(
+                text,
+                r#"[[link]]
+                from = "n{node}"
+                to = "n{}"
+                rate = "{rate}"
+                delay = "{delay}"
+                queue = {queue}"#,
+                node + 1
             );
             if let Some(loss) = loss {
-                text += &format!("channel = {{ kind = \"bernoulli\", loss = {loss} }}\n");
+                let _ = writeln!(text, r#"channel = {{ kind = "bernoulli", loss = {loss} }}"#);
             }
         }
         for (index, (source, steps, transport, start, stop)) in flows.into_iter().enumerate() {
-            let (source, steps) = (source % nodes, 1 + steps % (nodes - 1));
-            let sink = (source + steps) % nodes;
-            text += &format!(
-                "[[flow]]\nname = \"f{index}\"\nfrom = \"n{source}\"\nto = \"n{sink}\"\ntransport = {transport}\nstart = \"{start} s\"\n"
+            let source = source % nodes;
+            let sink = (source + 1 + steps % (nodes - 1)) % nodes;
+            let _ = writeln!(
+                text,
+                r#"[[flow]]
+                name = "f{index}"
+                from = "n{source}"
+                to = "n{sink}"
+                start = "{start} s"
+                transport = {transport}"#
             );
             if let Some(stop) = stop {
-                text += &format!("stop = \"{stop} s\"\n");
+                let _ = writeln!(text, r#"stop = "{stop} s""#);
             }
         }
         text
