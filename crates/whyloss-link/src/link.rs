@@ -56,6 +56,10 @@ pub struct Link {
 
 /// The rest of a link.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not one state"
+)]
 struct Rest {
     rate: Rate,
     /// That of the last packet: longer than `settled` while a packet would overtake others.
