@@ -79,7 +79,7 @@ struct Rest {
     gated: bool,
     /// Whether the channel is asked after the transmission.
     noisy: bool,
-    /// Whether nothing but a queue is ever in the way: then the second packet of a size in a row opens the short cut.
+    /// Whether nothing but a queue is ever in the way: then the second packet of a size in a row that goes the long way opens the short cut.
     steady: bool,
 }
 

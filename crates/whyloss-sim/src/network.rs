@@ -3,7 +3,7 @@
 //! A FIFO link tells at once when a packet will arrive ([`whyloss_link::Link::offer`]), so each link needs one pending
 //! event, that of the packet at the head of its pipe, however many it holds. And a link whose packets all come from one
 //! other link needs none of its own: nothing can come between, so its answer is worked out in the same step
-//! ([`Network::send`]). Such a link is *fused* with its feeder; so are some sinks, and links behind them: `fuse.rs` says
+//! ([`Network::send`]). Such a link is *fused* with its feeder; so are some sinks, links behind them, and sources: `fuse.rs` says
 //! which. The results are those of the plain events.
 
 mod fuse;
@@ -279,7 +279,7 @@ impl Network {
 
     /// Whether no packet waits for its arrival behind the link that this one crossed last.
     #[inline]
-    pub(crate) fn is_first(&self, parcel: &Parcel) -> bool {
+    pub(crate) fn none_waits_before(&self, parcel: &Parcel) -> bool {
         let last = self.hops[parcel.hop as usize - 1].index();
         self.pipes[last].is_empty()
     }
@@ -360,5 +360,15 @@ impl Network {
             count.delivered_bytes = wire.delivered_bytes;
         }
         counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wire_is_one_cache_line() {
+        assert_eq!(size_of::<Wire>(), 64);
     }
 }

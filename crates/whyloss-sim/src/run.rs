@@ -133,7 +133,10 @@ impl Engine {
             }
         }
         match network.send(now, &mut parcel, events, observer) {
-            Sent::UnderWay | Sent::AtSource(_) => {}
+            Sent::UnderWay => {}
+            Sent::AtSource(_) => {
+                debug_assert!(false, "only a sink's answer comes to a fused source");
+            }
             Sent::AtSink(at) => {
                 let hosts = &mut self.hosts[parcel.flow as usize];
                 if let Some(answer) = hosts.deliver(at, &parcel, &mut self.path, observer) {

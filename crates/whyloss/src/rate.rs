@@ -27,7 +27,8 @@ impl Rate {
         self.0
     }
 
-    /// The time to send `bytes` bytes, rounded to the nearest nanosecond; [`Duration::MAX`] at a rate of zero.
+    /// The time to send `bytes` bytes, rounded to the nearest nanosecond but to no less than one, so that what is sent never
+    /// arrives in the moment in which it leaves; [`Duration::MAX`] at a rate of zero.
     #[inline]
     pub const fn transmission_time(self, bytes: u32) -> Duration {
         if self.0 == 0 {
@@ -37,7 +38,8 @@ impl Rate {
         let Some(scaled) = (bytes as u64 * 8).checked_mul(1_000_000_000) else {
             return Duration::MAX;
         };
-        Duration::from_nanos(((scaled + self.0 / 2) / self.0) as i64)
+        let nanos = (scaled + self.0 / 2) / self.0;
+        Duration::from_nanos(if nanos == 0 { 1 } else { nanos as i64 })
     }
 }
 
@@ -54,6 +56,13 @@ mod tests {
                 Duration::from_micros(micros)
             );
         }
+    }
+
+    #[test]
+    fn nothing_takes_no_time() {
+        let fast = Rate::from_bps(1_000_000_000_000);
+        assert_eq!(fast.transmission_time(40), Duration::from_nanos(1));
+        assert_eq!(fast.transmission_time(1_500), Duration::from_nanos(12));
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Which links and sinks need no event of their own.
 //!
 //! A link or sink may be worked out ahead of time if it sees its packets in the order in which plain events would have
-//! brought them, and nothing else changes it. Three rules prove that:
+//! brought them, and nothing else changes it. Three rules prove that; all of them rest on this, that a packet arrives
+//! later than it leaves, if by a nanosecond ([`whyloss::Rate::transmission_time`]), so that what is sent in an event never comes
+//! before another event of the same time:
 //!
 //! ```text
 //! link    all its packets come from one other link
@@ -23,10 +25,10 @@
 //! ```text
 //! source  it never stops,
 //!         the answer only moves the window on: it finds no loss, nothing is sent again, and no timer expires before it
-//!           comes, so that what happens elsewhere meanwhile cannot matter (`Source::foresees`, for each answer),
-//!         no answer before it still waits,
-//!         nobody but it sends into its first link, where a packet stays for a time, and its data waits for its arrival
-//!           somewhere behind, so that others' packets come between in their order.
+//!           comes, so that what happens elsewhere meanwhile cannot matter (`Sender::foresees`, for each answer),
+//!         nothing waits in the pipe that it comes from, its answers or others',
+//!         nobody but it sends into its first link, and its data waits for its arrival somewhere behind, so that others'
+//!           packets come between in their order.
 //! ```
 //!
 //! An answer for which one of these does not hold waits for its time in the pipe of the link it came over.
@@ -99,7 +101,7 @@ impl Network {
         let uses = self.uses();
         for flow in 0..self.routes.len() {
             if Source::may_be_foreseen(&scenario.flows[flow]) {
-                self.fuse_source(scenario, &uses, flow);
+                self.fuse_source(&uses, flow);
             }
         }
     }
@@ -139,13 +141,11 @@ impl Network {
     }
 
     /// Fuses a flow's source, if its answers come to it without waiting and nothing else is in the way of its data.
-    fn fuse_source(&mut self, scenario: &Scenario, uses: &[u32], flow: usize) {
+    fn fuse_source(&mut self, uses: &[u32], flow: usize) {
         let (there, back) = self.routes[flow];
         let (there, back) = (there as usize, back as usize);
         let first = self.hops[there].index();
-        let link = &scenario.links[first].link;
-        let size = scenario.flows[flow].wire_size();
-        let alone = uses[first] == 1 && link.rate.transmission_time(size) > Duration::ZERO;
+        let alone = uses[first] == 1;
         let waits = self.hops[there + 1..back].iter().any(|hop| !hop.is_fused());
         let mut home = self.hops[back + 1..].iter();
         let end = home
@@ -239,7 +239,7 @@ impl Network {
                     && (branch.root, branch.length) == (first.root, first.length)
                     && branch.slowest <= gap
             });
-            if uses[link] as usize != reached.len() || !alike || gap <= Duration::ZERO {
+            if uses[link] as usize != reached.len() || !alike {
                 return false;
             }
             for on_branch in reached.iter().flat_map(|branch| self.links_of(branch)) {

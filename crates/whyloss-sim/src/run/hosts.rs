@@ -43,7 +43,7 @@ pub(super) struct Hosts {
     covered: u32,
 }
 
-/// An answer that the source [foresees](whyloss_sim::host::tcp::Sender::foresees): an acknowledgement.
+/// An answer that the source [foresees](crate::host::tcp::Sender::foresees): an acknowledgement.
 pub(super) struct Foreseen {
     /// When it comes.
     at: Time,
@@ -185,7 +185,7 @@ impl Hosts {
                 ..self.blank_answer(now)
             };
             let at = send_answer(now, &mut answer, path, observer)?;
-            if path.network.is_first(&answer) && self.foresees(at, next) {
+            if path.network.none_waits_before(&answer) && self.foresees(at, next) {
                 return Some(Foreseen {
                     at,
                     sent: now,
@@ -492,7 +492,8 @@ fn send_answer<O: Observer>(
         Sent::Lost(..) => {
             parcel.copy().unpack(&mut network.aside);
         }
-        Sent::UnderWay | Sent::AtSink(_) => {}
+        Sent::UnderWay => {}
+        Sent::AtSink(_) => debug_assert!(false, "an answer at a sink"),
     }
     None
 }
