@@ -127,8 +127,12 @@ impl Engine {
                 hosts.answered(now, &parcel, &mut self.path, observer);
                 return;
             }
-            Arrived::AtSink | Arrived::AtFusedSource => {
-                self.arrival_at_end(now, link, &parcel.copy(), arrived, observer);
+            Arrived::AtSink => {
+                self.arrival_at_sink(now, &parcel.copy(), observer);
+                return;
+            }
+            Arrived::AtFusedSource => {
+                self.arrival_at_fused_source(now, link, &parcel.copy(), observer);
                 return;
             }
         }
@@ -150,32 +154,30 @@ impl Engine {
         }
     }
 
-    /// A packet that left the pipe of a link is at its source or sink.
+    /// A data packet that left the pipe of a link is at its sink.
     #[inline(never)]
-    fn arrival_at_end<O: Observer>(
+    fn arrival_at_sink<O: Observer>(&mut self, now: Time, parcel: &Parcel, observer: &mut O) {
+        let hosts = &mut self.hosts[parcel.flow as usize];
+        let foreseen = hosts.deliver(now, parcel, &mut self.path, observer);
+        debug_assert!(foreseen.is_none(), "only fused sinks have fused sources");
+    }
+
+    /// An answer that left the pipe of a link is at its source, which may foresee those behind it.
+    #[inline(never)]
+    fn arrival_at_fused_source<O: Observer>(
         &mut self,
         now: Time,
         link: usize,
         parcel: &Parcel,
-        arrived: Arrived,
         observer: &mut O,
     ) {
         let (hosts, path) = (&mut self.hosts[parcel.flow as usize], &mut self.path);
-        match arrived {
-            Arrived::AtSink => {
-                let foreseen = hosts.deliver(now, parcel, path, observer);
-                debug_assert!(foreseen.is_none(), "only fused sinks have fused sources");
-            }
-            Arrived::Between | Arrived::AtSource => hosts.answered(now, parcel, path, observer),
-            Arrived::AtFusedSource => {
-                // If not, what comes into the pipe arms it.
-                let more = path.network.some_wait(link);
-                hosts.answered(now, parcel, path, observer);
-                if more {
-                    hosts.look_ahead(link, path, observer);
-                    path.network.arm(link, &mut path.events);
-                }
-            }
+        // If nothing is left in the pipe, what comes into it next arms it.
+        let more = path.network.some_wait(link);
+        hosts.answered(now, parcel, path, observer);
+        if more {
+            hosts.look_ahead(link, path, observer);
+            path.network.arm(link, &mut path.events);
         }
     }
 }

@@ -12,6 +12,7 @@ mod ns3;
 mod render;
 mod report;
 mod results;
+mod ways;
 mod workload;
 
 use std::io::Write;

@@ -8,8 +8,10 @@ use whyloss_link::{ChannelSpec, LinkSpec};
 use whyloss_sim::Scenario;
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::host::tcp::Recovery;
-use whyloss_sim::scenario::{Router, Transport};
-use whyloss_validate::peers::PeerError;
+use whyloss_sim::scenario::Transport;
+use whyloss_validate::peers::{PeerError, links_with};
+
+use super::ways::ways;
 
 /// What reads them.
 pub(crate) const SCRIPT: &str = include_str!("../../peers/bench.tcl");
@@ -21,20 +23,7 @@ const UNLIMITED: u32 = 1_000_000;
 /// # Errors
 /// If the scenario has what the script does not know.
 pub(crate) fn input(scenario: &Scenario, seed: u64) -> Result<String, PeerError> {
-    let mut text = format!("nodes {}\n", scenario.nodes.len());
-    for connection in &scenario.links {
-        let link = &connection.link;
-        let _ = writeln!(
-            text,
-            "link {} {} {} {} {} {}",
-            connection.from,
-            connection.to,
-            link.rate.as_bps(),
-            link.delay.as_secs_f64(),
-            queue(link)?,
-            loss(&link.channel)?,
-        );
-    }
+    let mut text = links_with(scenario, queue, |_, link| loss(&link.channel))?;
     routes(&mut text, scenario)?;
     for flow in &scenario.flows {
         let (from, to, bytes) = (flow.source, flow.sink, flow.packet_size);
@@ -89,10 +78,10 @@ fn queue(link: &LinkSpec) -> Result<String, PeerError> {
     }
 }
 
-fn loss(channel: &ChannelSpec) -> Result<f64, PeerError> {
+fn loss(channel: &ChannelSpec) -> Result<String, PeerError> {
     match channel {
-        ChannelSpec::None => Ok(0.0),
-        ChannelSpec::Bernoulli { loss } => Ok(*loss),
+        ChannelSpec::None => Ok("0".into()),
+        ChannelSpec::Bernoulli { loss } => Ok(loss.to_string()),
         _ => Err(PeerError::Unknown("a channel with memory")),
     }
 }
@@ -108,18 +97,10 @@ fn routes(text: &mut String, scenario: &Scenario) -> Result<(), PeerError> {
             let _ = writeln!(text, "default {} {}", connection.from, connection.to);
         }
     }
-    let router = Router::new(scenario);
     let mut known = BTreeSet::new();
-    for flow in &scenario.flows {
-        let (there, back) = router
-            .routes_of(flow)
-            .ok_or(PeerError::Unknown("a flow without a way"))?;
-        for (links, target) in [(there, flow.sink), (back, flow.source)] {
-            for link in links.into_iter().map(|link| &scenario.links[link]) {
-                if ways_out[link.from] > 1 && known.insert((link.from, target)) {
-                    let _ = writeln!(text, "route {} {target} {}", link.from, link.to);
-                }
-            }
+    for (link, target) in ways(scenario)? {
+        if ways_out[link.from] > 1 && known.insert((link.from, target)) {
+            let _ = writeln!(text, "route {} {target} {}", link.from, link.to);
         }
     }
     Ok(())

@@ -7,8 +7,10 @@ use core::fmt::Write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use whyloss_sim::Scenario;
-use whyloss_sim::scenario::{Router, Transport};
+use whyloss_sim::scenario::Transport;
 use whyloss_validate::peers::{PeerError, links};
+
+use super::ways::ways;
 
 /// Packets in the buffers of all senders, and of one at least and at most: sources fill them when they start, and their
 /// memory is to be that of the flows.
@@ -57,19 +59,11 @@ fn defaults(scenario: &Scenario) -> Result<BTreeMap<usize, usize>, PeerError> {
         .iter()
         .map(|link| (link.from, link.to))
         .collect();
-    let router = Router::new(scenario);
     let mut defaults = BTreeMap::new();
-    for flow in &scenario.flows {
-        let (there, back) = router
-            .routes_of(flow)
-            .ok_or(PeerError::Unknown("a flow without a way"))?;
-        for (links, target) in [(there, flow.sink), (back, flow.source)] {
-            for link in links.into_iter().map(|link| &scenario.links[link]) {
-                let through = !neighbours.contains(&(link.from, target));
-                if through && *defaults.entry(link.from).or_insert(link.to) != link.to {
-                    return Err(PeerError::Unknown("a node with several ways to others"));
-                }
-            }
+    for (link, target) in ways(scenario)? {
+        let through = !neighbours.contains(&(link.from, target));
+        if through && *defaults.entry(link.from).or_insert(link.to) != link.to {
+            return Err(PeerError::Unknown("a node with several ways to others"));
         }
     }
     Ok(defaults)

@@ -43,7 +43,8 @@ pub(super) struct Hosts {
     covered: u32,
 }
 
-/// An answer that the source [foresees](crate::host::tcp::Sender::foresees): an acknowledgement.
+/// An answer that the source [foresees](crate::host::tcp::Sender::foresees): an acknowledgement. (A whole
+/// parcel would do as well, for 23 instructions more per packet.)
 pub(super) struct Foreseen {
     /// When it comes.
     at: Time,

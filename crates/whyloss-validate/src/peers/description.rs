@@ -61,7 +61,7 @@ impl<'a> Asked<'a> {
                 let _ = write!(list, " {number}");
             }
             let last = last_link(case, 0);
-            text.push_str(&words(net, |index, link| {
+            text.push_str(&links_with(net, queue, |index, link| {
                 if last == Some(index) {
                     Ok(list.clone())
                 } else {
@@ -161,11 +161,16 @@ impl<'a> Asked<'a> {
 /// # Errors
 /// If a queue or channel is one that no script knows.
 pub fn links(net: &Scenario) -> Result<String, PeerError> {
-    words(net, |_, link| channel(&link.channel))
+    links_with(net, queue, |_, link| channel(&link.channel))
 }
 
-fn words(
+/// The same with other words for queues and channels, the latter by the link's number.
+///
+/// # Errors
+/// Those of `queue` and `channel`.
+pub fn links_with(
     net: &Scenario,
+    queue: impl Fn(&LinkSpec) -> Result<String, PeerError>,
     channel: impl Fn(usize, &LinkSpec) -> Result<String, PeerError>,
 ) -> Result<String, PeerError> {
     let mut text = format!("nodes {}\n", net.nodes.len());

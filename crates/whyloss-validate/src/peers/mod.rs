@@ -20,7 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-pub use description::links;
+pub use description::{links, links_with};
 pub use ns2::Ns2;
 pub use ns3::Ns3;
 pub use process::run;

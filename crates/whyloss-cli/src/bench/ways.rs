@@ -1,0 +1,27 @@
+//! What a network's nodes have to know of its routes.
+
+use whyloss_sim::Scenario;
+use whyloss_sim::scenario::{Connection, Router};
+use whyloss_validate::peers::PeerError;
+
+/// Every link on every flow's way there and back, with the node that the way leads to.
+///
+/// # Errors
+/// If a flow has no way.
+pub(crate) fn ways(scenario: &Scenario) -> Result<Vec<(&Connection, usize)>, PeerError> {
+    let router = Router::new(scenario);
+    let mut ways = Vec::new();
+    for flow in &scenario.flows {
+        let (there, back) = router
+            .routes_of(flow)
+            .ok_or(PeerError::Unknown("a flow without a way"))?;
+        for (links, target) in [(there, flow.sink), (back, flow.source)] {
+            ways.extend(
+                links
+                    .into_iter()
+                    .map(|link| (&scenario.links[link], target)),
+            );
+        }
+    }
+    Ok(ways)
+}
