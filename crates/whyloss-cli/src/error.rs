@@ -4,9 +4,9 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use whyloss_papers::report::ReportError;
 use whyloss_sim::OutputError;
 use whyloss_sim::scenario::{CheckError, ScenarioError};
+use whyloss_study::report::ReportError;
 use whyloss_validate::peers::PeerError;
 
 use crate::bench::error::BenchError;

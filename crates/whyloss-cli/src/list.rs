@@ -5,12 +5,11 @@ use std::io::Write;
 
 use whyloss::registry::Entry;
 use whyloss::{congestion, receiver, sender};
-use whyloss_papers::experiment;
 
 use crate::error::CliError;
 
 pub(crate) fn run(out: &mut dyn Write) -> Result<(), CliError> {
-    let experiments: Vec<_> = experiment::all()
+    let experiments: Vec<_> = whyloss_papers::all()
         .map(|experiment| [experiment.id, experiment.title].map(str::to_owned))
         .collect();
     section(out, "experiments (whyloss reproduce ID)", &experiments)?;
@@ -87,7 +86,7 @@ mod tests {
                 ids.iter().filter(|other| *other == id).count(),
             );
         }
-        let lines = experiment::all().count() + ids.len() + 7;
+        let lines = whyloss_papers::all().count() + ids.len() + 7;
         assert_eq!(text.lines().count(), lines);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use whyloss_papers::Progress;
+use whyloss_study::Progress;
 
 /// One bar for the whole command; it grows as experiments announce their replications.
 pub(crate) struct Bar(ProgressBar);

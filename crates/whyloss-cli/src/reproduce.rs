@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use whyloss_papers::{Context, Experiment, ExperimentError, Outcome, experiment, report};
+use whyloss_study::{Context, Experiment, ExperimentError, Outcome, report};
 
 use whyloss_sim::scenario::MOST_SEEDS;
 
@@ -62,7 +62,7 @@ enum Format {
 }
 
 pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<(), CliError> {
-    let experiments: Vec<_> = experiment::all().collect();
+    let experiments: Vec<_> = whyloss_papers::all().collect();
     let experiments = args.which.of(&experiments)?;
     if let Some(dir) = &args.out {
         report::prepare(dir).map_err(CliError::Out)?;
@@ -158,7 +158,7 @@ fn reproduce(
     })();
     bar.clear();
     if let (Format::Table, [_, _, ..]) = (args.format, &outcomes[..]) {
-        let summary = report::summary::render(&outcomes);
+        let summary = report::summary::render(&outcomes, whyloss_papers::reason);
         match writeln!(printer.out, "\n{summary}") {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             printed => printed?,

@@ -3,7 +3,7 @@
 use std::fs;
 
 use clap::{CommandFactory, Parser};
-use whyloss_papers::Cell;
+use whyloss_study::Cell;
 
 use super::*;
 use crate::args::{Args as AllArgs, Command};

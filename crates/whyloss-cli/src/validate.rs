@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rayon::ThreadPoolBuilder;
-use whyloss_papers::report as files;
+use whyloss_study::report as files;
 use whyloss_validate::{Plan, Report, Suite, report, validate};
 
 use crate::cache::CacheArgs;

@@ -466,7 +466,7 @@ fn all() -> impl Iterator<Item = &'static Reason> {
 
 /// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause is known. What is said of a claim holds
 /// for each of its readings (`ELA-42b (shared)`) that has no reason of its own.
-pub(crate) fn reason(experiment: &str, what: &str) -> Option<&'static str> {
+pub fn reason(experiment: &str, what: &str) -> Option<&'static str> {
     let paper = experiment.split('-').next().unwrap_or_default();
     let of = |id: &str, key: &str| {
         let known = all().find(|known| (known.0, known.1) == (id, key));
@@ -484,13 +484,13 @@ pub(crate) fn reason(experiment: &str, what: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment;
+    use crate::find;
 
     #[test]
     fn reasons_are_of_experiments_and_given_once() {
         for (index, (id, what, _)) in all().enumerate() {
-            let of_paper = experiment::all().any(|experiment| experiment.paper == *id);
-            assert!(of_paper || experiment::find(id).is_some(), "{id}");
+            let of_paper = crate::all().any(|experiment| experiment.paper == *id);
+            assert!(of_paper || find(id).is_some(), "{id}");
             let again = |other: &&(&str, &str, &str)| other.0 == *id && other.1 == *what;
             assert_eq!(all().filter(again).count(), 1, "{id} {what} {index}");
         }

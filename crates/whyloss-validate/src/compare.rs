@@ -3,8 +3,8 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
-use whyloss_papers::Progress;
 use whyloss_sim::scenario::CheckError;
+use whyloss_study::Progress;
 
 use crate::case::{Case, Observed};
 use crate::equivalence::Estimate;

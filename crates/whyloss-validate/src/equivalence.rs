@@ -15,7 +15,7 @@
 //! are no more than undecided if it may be above.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
-use whyloss_papers::statistics;
+use whyloss_study::statistics;
 
 /// The level of each of the two tests.
 pub const LEVEL: f64 = 0.05;

@@ -24,7 +24,7 @@ pub mod traces;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::path::PathBuf;
 
-use whyloss_papers::Progress;
+use whyloss_study::Progress;
 
 use equivalence::Verdict;
 use peers::description::Asked;

@@ -20,9 +20,9 @@ use whyloss::{Duration, Rate, Time};
 use whyloss_link::channel::{ErrorPattern, NextTrial};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, Fate, LinkSpec, QueueSpec, Streams};
-use whyloss_papers::Progress;
 use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
 use whyloss_sim::{Observer, Packet};
+use whyloss_study::Progress;
 
 use crate::case::Case;
 use crate::margin::Margin;

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::{Args, ValueEnum};
-use whyloss_papers::Progress;
-use whyloss_papers::report as papers_report;
+use whyloss_study::Progress;
+use whyloss_study::report as papers_report;
 use whyloss_validate::peers::{Missing, Ns2, Ns3, Peer, PeerError};
 
 use self::error::BenchError;

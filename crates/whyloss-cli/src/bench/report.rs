@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use whyloss_papers::report::{self, ReportError, svg};
-use whyloss_papers::{Figure, Panel, Series};
+use whyloss_study::report::{self, ReportError, svg};
+use whyloss_study::{Figure, Panel, Series};
 
 use super::render;
 use super::results::{Results, Simulator};
@@ -34,8 +34,7 @@ fn figure(results: &Results) -> Option<Figure> {
         };
         Series {
             name: name.to_owned(),
-            bars: false,
-            dashed: false,
+            look: whyloss_study::Look::Line,
             points: points.collect(),
         }
     };

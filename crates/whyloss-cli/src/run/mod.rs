@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, ValueEnum};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use whyloss_papers::{Progress, report};
 use whyloss_sim::media::StreamResult;
 use whyloss_sim::scenario::{MOST_SEEDS, ScenarioFile};
 use whyloss_sim::{Capture, Delays, Media, Scenario, Trace, TraceOptions};
+use whyloss_study::{Progress, report};
 
 use self::results::{Results, Run};
 use crate::error::CliError;

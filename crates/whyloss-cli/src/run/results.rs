@@ -2,8 +2,8 @@
 //! seed.
 
 use whyloss::{Cause, Confusion, Duration};
-use whyloss_papers::statistics;
 use whyloss_sim::{DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Scenario};
+use whyloss_study::statistics;
 
 /// What one seed gave.
 pub(super) struct Run {

@@ -103,8 +103,7 @@ impl Findings {
     pub(crate) fn panel(&self, title: &str, axes: Axes) -> Panel {
         let series = self.lines.iter().map(|line| Series {
             name: line.name.into(),
-            bars: false,
-            dashed: line.id == "fair",
+            look: crate::Look::line(line.id == "fair"),
             points: self
                 .points()
                 .map(|(index, x)| (x, self.mean(line.id, index)))

@@ -129,8 +129,7 @@ pub(crate) fn values(traces: &Replications<Trace>, value: impl Fn(&Trace) -> f64
 pub(crate) fn line(name: &str, dashed: bool, points: Vec<(f64, f64)>) -> Series {
     Series {
         name: name.into(),
-        bars: false,
-        dashed,
+        look: crate::Look::line(dashed),
         points: points.into_iter().map(|(x, y)| (x, y, None)).collect(),
     }
 }

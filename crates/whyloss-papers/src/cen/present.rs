@@ -77,8 +77,7 @@ pub(crate) fn figure(
             let dashed = !is_classified(scheme);
             Series {
                 name: scheme.name.clone(),
-                bars: false,
-                dashed,
+                look: crate::Look::line(dashed),
                 points: points.collect(),
             }
         });

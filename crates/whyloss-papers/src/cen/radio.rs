@@ -257,8 +257,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                 .collect();
             series.push(Series {
                 name: name.into(),
-                bars: true,
-                dashed: false,
+                look: crate::Look::Bars,
                 points,
             });
         }

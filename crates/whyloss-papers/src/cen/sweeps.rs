@@ -82,8 +82,7 @@ impl Sweep {
     fn figure(&self, findings: &Findings, flows: &[usize], name: &str, caption: &str) -> Figure {
         let series = |metric, topology: Topology, n: usize| Series {
             name: format!("{}, N={n}", topology.name()),
-            bars: false,
-            dashed: topology == Topology::Wb,
+            look: crate::Look::line(topology == Topology::Wb),
             points: self
                 .points
                 .iter()

@@ -88,8 +88,7 @@ pub(crate) fn early_loss(context: &Context<'_>) -> Result<Outcome, ExperimentErr
         }
         series.push(Series {
             name: protocol.name.into(),
-            bars: false,
-            dashed: false,
+            look: crate::Look::Line,
             points,
         });
         let early = throughputs(runs, 0, BOUNDS[0]);

@@ -246,8 +246,7 @@ impl View<'_> {
             };
             Series {
                 name: protocol.name.into(),
-                bars: false,
-                dashed: protocol.coverage.is_some(),
+                look: crate::Look::line(protocol.coverage.is_some()),
                 points: xs.iter().enumerate().filter_map(point).collect(),
             }
         };
@@ -256,8 +255,7 @@ impl View<'_> {
         let ends = [xs.first(), xs.last()].into_iter().flatten();
         series.push(Series {
             name: format!("{enough} %: what the codec needs"),
-            bars: false,
-            dashed: true,
+            look: crate::Look::Dashed,
             points: ends.map(|&x| (x, enough, None)).collect(),
         });
         Panel {
@@ -347,7 +345,8 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::experiment::{Unwatched, find};
+    use crate::experiment::Unwatched;
+    use crate::find;
 
     /// UDP loses a frame with the first damaged bit, UDP-Lite with the first damaged one of 40 bytes.
     #[test]

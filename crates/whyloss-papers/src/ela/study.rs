@@ -249,8 +249,7 @@ impl View {
             };
             Series {
                 name: line.name.clone(),
-                bars: false,
-                dashed: line.id == "udp",
+                look: crate::Look::line(line.id == "udp"),
                 points: self.xs.iter().enumerate().filter_map(point).collect(),
             }
         });

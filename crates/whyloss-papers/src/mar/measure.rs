@@ -148,8 +148,7 @@ impl Line {
         let points = self.points.iter().map(|p| (p.x, p.mean, p.half_width));
         Series {
             name: self.name.clone(),
-            bars: false,
-            dashed,
+            look: crate::Look::line(dashed),
             points: points.collect(),
         }
     }

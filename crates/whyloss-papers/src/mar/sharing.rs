@@ -88,7 +88,9 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         );
         // Bars begin at zero, so that the panels can be compared.
         for series in &mut drawn.series {
-            series.bars = !series.dashed;
+            if series.look == crate::Look::Line {
+                series.look = crate::Look::Bars;
+            }
         }
         panels.push(drawn);
         measured.push(mixtures);

@@ -97,8 +97,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                 log_y: false,
                 series: vec![Series {
                     name: "WestwoodLDA".into(),
-                    bars: false,
-                    dashed: false,
+                    look: crate::Look::Line,
                     points: points.collect(),
                 }],
             }],

@@ -149,8 +149,7 @@ fn improvements(study: &Study, id: &str, title: &str) -> Figure {
             };
             Series {
                 name: queueing.name().into(),
-                bars: false,
-                dashed: queueing != Queueing::Fifo,
+                look: crate::Look::line(queueing != Queueing::Fifo),
                 points: PERS.into_iter().filter_map(point).collect(),
             }
         };
@@ -183,8 +182,7 @@ pub(crate) fn throughputs(study: &Study, id: &str, title: &str, pers: &[u32]) ->
             };
             Series {
                 name: variant.name.into(),
-                bars: false,
-                dashed: variant.id == study.scheme.plain.id,
+                look: crate::Look::line(variant.id == study.scheme.plain.id),
                 points: pers.iter().filter_map(point).collect(),
             }
         };

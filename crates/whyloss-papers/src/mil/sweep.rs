@@ -45,8 +45,7 @@ pub(crate) fn flows(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         }
         series.push(Series {
             name,
-            bars: false,
-            dashed: false,
+            look: crate::Look::Line,
             points,
         });
     }

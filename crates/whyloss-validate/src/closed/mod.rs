@@ -17,7 +17,7 @@ mod throughput;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
-use whyloss_papers::Progress;
+use whyloss_study::Progress;
 
 use crate::case::Metric;
 use crate::equivalence::Estimate;
@@ -105,7 +105,7 @@ impl Law {
 mod tests {
     use core::sync::atomic::AtomicBool;
 
-    use whyloss_papers::experiment::Unwatched;
+    use whyloss_study::experiment::Unwatched;
 
     use super::compare;
     use crate::equivalence::Verdict;

@@ -1,6 +1,6 @@
 //! Synthetic outcomes that have one of everything, for the tests of the reports.
 
-use crate::{Cell, Claim, Figure, Outcome, Panel, Series};
+use crate::{Cell, Claim, Figure, Look, Outcome, Panel, Series};
 
 /// A table with cells inside, outside and without tolerance, and one that could not be measured.
 pub(crate) fn table() -> Outcome {
@@ -102,8 +102,7 @@ pub(crate) fn figure() -> Outcome {
             .enumerate()
             .map(|(index, name)| Series {
                 name: (*name).into(),
-                bars: false,
-                dashed: index < 3,
+                look: Look::line(index < 3),
                 points: FLOWS
                     .iter()
                     .map(|&n| {
@@ -119,8 +118,7 @@ pub(crate) fn figure() -> Outcome {
     };
     let bars = |name: &str, run: f64| Series {
         name: name.into(),
-        bars: true,
-        dashed: false,
+        look: Look::Bars,
         points: (1..=8)
             .map(f64::from)
             .map(|k| (k, 4000.0 / (run * k * k * k), Some(30.0 / k)))

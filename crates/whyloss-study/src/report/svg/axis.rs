@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::Panel;
+use crate::{Look, Panel};
 
 /// One axis in the coordinates that are drawn: values, or their logarithms.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,11 @@ pub(super) fn x(panel: &Panel) -> Axis {
         .map(|(x, _, _)| Ordered(if panel.log_x { libm::log10(x) } else { x }))
         .collect();
     let places: Vec<f64> = places.into_iter().map(|place| place.0).collect();
-    let (Some(&first), Some(&last)) = (places.first(), places.last()) else {
+    let marks = marks(panel).filter(|&x| !panel.log_x || x > 0.0);
+    let marks = marks.map(|x| if panel.log_x { libm::log10(x) } else { x });
+    // Marks stretch the axis, and are no ticks of it.
+    let (low, high) = marks.fold(ends(&places), |(low, high), x| (low.min(x), high.max(x)));
+    let (Some(first), Some(last)) = (finite(low), finite(high)) else {
         return if panel.log_x {
             logarithmic(0.1, 1.0)
         } else {
@@ -55,7 +59,7 @@ pub(super) fn x(panel: &Panel) -> Axis {
     };
     let gap = places.windows(2).map(|pair| pair[1] - pair[0]);
     let gap = gap.fold(f64::INFINITY, f64::min);
-    let margin = if panel.series.iter().any(|series| series.bars) {
+    let margin = if panel.series.iter().any(|series| series.look == Look::Bars) {
         if gap.is_finite() { gap * 0.6 } else { 0.6 }
     } else if last > first {
         (last - first) * 0.04
@@ -65,7 +69,8 @@ pub(super) fn x(panel: &Panel) -> Axis {
     if panel.log_x {
         return powers(first, last, margin);
     }
-    let few = places.len() <= 12 && places.windows(2).all(|pair| apart(pair, last - first));
+    let few =
+        (1..=12).contains(&places.len()) && places.windows(2).all(|pair| apart(pair, last - first));
     let round = linear(first, last);
     let ticks = if few { places } else { round.ticks };
     let decimals = ticks.iter().map(|&tick| decimals_of(tick)).max();
@@ -91,7 +96,7 @@ fn apart(pair: &[f64], length: f64) -> bool {
 
 /// The y axis: holds every interval; begins at zero unless the values keep far from it.
 pub(super) fn y(panel: &Panel) -> Axis {
-    let bars = panel.series.iter().any(|series| series.bars);
+    let bars = panel.series.iter().any(|series| series.look == Look::Bars);
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for (_, y, half_width) in points(panel) {
         let half = half_width.filter(|half| half.is_finite()).unwrap_or(0.0);
@@ -127,8 +132,27 @@ pub(super) fn y(panel: &Panel) -> Axis {
     linear(low, high)
 }
 
+/// The smallest and the largest; infinities where there is none.
+fn ends(places: &[f64]) -> (f64, f64) {
+    let first = places.first().copied().unwrap_or(f64::INFINITY);
+    (first, places.last().copied().unwrap_or(f64::NEG_INFINITY))
+}
+
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+fn marks(panel: &Panel) -> impl Iterator<Item = f64> {
+    let marks = panel.series.iter().filter(|s| s.look == Look::Marks);
+    marks
+        .flat_map(|series| &series.points)
+        .map(|point| point.0)
+        .filter(|x| x.is_finite())
+}
+
 fn points(panel: &Panel) -> impl Iterator<Item = (f64, f64, Option<f64>)> {
-    let points = panel.series.iter().flat_map(|series| &series.points);
+    let series = panel.series.iter().filter(|s| s.look != Look::Marks);
+    let points = series.flat_map(|series| &series.points);
     points
         .copied()
         .filter(|(x, y, _)| x.is_finite() && y.is_finite())

@@ -92,6 +92,17 @@ pub struct Figure {
     pub panels: Vec<Panel>,
 }
 
+impl Figure {
+    /// A figure of one panel.
+    pub fn of(name: &str, caption: &str, panel: Panel) -> Self {
+        Self {
+            name: name.into(),
+            caption: caption.into(),
+            panels: vec![panel],
+        }
+    }
+}
+
 /// One pair of axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
@@ -109,15 +120,81 @@ pub struct Panel {
     pub series: Vec<Series>,
 }
 
-/// One line (or, with `bars`, one set of bars) of a panel.
+impl Panel {
+    /// Linear axes with these labels (x, y), each with its unit.
+    pub fn new(title: &str, (x_label, y_label): (&str, &str), series: Vec<Series>) -> Self {
+        Self {
+            title: title.into(),
+            x_label: x_label.into(),
+            y_label: y_label.into(),
+            log_x: false,
+            log_y: false,
+            series,
+        }
+    }
+}
+
+/// One line, set of bars, cloud of points, band, or row of marks of a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// In the legend.
     pub name: String,
-    /// Bars instead of a line with markers.
-    pub bars: bool,
-    /// Dashes instead of a solid line.
-    pub dashed: bool,
-    /// x, y, and half the confidence interval of y.
+    /// What it is drawn as.
+    pub look: Look,
+    /// x, y, and half the confidence interval of y (of a band: half its height). NaN breaks a line.
     pub points: Vec<(f64, f64, Option<f64>)>,
+}
+
+/// What a series is drawn as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A line with markers.
+    Line,
+    /// The same, dashed.
+    Dashed,
+    /// Bars from zero, side by side with those of other series.
+    Bars,
+    /// A marker at each point, without a line.
+    Points,
+    /// What lies between y − half and y + half, tinted.
+    Band,
+    /// A vertical rule at each x, over the whole height; y is not looked at.
+    Marks,
+}
+
+impl Look {
+    /// A line, dashed if so.
+    pub fn line(dashed: bool) -> Self {
+        if dashed { Self::Dashed } else { Self::Line }
+    }
+}
+
+impl Series {
+    /// A series of these points, without intervals.
+    pub fn new(name: &str, look: Look, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self {
+            name: name.into(),
+            look,
+            points: points.into_iter().map(|(x, y)| (x, y, None)).collect(),
+        }
+    }
+
+    /// A band between the lower and the upper ends at each x: `(x, low, high)`.
+    pub fn band(name: &str, ends: impl IntoIterator<Item = (f64, f64, f64)>) -> Self {
+        let point = |(x, low, high)| (x, f64::midpoint(low, high), Some((high - low) / 2.0));
+        Self {
+            name: name.into(),
+            look: Look::Band,
+            points: ends.into_iter().map(point).collect(),
+        }
+    }
+
+    /// A rule at each of these places on the x axis.
+    pub fn marks(name: &str, places: impl IntoIterator<Item = f64>) -> Self {
+        Self {
+            name: name.into(),
+            look: Look::Marks,
+            points: places.into_iter().map(|x| (x, f64::NAN, None)).collect(),
+        }
+    }
 }

@@ -17,7 +17,7 @@ use axis::Axis;
 use style::Style;
 pub(super) use style::{GRID, INK, PAPER};
 
-use crate::{Figure, Panel, Series};
+use crate::{Figure, Look, Panel, Series};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
@@ -39,6 +39,8 @@ const MARKER: f64 = 3.6;
 /// About so many points of a line have markers, if it has at least five times as many.
 const MARKED: usize = 10;
 const CAP: i32 = 3;
+/// Opacity of bands.
+const BAND: f64 = 0.22;
 
 /// The figure as a document of its own, fit to be put inline into HTML as well.
 pub fn render(figure: &Figure) -> String {
@@ -128,8 +130,9 @@ impl<'a> Legend<'a> {
         let mut dashed = 0;
         for series in figure.panels.iter().flat_map(|panel| &panel.series) {
             if entries.iter().all(|(known, _)| known.name != series.name) {
-                let style = Style::new(entries.len(), series.dashed.then_some(dashed));
-                dashed += usize::from(series.dashed);
+                let is_dashed = series.look == Look::Dashed;
+                let style = Style::new(entries.len(), is_dashed.then_some(dashed));
+                dashed += usize::from(is_dashed);
                 entries.push((series, style));
             }
         }
@@ -181,12 +184,23 @@ impl<'a> Legend<'a> {
             let x = left + column * self.column_width();
             let y = layout.legend.1 + row * LEGEND_LINE + LEGEND_LINE / 2;
             let (start, end) = (scaled((x, y)), scaled((x + LEGEND_SAMPLE, y)));
-            if series.bars {
-                let sample = [scaled((x + 29, y - 6)), scaled((x + 41, y + 6))];
-                draw_bar(root, sample, *style)?;
-            } else {
-                draw_line(root, &[start, end], *style)?;
-                draw_markers(root, &[scaled((x + LEGEND_SAMPLE / 2, y))], *style)?;
+            let middle = x + LEGEND_SAMPLE / 2;
+            match series.look {
+                Look::Bars => {
+                    let sample = [scaled((x + 29, y - 6)), scaled((x + 41, y + 6))];
+                    draw_bar(root, sample, *style)?;
+                }
+                Look::Band => draw_band(root, &[(start, -6 * UNITS), (end, -6 * UNITS)], *style)?,
+                Look::Marks => {
+                    let ends = [scaled((middle, y - 7)), scaled((middle, y + 7))];
+                    draw_line(root, &ends, *style)?;
+                }
+                Look::Line | Look::Dashed | Look::Points => {
+                    if series.look != Look::Points {
+                        draw_line(root, &[start, end], *style)?;
+                    }
+                    draw_markers(root, &[scaled((middle, y))], *style)?;
+                }
             }
             let text = text_style(TEXT, HPos::Left, VPos::Center);
             root.draw_text(&series.name, &text, scaled((x + LEGEND_SAMPLE + 8, y)))?;
@@ -264,10 +278,29 @@ fn draw_panel(
         bottom,
     };
     draw_axes(root, panel, &frame)?;
-    // Bars first, so that no line hides behind them.
+    // Areas first, so that no line hides behind them.
+    let drawn = |look: Look| {
+        let series = panel.series.iter().filter(move |s| s.look == look);
+        series.filter_map(|series| Some((series, legend.style(&series.name)?)))
+    };
+    for (series, style) in drawn(Look::Band) {
+        let ends = series.points.iter().filter_map(|&(x, y, half)| {
+            let high = frame.point((x, y + half.unwrap_or(0.0), None))?.at;
+            let low = frame.point((x, y - half.unwrap_or(0.0), None))?.at;
+            Some((low, high.1 - low.1))
+        });
+        draw_band(root, &ends.collect::<Vec<_>>(), style)?;
+    }
+    for (series, style) in drawn(Look::Marks) {
+        for x in series.points.iter().filter_map(|point| x.place(point.0)) {
+            let x = frame.across(x);
+            draw_line(root, &[(x, frame.top), (x, frame.bottom)], style)?;
+        }
+    }
     draw_bars(root, panel, &frame, legend)?;
-    for series in panel.series.iter().filter(|series| !series.bars) {
-        if let Some(style) = legend.style(&series.name) {
+    for series in &panel.series {
+        let line = matches!(series.look, Look::Line | Look::Dashed | Look::Points);
+        if let Some(style) = legend.style(&series.name).filter(|_| line) {
             draw_series(root, series, &frame, style)?;
         }
     }
@@ -327,7 +360,11 @@ fn draw_axes(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>) -> Drawn {
 
 /// The bars of all series that have any, side by side around each x.
 fn draw_bars(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>, legend: &Legend<'_>) -> Drawn {
-    let bars: Vec<_> = panel.series.iter().filter(|series| series.bars).collect();
+    let bars: Vec<_> = panel
+        .series
+        .iter()
+        .filter(|s| s.look == Look::Bars)
+        .collect();
     let mut places: Vec<i32> = bars
         .iter()
         .flat_map(|series| &series.points)
@@ -365,7 +402,8 @@ fn draw_bars(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>, legend: &Legend<
 fn draw_series(root: &Area<'_>, series: &Series, frame: &Frame<'_>, style: Style) -> Drawn {
     let points: Vec<Option<Point>> = series.points.iter().map(|p| frame.point(*p)).collect();
     // A value that could not be measured breaks the line rather than being bridged.
-    for run in points.split(Option::is_none) {
+    let is_cloud = series.look == Look::Points;
+    for run in points.split(Option::is_none).filter(|_| !is_cloud) {
         let line: Vec<_> = run.iter().flatten().map(|point| point.at).collect();
         draw_line(root, &line, style)?;
     }
@@ -375,7 +413,7 @@ fn draw_series(root: &Area<'_>, series: &Series, frame: &Frame<'_>, style: Style
         }
     }
     // A marker on every point of a long line would hide it.
-    let every = if points.len() < 5 * MARKED {
+    let every = if is_cloud || points.len() < 5 * MARKED {
         1
     } else {
         points.len() / MARKED
@@ -400,6 +438,17 @@ fn draw_line(root: &Area<'_>, line: &[(i32, i32)], style: Style) -> Drawn {
         }
     }
     Ok(())
+}
+
+/// A tint from each place to so much above it (negative: up).
+fn draw_band(root: &Area<'_>, ends: &[((i32, i32), i32)], style: Style) -> Drawn {
+    let low = ends.iter().map(|&(low, _)| low);
+    let high = ends.iter().rev().map(|&((x, y), above)| (x, y + above));
+    let outline: Vec<_> = low.chain(high).collect();
+    if outline.len() < 4 {
+        return Ok(());
+    }
+    root.draw(&Polygon::new(outline, style.colour.mix(BAND).filled()))
 }
 
 /// Markers with a thin rim of paper, which parts them from the lines they lie on.

@@ -7,13 +7,16 @@ use crate::statistics::Summary;
 
 /// A mean over the seeds and half of its 95 % interval. NaN where there is none, so that no comparison with it holds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Mean {
-    pub(crate) value: f64,
-    pub(crate) half_width: f64,
+pub struct Mean {
+    /// The mean, in the unit of what was measured.
+    pub value: f64,
+    /// Half the width of its 95 % confidence interval (Student’s t), in the same unit.
+    pub half_width: f64,
 }
 
 impl Mean {
-    pub(crate) fn of(values: &[f64]) -> Self {
+    /// The mean of these values.
+    pub fn of(values: &[f64]) -> Self {
         let Summary { mean, ci95, .. } = Summary::of(values);
         Self {
             value: mean.unwrap_or(f64::NAN),
@@ -22,7 +25,7 @@ impl Mean {
     }
 
     /// As a cell of a table.
-    pub(crate) fn cell(self, row: &str, column: &str, unit: &'static str) -> Cell {
+    pub fn cell(self, row: &str, column: &str, unit: &'static str) -> Cell {
         let finite = |value: f64| value.is_finite().then_some(value);
         Cell {
             row: row.into(),

@@ -13,17 +13,8 @@ use core::error::Error;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
+use crate::Outcome;
 use crate::replicate::Memo;
-use crate::{Outcome, bal, cen, ela, mar, mil};
-
-/// The experiments of each paper, in the papers' order.
-static PAPERS: &[&[Experiment]] = &[
-    cen::EXPERIMENTS,
-    mar::EXPERIMENTS,
-    bal::EXPERIMENTS,
-    mil::EXPERIMENTS,
-    ela::EXPERIMENTS,
-];
 
 /// One table or figure of a paper.
 #[derive(Clone, Copy, Debug)]
@@ -38,16 +29,6 @@ pub struct Experiment {
     pub seeds: u64,
     /// Runs it.
     pub run: fn(&Context<'_>) -> Result<Outcome, ExperimentError>,
-}
-
-/// Every experiment, in the order of presentation.
-pub fn all() -> impl Iterator<Item = &'static Experiment> {
-    PAPERS.iter().copied().flatten()
-}
-
-/// The experiment of this id.
-pub fn find(id: &str) -> Option<&'static Experiment> {
-    all().find(|experiment| experiment.id == id)
 }
 
 /// What an experiment is given to run with. One per invocation of the command, so that whatever experiments share
@@ -147,28 +128,4 @@ pub enum ExperimentError {
     /// A run failed.
     #[error(transparent)]
     Failed(#[from] Box<dyn Error + Send + Sync>),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_are_unique_and_begin_with_their_paper() {
-        let mut ids: Vec<_> = all().map(|experiment| experiment.id).collect();
-        for experiment in all() {
-            assert_eq!(find(experiment.id).map(|e| e.id), Some(experiment.id));
-            assert!(
-                experiment.id.starts_with(experiment.paper),
-                "{}",
-                experiment.id
-            );
-            assert!(experiment.seeds > 0, "{}", experiment.id);
-        }
-        let count = ids.len();
-        ids.sort_unstable();
-        ids.dedup();
-        assert_eq!(ids.len(), count);
-        assert!(find("no-such-id").is_none());
-    }
 }

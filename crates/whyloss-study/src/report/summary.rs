@@ -5,13 +5,15 @@
 use core::fmt::Write;
 
 use super::grid;
-use crate::reasons::reason;
 use crate::{Cell, Outcome};
 
+/// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if that is known.
+pub type Reason = fn(experiment: &str, what: &str) -> Option<&'static str>;
+
 /// A table of scores, per experiment and per paper, and a table of everything that does not hold. Ends with a newline.
-pub fn render(outcomes: &[Outcome]) -> String {
+pub fn render(outcomes: &[Outcome], reason: Reason) -> String {
     let mut text = scores(outcomes);
-    let failures = failures(outcomes);
+    let failures = failures(outcomes, reason);
     if !failures.is_empty() {
         text.push_str(
             "\n| experiment | does not hold | measured | why, as far as we know |\n|---|---|---|---|\n",
@@ -53,27 +55,26 @@ fn scores(outcomes: &[Outcome]) -> String {
     text
 }
 
-fn failures(outcomes: &[Outcome]) -> String {
+fn failures(outcomes: &[Outcome], reason: Reason) -> String {
     let mut text = String::new();
+    let mut push = |experiment: &str, key: &str, what: &str, measured: &str| {
+        let why = reason(experiment, key).unwrap_or("not found yet");
+        let [what, measured] = [what, measured].map(|field| field.replace('|', "\\|"));
+        let _ = writeln!(text, "| {experiment} | {what} | {measured} | {why} |");
+    };
     for outcome in outcomes {
         for cell in &outcome.cells {
             if cell.within() == Some(false) {
                 let what = place(cell);
-                push(&mut text, &outcome.id, &what, &what, &measured(cell));
+                push(&outcome.id, &what, &what, &measured(cell));
             }
         }
         for claim in outcome.claims.iter().filter(|claim| !claim.holds) {
             let what = format!("{}: {}", claim.id, claim.text);
-            push(&mut text, &outcome.id, &claim.id, &what, &claim.evidence);
+            push(&outcome.id, &claim.id, &what, &claim.evidence);
         }
     }
     text
-}
-
-fn push(text: &mut String, experiment: &str, key: &str, what: &str, measured: &str) {
-    let why = reason(experiment, key).unwrap_or("not found yet");
-    let [what, measured] = [what, measured].map(|field| field.replace('|', "\\|"));
-    let _ = writeln!(text, "| {experiment} | {what} | {measured} | {why} |");
 }
 
 /// Where a cell stands: `row, column` and its x, if it has one. The key of its reason, too.
@@ -106,6 +107,6 @@ mod tests {
 
     #[test]
     fn summary() {
-        insta::assert_snapshot!(render(&[example::table(), example::figure()]));
+        insta::assert_snapshot!(render(&[example::table(), example::figure()], |_, _| None));
     }
 }

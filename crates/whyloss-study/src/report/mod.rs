@@ -8,6 +8,7 @@
 //! | spreadsheets and data frames | [`csv::render`]: one row per measured value | `<experiment>.csv` |
 //! | papers and talks | [`svg::render`]: one picture per figure | `<figure>.svg` |
 //! | reading | [`html::render`]: everything on one page, without a network | `index.html` |
+//! | what is no experiment | [`page::Page`]: texts, tables and figures on a page of the same kind | `index.html` |
 //!
 //! The same outcomes give the same bytes: nothing here reads a clock, a locale or the terminal.
 
@@ -15,6 +16,7 @@ pub mod csv;
 mod grid;
 pub mod html;
 pub mod json;
+pub mod page;
 pub mod summary;
 pub mod svg;
 pub mod table;
@@ -150,7 +152,7 @@ mod tests {
         );
     }
 
-    /// For the eye: `cargo test -p whyloss-papers -- --ignored draws_the_examples` writes a report to
+    /// For the eye: `cargo test -p whyloss-study -- --ignored draws_the_examples` writes a report to
     /// `target/example-report`.
     #[test]
     #[ignore = "writes a report to look at"]

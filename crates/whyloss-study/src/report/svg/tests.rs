@@ -32,8 +32,7 @@ fn panel(log_y: bool, points: Vec<(f64, f64, Option<f64>)>) -> Panel {
         log_y,
         series: vec![Series {
             name: "s".into(),
-            bars: false,
-            dashed: false,
+            look: Look::Line,
             points,
         }],
     }

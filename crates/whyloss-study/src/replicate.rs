@@ -32,7 +32,7 @@ impl Memo {
 }
 
 /// The finished replications of one scenario, in the order of their seeds.
-pub(crate) type Replications<T> = Vec<Arc<T>>;
+pub type Replications<T> = Vec<Arc<T>>;
 
 /// When the mean of a metric is precise enough (sequential stopping).
 ///
@@ -40,18 +40,18 @@ pub(crate) type Replications<T> = Vec<Arc<T>>;
 /// for but at most as many as it has had. What is asked for depends on the values in the order of their seeds, so the
 /// result does not depend on who finishes first.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Precision {
+pub struct Precision {
     /// Half the width of the confidence interval, as a share of the mean.
-    pub(crate) half_width: f64,
+    pub half_width: f64,
     /// The confidence of that interval.
-    pub(crate) confidence: f64,
+    pub confidence: f64,
     /// Replications after which it is given up.
-    pub(crate) at_most: u64,
+    pub at_most: u64,
 }
 
 impl Precision {
     /// Whether the mean of these values is precise enough.
-    pub(crate) fn reached(&self, values: &[f64]) -> bool {
+    pub fn reached(&self, values: &[f64]) -> bool {
         self.excess(values).is_some_and(|excess| excess <= 1.0)
     }
 
@@ -139,7 +139,7 @@ impl Context<'_> {
     ///
     /// # Errors
     /// As [`Context::each`].
-    pub(crate) fn each_until<I: Sync, T: Send + Sync + 'static>(
+    pub fn each_until<I: Sync, T: Send + Sync + 'static>(
         &self,
         groups: &[Vec<I>],
         key: impl Fn(&I) -> String,
@@ -237,13 +237,21 @@ impl Context<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::Unwatched;
+    use crate::experiment::{Experiment, Unwatched};
     use std::sync::atomic::AtomicBool;
 
     const FIVE_PERCENT: Precision = Precision {
         half_width: 0.05,
         confidence: 0.95,
         at_most: 40,
+    };
+
+    const EXPERIMENT: Experiment = Experiment {
+        id: "ex-1",
+        paper: "ex",
+        title: "Ten seeds, or more",
+        seeds: 10,
+        run: |_| Err(ExperimentError::Stopped),
     };
 
     /// Mean 4, half width 4.9683 by hand (see `statistics`): 24.8 times what 5 % allows.
@@ -284,12 +292,7 @@ mod tests {
     #[test]
     fn groups_run_until_each_of_them_is_precise() {
         let stop = AtomicBool::new(false);
-        let experiment = crate::experiment::all().next().expect("an experiment");
-        let context = Context::new(&Unwatched, &stop);
-        let own = context.for_experiment(&crate::Experiment {
-            seeds: 10,
-            ..*experiment
-        });
+        let own = Context::new(&Unwatched, &stop).for_experiment(&EXPERIMENT);
         // s ≈ item·√(n/(n − 1)): 5 % take (2.1·10/5)² ≈ 18 values at a spread of 10, and more than 40 at 30.
         let lengths_of = |groups: &[Vec<u32>]| lengths(&own, groups);
         let found = lengths_of(&[vec![0, 1], vec![1, 10], vec![30]]);
@@ -311,8 +314,7 @@ mod tests {
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             let stop = AtomicBool::new(false);
-            let experiment = crate::experiment::all().next().expect("an experiment");
-            let context = Context::new(&Unwatched, &stop).for_experiment(experiment);
+            let context = Context::new(&Unwatched, &stop).for_experiment(&EXPERIMENT);
             pool.expect("threads")
                 .install(|| lengths(&context, &[vec![3], vec![9], vec![15], vec![30]]))
         };

@@ -1,0 +1,17 @@
+//! What every study needs: replication, statistics, claims, and reports as text, JSON, CSV, SVG and a page.
+//!
+//! An experiment is given a [`Context`], replicates its scenarios under seeds ([`Context::replicate`]), and returns an
+//! [`Outcome`]: measured values beside stated ones, claims with what decided them, figures. [`report`] turns outcomes
+//! into files; what is no experiment (a run, a comparison) builds a [`report::page::Page`].
+#![forbid(unsafe_code)]
+
+pub mod experiment;
+mod mean;
+pub mod outcome;
+pub mod replicate;
+pub mod report;
+pub mod statistics;
+
+pub use experiment::{Context, Experiment, ExperimentError, Progress};
+pub use mean::Mean;
+pub use outcome::{CONFIDENCE, Cell, Claim, Figure, Look, Outcome, Panel, Series};

@@ -1,0 +1,504 @@
+//! A page that needs nothing else: no network, no script, pictures inline, light and dark.
+//!
+//! For whatever is to be shown on one: outcomes ([`super::html`]), comparisons, runs. The page is well-formed XML too, so
+//! that tests can hold it to that. Texts are escaped here; what stands between back quotes becomes code.
+//!
+//! ```
+//! use whyloss_study::report::page::{Page, Table};
+//! use whyloss_study::{Figure, Look, Panel, Series};
+//!
+//! let mut page = Page::new("One run");
+//! page.section("flows", "Flows");
+//! page.text("Two flows share a link of `10 Mbit/s`.");
+//! let mut table = Table::new(["flow", "goodput, Mbit/s"]);
+//! table.row(["tcp".into(), 4.8.into()]);
+//! page.table(&table);
+//! page.figure(&Figure::of("window", "The window over time.", Panel::new(
+//!     "tcp",
+//!     ("time, s", "segments"),
+//!     vec![
+//!         Series::new("window", Look::Line, [(0.0, 1.0), (1.0, 2.0)]),
+//!         Series::marks("losses", [0.5]),
+//!     ],
+//! )));
+//! let html = page.finish("Measured by whyloss.");
+//! assert!(html.starts_with("<!DOCTYPE html>") && html.contains("<svg"));
+//! ```
+
+use core::fmt::{Display, Write};
+
+use super::svg::{self, GRID, INK, PAPER};
+use crate::Figure;
+
+pub(super) const CSS: &str = include_str!("page.css");
+
+/// A page under construction.
+#[derive(Clone, Debug)]
+pub struct Page {
+    html: String,
+    in_section: bool,
+}
+
+impl Page {
+    /// A page with this heading, which is also the title of its window.
+    pub fn new(heading: &str) -> Self {
+        let mut page = Self::untitled(heading);
+        let _ = write!(
+            page.html,
+            "<header>\n<h1>{}</h1>\n</header>\n",
+            escape(heading)
+        );
+        page
+    }
+
+    /// A page with this title of its window, and no heading yet.
+    pub fn untitled(title: &str) -> Self {
+        let html = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+             <title>{}</title>\n<style>\n{CSS}{}</style>\n</head>\n<body>\n",
+            escape(title),
+            picture_colours()
+        );
+        Self {
+            html,
+            in_section: false,
+        }
+    }
+
+    /// A box with a heading, for all that follows until the next; `id` names it in links.
+    pub fn section(&mut self, id: &str, heading: &str) {
+        self.close();
+        self.in_section = true;
+        let _ = write!(
+            self.html,
+            "<section id=\"{}\">\n<h2>{}</h2>\n",
+            escape(id),
+            escape(heading)
+        );
+    }
+
+    /// A heading within a section.
+    pub fn heading(&mut self, text: &str) {
+        let _ = writeln!(self.html, "<h3>{}</h3>", escape(text));
+    }
+
+    /// A paragraph.
+    pub fn text(&mut self, text: &str) {
+        let _ = writeln!(self.html, "<p>{}</p>", with_code(text));
+    }
+
+    /// A table.
+    pub fn table(&mut self, table: &Table) {
+        let class = if table.overview { "summary" } else { "cells" };
+        let _ = write!(
+            self.html,
+            "<div class=\"wide\"><table class=\"{class}\">\n<thead><tr>"
+        );
+        for (index, column) in table.columns.iter().enumerate() {
+            let class = table.class(index, None);
+            let _ = write!(self.html, "<th{class}>{}</th>", escape(column));
+        }
+        self.html.push_str("</tr></thead>\n<tbody>\n");
+        for row in &table.rows {
+            self.html.push_str("<tr>");
+            for (index, entry) in row.iter().enumerate() {
+                let element = if index == 0 && !table.overview {
+                    "th"
+                } else {
+                    "td"
+                };
+                let class = table.class(index, entry.verdict);
+                let _ = write!(self.html, "<{element}{class}>{entry}</{element}>");
+            }
+            self.html.push_str("</tr>\n");
+        }
+        self.html.push_str("</tbody>\n</table></div>\n");
+    }
+
+    /// A picture with its caption, drawn here and now.
+    pub fn figure(&mut self, figure: &Figure) {
+        self.picture(figure, "");
+    }
+
+    /// The same with a link to its file, `<name>.svg`.
+    pub fn figure_with_file(&mut self, figure: &Figure) {
+        let name = escape(&figure.name);
+        self.picture(
+            figure,
+            &format!(" <a class=\"file\" href=\"{name}.svg\">SVG</a>"),
+        );
+    }
+
+    fn picture(&mut self, figure: &Figure, link: &str) {
+        let name = escape(&figure.name);
+        let caption = escape(&figure.caption);
+        let picture = svg::render(figure);
+        let picture = picture.replacen("<svg ", &format!("<svg aria-label=\"{caption}\" "), 1);
+        let _ = write!(
+            self.html,
+            "<figure id=\"figure-{name}\">\n{picture}<figcaption>{caption}{link}</figcaption>\n</figure>\n"
+        );
+    }
+
+    /// A list of statements with their verdicts and evidence.
+    pub fn statements<'a>(&mut self, statements: impl IntoIterator<Item = Statement<'a>>) {
+        self.html.push_str("<ul class=\"claims\">\n");
+        for statement in statements {
+            let Statement { verdict, label, .. } = statement;
+            let id = match statement.id {
+                "" => String::new(),
+                id => format!("<span class=\"id\">{}</span> ", escape(id)),
+            };
+            let _ = writeln!(
+                self.html,
+                "<li class=\"{}\"><b>{}</b> {id}{} <span class=\"evidence\">{}</span></li>",
+                verdict.class(),
+                escape(label),
+                escape(statement.text),
+                escape(statement.evidence),
+            );
+        }
+        self.html.push_str("</ul>\n");
+    }
+
+    /// What a reader must know, one paragraph each.
+    pub fn notes(&mut self, notes: &[String]) {
+        if !notes.is_empty() {
+            self.heading("Notes");
+            self.html.push_str("<ul class=\"notes\">\n");
+            for note in notes {
+                let _ = writeln!(self.html, "<li>{}</li>", with_code(note));
+            }
+            self.html.push_str("</ul>\n");
+        }
+    }
+
+    /// What has been formed elsewhere; the caller escapes it.
+    pub(super) fn raw(&mut self) -> &mut String {
+        &mut self.html
+    }
+
+    pub(super) fn close(&mut self) {
+        if self.in_section {
+            self.html.push_str("</section>\n");
+        }
+        self.in_section = false;
+    }
+
+    /// The whole page, with this at its foot.
+    pub fn finish(mut self, footer: &str) -> String {
+        self.close();
+        let footer = with_code(footer);
+        let _ = write!(self.html, "<footer>{footer}</footer>\n</body>\n</html>\n");
+        self.html
+    }
+}
+
+/// How something is marked: by colour, and by a sign for those who cannot tell the colours apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// As it should be.
+    Good,
+    /// Not as it should be.
+    Bad,
+    /// Neither.
+    Open,
+}
+
+impl Verdict {
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Self::Good => "in",
+            Self::Bad => "out",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// One line of [`Page::statements`].
+#[derive(Clone, Copy, Debug)]
+pub struct Statement<'a> {
+    /// How it is marked.
+    pub verdict: Verdict,
+    /// What is said of it, such as `✓ holds`.
+    pub label: &'a str,
+    /// The name it goes by; may be empty.
+    pub id: &'a str,
+    /// What it says.
+    pub text: &'a str,
+    /// What decided it; may be empty.
+    pub evidence: &'a str,
+}
+
+/// Rows under headings; the first column names the row.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    columns: Vec<String>,
+    rows: Vec<Vec<Entry>>,
+    overview: bool,
+}
+
+impl Table {
+    /// A table with these headings and no rows yet.
+    pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            columns: columns.into_iter().map(Into::into).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The same, as wide as the page: for the top of it.
+    pub fn overview<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            overview: true,
+            ..Self::new(columns)
+        }
+    }
+
+    /// One more row, an entry per column.
+    pub fn row(&mut self, entries: impl IntoIterator<Item = Entry>) {
+        self.rows.push(entries.into_iter().collect());
+    }
+
+    /// Columns of an overview are set right if all that stands there is numbers.
+    fn class(&self, column: usize, verdict: Option<Verdict>) -> String {
+        let numbers = |row: &Vec<Entry>| row.get(column).is_none_or(|entry| entry.number);
+        let number = self.overview && self.rows.iter().all(numbers);
+        let verdict = verdict.map(Verdict::class);
+        let classes: Vec<&str> = number
+            .then_some("number")
+            .into_iter()
+            .chain(verdict)
+            .collect();
+        if classes.is_empty() {
+            String::new()
+        } else {
+            format!(" class=\"{}\"", classes.join(" "))
+        }
+    }
+}
+
+/// What stands in one place of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    text: String,
+    interval: String,
+    detail: String,
+    sign: String,
+    link: Option<String>,
+    verdict: Option<Verdict>,
+    number: bool,
+}
+
+impl Entry {
+    /// A link to the section of this id.
+    #[must_use]
+    pub fn to_section(mut self, id: &str) -> Self {
+        self.link = Some(id.into());
+        self
+    }
+
+    /// With more behind it in small letters, such as `±0.3`.
+    #[must_use]
+    pub fn interval(mut self, interval: String) -> Self {
+        self.interval = interval;
+        self
+    }
+
+    /// With a line below it in small letters.
+    #[must_use]
+    pub fn detail(mut self, detail: &str) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
+    /// Marked, with a sign before it.
+    #[must_use]
+    pub fn marked(mut self, verdict: Verdict, sign: &str) -> Self {
+        self.verdict = Some(verdict);
+        self.sign = sign.into();
+        self
+    }
+}
+
+impl From<&str> for Entry {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<String> for Entry {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl From<$number> for Entry {
+            fn from(number: $number) -> Self {
+                Self { number: true, ..number.to_string().into() }
+            }
+        }
+    )*};
+}
+numbers!(f64, u64, usize);
+
+impl Display for Entry {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        if !self.sign.is_empty() {
+            write!(f, "<b>{}</b> ", escape(&self.sign))?;
+        }
+        match &self.link {
+            Some(id) => write!(f, "<a href=\"#{}\">{}</a>", escape(id), escape(&self.text))?,
+            None => f.write_str(&escape(&self.text))?,
+        }
+        if !self.interval.is_empty() {
+            write!(f, " <small>{}</small>", escape(&self.interval))?;
+        }
+        if !self.detail.is_empty() {
+            write!(
+                f,
+                "<span class=\"evidence\">{}</span>",
+                escape(&self.detail)
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Pictures carry their colours as attributes, which any rule overrides: so they follow the page into the dark.
+fn picture_colours() -> String {
+    let mut rules = String::new();
+    for (colour, name) in [(INK, "ink"), (GRID, "grid"), (PAPER, "paper")] {
+        let hex = format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
+        for property in ["fill", "stroke"] {
+            let _ = writeln!(
+                rules,
+                "svg [{property}=\"{hex}\"] {{ {property}: var(--{name}); }}"
+            );
+        }
+    }
+    // Quotes and all: inside a style element of XML only these two would need escaping.
+    debug_assert!(!rules.contains(['<', '&']));
+    rules
+}
+
+/// What stands between back quotes is code.
+fn with_code(text: &str) -> String {
+    let mut html = String::new();
+    let parts: Vec<&str> = text.split('`').collect();
+    for (index, part) in parts.iter().enumerate() {
+        // A quote that nothing closes stays what it is.
+        let quoted = index % 2 == 1;
+        let _ = match (quoted, index + 1 < parts.len()) {
+            (true, true) => write!(html, "<code>{}</code>", escape(part)),
+            (true, false) => write!(html, "`{}", escape(part)),
+            (false, _) => write!(html, "{}", escape(part)),
+        };
+    }
+    html
+}
+
+/// As text of a page.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '"' => escaped.push_str("&quot;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Look, Panel, Series};
+
+    /// One of everything.
+    pub(crate) fn page() -> String {
+        let mut page = Page::new("A <run>");
+        let mut overview = Table::overview(["part", "packets"]);
+        overview.row([Entry::from("flows").to_section("flows"), 12_usize.into()]);
+        page.table(&overview);
+        page.section("flows", "Flows & links");
+        page.text("Sent with `a < b`.");
+        let mut table = Table::new(["flow", "goodput", "verdict"]);
+        table.row([
+            Entry::from("tcp").detail("NewReno"),
+            Entry::from(4.8).interval("±0.2".into()),
+            Entry::from("different").marked(Verdict::Bad, "✗"),
+        ]);
+        page.table(&table);
+        let wave = |at: f64| 10.0 + 8.0 * libm::sin(at / 3.0);
+        let times = || (0..60).map(f64::from);
+        let series = vec![
+            Series::band("range", times().map(|t| (t, wave(t) - 2.0, wave(t) + 3.0))),
+            Series::new("window", Look::Line, times().map(|t| (t, wave(t)))),
+            Series::new(
+                "samples",
+                Look::Points,
+                times().step_by(4).map(|t| (t, wave(t) + 1.0)),
+            ),
+            Series::marks("lost by the channel", [12.0, 13.0, 70.0]),
+        ];
+        let panel = Panel::new("tcp", ("time, s", "segments"), series);
+        page.figure(&Figure::of("window", "The window over time.", panel));
+        page.statements([Statement {
+            verdict: Verdict::Good,
+            label: "✓ holds",
+            id: "EX-1",
+            text: "1 < 2",
+            evidence: "",
+        }]);
+        page.notes(&["A `note`.".into()]);
+        page.finish("Made by hand.")
+    }
+
+    #[test]
+    fn well_formed_and_complete() {
+        let page = page();
+        let options = roxmltree::ParsingOptions {
+            allow_dtd: true,
+            ..Default::default()
+        };
+        let document =
+            roxmltree::Document::parse_with_options(&page, options).expect("well-formed");
+        let count = |name: &str| {
+            let named = document.descendants().filter(|n| n.has_tag_name(name));
+            named.count()
+        };
+        assert_eq!(
+            ["section", "table", "svg", "li", "footer"].map(count),
+            [1, 2, 1, 2, 1]
+        );
+        assert!(page.contains("<td class=\"number\">12</td>"));
+        assert!(page.contains("<th>tcp<span class=\"evidence\">NewReno</span></th>"));
+        assert!(page.contains("<td class=\"out\"><b>✗</b> different</td>"));
+    }
+
+    /// For the eye: `cargo test -p whyloss-study -- --ignored draws_a_page` writes `target/example-report/page.html`.
+    #[test]
+    #[ignore = "writes a page to look at"]
+    fn draws_a_page() {
+        let dir =
+            std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/example-report");
+        super::super::prepare(&dir).expect("a writable directory");
+        super::super::write(&dir, "page.html", &page()).expect("a page");
+    }
+
+    #[test]
+    fn back_quotes_mark_code() {
+        assert_eq!(with_code("a `b<c` d"), "a <code>b&lt;c</code> d");
+        assert_eq!(with_code("a ` b"), "a ` b");
+    }
+}
