@@ -20,7 +20,7 @@ pub struct LinkSpec {
     pub queue: QueueSpec,
     /// What corrupts them.
     pub channel: ChannelSpec,
-    /// Corrupt packets before the queue, so that they use none of the link's time. ns-2 scripts do both; the
+    /// Corrupt packets before the queue, so that they use none of the link's time. ns-2 scripts do both; the
     /// default, after transmission, is what a radio does.
     pub channel_before_queue: bool,
 }

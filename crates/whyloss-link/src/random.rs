@@ -1,7 +1,7 @@
 //! Named random streams.
 //!
 //! Each random component (a link's channel, a flow's start, a traffic source) draws from its own stream, named by what
-//! it is and which one it is. Schemes compared under one seed therefore meet the same channel errors.
+//! it is and which one it is. Schemes compared under one seed therefore meet the same channel errors.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The sojourns are drawn, from a stream of their own, rather than the state at each packet's time: the fades are then a
-//! function of time alone, so that schemes compared under one seed meet the same ones whenever they send (X-1). The
+//! function of time alone, so that schemes compared under one seed meet the same ones whenever they send. The
 //! channel starts in equilibrium at time 0.
 
 use whyloss::{Duration, Time};
