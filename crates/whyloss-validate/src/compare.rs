@@ -9,7 +9,8 @@ use whyloss_study::Progress;
 use crate::case::{Case, Observed};
 use crate::equivalence::Estimate;
 use crate::peers::PeerError;
-use crate::row::{Failure, Row, Suite};
+use crate::row::{Failure, Row};
+use crate::suite::Suite;
 
 /// Why a case has no result.
 #[derive(Debug, thiserror::Error)]

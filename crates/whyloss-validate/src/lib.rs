@@ -19,6 +19,7 @@ pub mod peers;
 mod reasons;
 pub mod report;
 mod row;
+mod suite;
 pub mod traces;
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +31,8 @@ use equivalence::Verdict;
 use peers::description::Asked;
 use peers::{Missing, Ns2, Ns3, Peer, PeerError};
 
-pub use row::{Failure, Row, Suite};
+pub use row::{Failure, Row};
+pub use suite::Suite;
 
 /// What is to be compared.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Why what differs differs, as far as we know: a cause that was looked for and found, with what showed it.
 
-use crate::row::Suite;
+use crate::suite::Suite;
 
 /// What a reason is for. An empty word fits everything.
 struct Reason {

@@ -30,7 +30,8 @@ use crate::ns2_grid::{STACKS, Stack};
 use crate::peers::description::Asked;
 use crate::peers::ns2::Ns2;
 use crate::reasons::reason;
-use crate::row::{Failure, Suite};
+use crate::row::Failure;
+use crate::suite::Suite;
 
 /// Packets compared.
 pub const PACKETS: usize = 1000;

@@ -21,7 +21,8 @@ use whyloss_study::Progress;
 
 use crate::case::Metric;
 use crate::equivalence::Estimate;
-use crate::row::{Failure, Row, Suite};
+use crate::row::{Failure, Row};
+use crate::suite::Suite;
 
 /// A law to be held to.
 pub(crate) struct Law {

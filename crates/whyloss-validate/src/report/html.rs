@@ -8,7 +8,8 @@ use whyloss_study::{Figure, Look, Panel, Series};
 use super::{Score, metric, numbers, suites, trace, traces_caption};
 use crate::Report;
 use crate::equivalence::Verdict;
-use crate::row::{Row, Suite};
+use crate::row::Row;
+use crate::suite::Suite;
 
 /// Differences are drawn up to so many margins.
 const FARTHEST: f64 = 4.0;

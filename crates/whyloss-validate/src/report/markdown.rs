@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use super::{Score, metric, numbers, suites, trace, traces_caption};
 use crate::Report;
-use crate::row::Suite;
+use crate::suite::Suite;
 
 /// Scores, then every row. Ends with a newline.
 pub fn render(report: &Report) -> String {

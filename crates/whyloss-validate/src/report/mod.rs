@@ -9,7 +9,8 @@ pub mod text;
 use core::fmt::Write;
 
 use crate::equivalence::{Estimate, Verdict};
-use crate::row::{Row, Suite};
+use crate::row::Row;
+use crate::suite::Suite;
 use crate::traces::{Sent, Trace};
 use crate::{Report, traces};
 

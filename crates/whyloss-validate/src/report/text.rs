@@ -5,7 +5,8 @@ use core::fmt::Write;
 use super::{Score, metric, numbers, suites, trace, traces_caption};
 use crate::Report;
 use crate::equivalence::Verdict;
-use crate::row::{Row, Suite};
+use crate::row::Row;
+use crate::suite::Suite;
 
 /// Characters in a line of a reason.
 const LINE: usize = 118;
