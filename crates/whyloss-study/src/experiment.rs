@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use crate::Outcome;
-use crate::replicate::Memo;
+use crate::memo::Memo;
 
 /// One table or figure of a paper.
 #[derive(Clone, Copy, Debug)]

@@ -5,13 +5,21 @@
 //! into files; what is no experiment (a run, a comparison) builds a [`report::page::Page`].
 #![forbid(unsafe_code)]
 
+mod check;
 pub mod experiment;
+mod line;
 mod mean;
+mod memo;
 pub mod outcome;
+mod plan;
 pub mod replicate;
 pub mod report;
 pub mod statistics;
 
+pub use check::Check;
 pub use experiment::{Context, Experiment, ExperimentError, Progress};
+pub use line::{Line, Lines};
 pub use mean::Mean;
+pub use memo::Replications;
 pub use outcome::{CONFIDENCE, Cell, Claim, Figure, Look, Outcome, Panel, Series};
+pub use plan::{Axis, Metric, Plan, Runs};

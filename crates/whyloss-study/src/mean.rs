@@ -2,8 +2,7 @@
 
 use core::fmt;
 
-use crate::Cell;
-use crate::statistics::Summary;
+use crate::{CONFIDENCE, Cell, statistics};
 
 /// A mean over the seeds and half of its 95 % interval. NaN where there is none, so that no comparison with it holds.
 #[derive(Clone, Copy, Debug)]
@@ -15,12 +14,22 @@ pub struct Mean {
 }
 
 impl Mean {
+    /// Of nothing.
+    pub const NONE: Self = Self {
+        value: f64::NAN,
+        half_width: f64::NAN,
+    };
+
     /// The mean of these values.
     pub fn of(values: &[f64]) -> Self {
-        let Summary { mean, ci95, .. } = Summary::of(values);
+        Self::with_confidence(values, CONFIDENCE)
+    }
+
+    /// The same with an interval of this confidence.
+    pub fn with_confidence(values: &[f64], confidence: f64) -> Self {
         Self {
-            value: mean.unwrap_or(f64::NAN),
-            half_width: ci95.unwrap_or(f64::NAN),
+            value: statistics::mean(values).unwrap_or(f64::NAN),
+            half_width: statistics::half_width(values, confidence).unwrap_or(f64::NAN),
         }
     }
 
@@ -41,12 +50,23 @@ impl Mean {
 }
 
 impl fmt::Display for Mean {
-    /// `12.3 ± 0.4`; small values show more decimals.
+    /// `12.3 ± 0.4`; small values show more decimals, and narrow intervals, of which a digit is to be seen. `none` of nothing.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let decimals = match self.value.abs() {
+        if self.value.is_nan() {
+            return f.write_str("none");
+        }
+        let usual = match self.value.abs() {
             value if value < 1.0 => 3,
             value if value < 10.0 => 2,
             _ => 1,
+        };
+        // As many as the first digit of the interval has, up to six.
+        let half = self.half_width;
+        let shows = |decimals: &usize| half * libm::pow(10.0, *decimals as f64) >= 0.5;
+        let decimals = if half > 0.0 {
+            (usual..6).find(shows).unwrap_or(6)
+        } else {
+            usual
         };
         write!(f, "{:.decimals$}", self.value)?;
         if self.half_width.is_finite() {

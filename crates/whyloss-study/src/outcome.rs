@@ -1,5 +1,7 @@
 //! What an experiment returns: cells, claims and figures.
 
+use crate::Check;
+
 /// The confidence of intervals, unless a paper states another.
 pub const CONFIDENCE: f64 = 0.95;
 
@@ -24,6 +26,88 @@ pub struct Outcome {
     pub notes: Vec<String>,
 }
 
+impl Outcome {
+    /// Nothing yet, from so many replications.
+    pub fn new(id: &str, title: &str, seeds: u64) -> Self {
+        Self {
+            id: id.into(),
+            title: title.into(),
+            seeds,
+            confidence: CONFIDENCE,
+            cells: Vec::new(),
+            claims: Vec::new(),
+            figures: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// The same with intervals of this confidence.
+    #[must_use]
+    pub fn with_confidence(self, confidence: f64) -> Self {
+        Self { confidence, ..self }
+    }
+
+    /// With these cells.
+    #[must_use]
+    pub fn cells(mut self, cells: impl IntoIterator<Item = Cell>) -> Self {
+        self.cells.extend(cells);
+        self
+    }
+
+    /// With these cells before all others.
+    #[must_use]
+    pub fn first(mut self, cells: impl IntoIterator<Item = Cell>) -> Self {
+        self.cells.splice(..0, cells);
+        self
+    }
+
+    /// With a claim, which this check decides.
+    #[must_use]
+    pub fn claim(mut self, id: &str, text: &str, check: Check) -> Self {
+        self.claims.push(check.claim(id, text));
+        self
+    }
+
+    /// With these claims.
+    #[must_use]
+    pub fn claims(mut self, claims: impl IntoIterator<Item = Claim>) -> Self {
+        self.claims.extend(claims);
+        self
+    }
+
+    /// With a figure of these panels under the experiment's name and title.
+    #[must_use]
+    pub fn figure(self, panels: impl IntoIterator<Item = Panel>) -> Self {
+        let caption = self.title.clone();
+        self.captioned(&caption, panels)
+    }
+
+    /// The same with a caption of its own.
+    #[must_use]
+    pub fn captioned(mut self, caption: &str, panels: impl IntoIterator<Item = Panel>) -> Self {
+        self.figures.push(Figure {
+            name: self.id.clone(),
+            caption: caption.into(),
+            panels: panels.into_iter().collect(),
+        });
+        self
+    }
+
+    /// With what a reader must know, a paragraph each.
+    #[must_use]
+    pub fn notes<N: Into<String>>(mut self, notes: impl IntoIterator<Item = N>) -> Self {
+        self.notes.extend(notes.into_iter().map(Into::into));
+        self
+    }
+
+    /// With what a reader must know, a paragraph.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+}
+
 /// One measured value, beside the paper's where it states one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
@@ -46,6 +130,16 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// With the paper's value, and how far the mean may lie from it.
+    #[must_use]
+    pub fn beside(self, paper: f64, tolerance: f64) -> Self {
+        Self {
+            paper: Some(paper),
+            tolerance: Some(tolerance),
+            ..self
+        }
+    }
+
     /// Whether the mean lies within tolerance; `None` where there is nothing to compare.
     pub fn within(&self) -> Option<bool> {
         let (paper, tolerance) = (self.paper?, self.tolerance?);

@@ -59,6 +59,14 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some(libm::sqrt(squares / degrees as f64))
 }
 
+/// Jain's index of fairness (Jain, Chiu and Hawe, 1984): (Σx)² / (n·Σx²), 1 if all are equal, 1/n if one has it all;
+/// `None` of nothing.
+pub fn jain(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().sum();
+    let squares: f64 = values.iter().map(|x| x * x).sum();
+    (squares > 0.0).then(|| sum * sum / (values.len() as f64 * squares))
+}
+
 /// The t with P(|T| ≤ t) = `confidence` under `degrees` degrees of freedom.
 ///
 /// `None` without a degree of freedom, or when `confidence` is not inside (0, 1).
@@ -120,6 +128,15 @@ mod tests {
         let summary = Summary::of(&values);
         assert_eq!((summary.count, summary.mean), (3, Some(4.0)));
         assert_eq!(summary.ci95, Some(h));
+    }
+
+    /// (1 + 2 + 3)² / (3 · 14) = 36/42.
+    #[test]
+    fn jain_by_hand() {
+        let index = jain(&[1.0, 2.0, 3.0]).expect("three values");
+        assert!((index - 36.0 / 42.0).abs() < 1e-12);
+        assert_eq!(jain(&[2.0; 10]), Some(1.0));
+        assert_eq!((jain(&[0.0, 0.0]), jain(&[])), (None, None));
     }
 
     #[test]

@@ -8,16 +8,14 @@
 //! ```
 
 use whyloss::Duration;
-use whyloss_sim::Scenario;
+use whyloss_study::statistics::mean;
+use whyloss_study::{
+    Check, Context, ExperimentError, Look, Metric, Outcome, Panel, Plan, Runs, Series,
+};
 
-use super::findings::gains;
 use super::network::{Cross, Network, SCHEDULE, at};
 use super::stack::Stack;
-use super::trace::{Trace, Value, line, panel, trace, values};
-use crate::experiment::{Context, ExperimentError};
-use crate::mean::Mean;
-use crate::replicate::Replications;
-use crate::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
+use super::trace::{self, Trace, panel};
 
 /// Mbit/s.
 const CAPACITY: f64 = 1.5;
@@ -29,25 +27,35 @@ const DRAWN: f64 = 0.5;
 const REVERSE: (u64, u64) = (30, 120);
 const END: f64 = 150.0;
 
-/// The names and traces of Westwood, BaLDE, and BaLDE whose receiver's clock has ticks of 1 ms.
-type Lines<'a> = [(&'static str, &'a Replications<Trace>); 3];
+/// Lines: id, name.
+const LINES: [(&str, &str); 3] = [
+    ("westwood", "Westwood"),
+    ("balde", "BaLDE"),
+    ("ticking", "BaLDE, stamps of 1 ms"),
+];
 
-/// Those three over a network.
-fn scenarios(network: &Network) -> [Scenario; 3] {
+pub(super) const SETTLING: Metric<Trace> =
+    Metric::new("settling time after a change", "s", |trace| {
+        Some(settling(trace))
+    });
+pub(super) const ERROR: Metric<Trace> =
+    Metric::new("error from 5 s on", "%", |trace| Some(error(trace)));
+pub(super) const DURING: Metric<Trace> =
+    Metric::new("during the reverse flow", "Mbit/s", |trace| {
+        Some(during(trace))
+    });
+
+/// Westwood, BaLDE, and BaLDE whose receiver's clock has ticks of 1 ms, over a network.
+fn plan(network: &Network) -> Plan {
     let stack = Stack::default();
     let ticking = Stack::with_stamps(Duration::from_millis(1));
-    [stack.westwood(), stack.balde(), ticking.balde()].map(|variant| network.scenario(&[variant]))
-}
-
-fn lines(traces: &[Replications<Trace>]) -> Option<Lines<'_>> {
-    let [westwood, balde, ticking] = traces else {
-        return None;
-    };
-    Some([
-        ("Westwood", westwood),
-        ("BaLDE", balde),
-        ("BaLDE, stamps of 1 ms", ticking),
-    ])
+    let variants = [stack.westwood(), stack.balde(), ticking.balde()];
+    let lines = LINES.iter().zip(&variants);
+    lines.fold(Plan::table(), |plan, (&(id, name), variant)| {
+        plan.line(id, name, |_| {
+            network.scenario(std::slice::from_ref(variant))
+        })
+    })
 }
 
 /// Mbit/s that the CBR source leaves at `seconds`.
@@ -63,7 +71,7 @@ fn available(seconds: f64, cross: Cross) -> f64 {
 }
 
 /// Seconds from each change of the CBR source until the estimate has settled, in the mean.
-pub(super) fn settling(trace: &Trace) -> f64 {
+fn settling(trace: &Trace) -> f64 {
     let ends = SCHEDULE[2..]
         .iter()
         .map(|&(from, _)| from as f64)
@@ -81,11 +89,11 @@ pub(super) fn settling(trace: &Trace) -> f64 {
         settled.map_or(end, |second| second + 1.0) - from
     });
     let times: Vec<f64> = times.collect();
-    crate::statistics::mean(&times).unwrap_or(f64::NAN)
+    mean(&times).unwrap_or(f64::NAN)
 }
 
 /// Mean relative error from 5 s on, %.
-pub(super) fn error(trace: &Trace) -> f64 {
+fn error(trace: &Trace) -> f64 {
     let errors: Vec<f64> = trace
         .over_time(END, |sample| sample.estimate)
         .into_iter()
@@ -95,21 +103,21 @@ pub(super) fn error(trace: &Trace) -> f64 {
             100.0 * (estimate - available).abs() / available
         })
         .collect();
-    crate::statistics::mean(&errors).unwrap_or(f64::NAN)
+    mean(&errors).unwrap_or(f64::NAN)
 }
 
 /// The estimates of the first replication, and what is available.
-fn estimates(title: &str, cross: Cross, lines: Lines<'_>) -> Panel {
+fn estimates(title: &str, cross: Cross, runs: &Runs<Trace>) -> Panel {
     let steps = (0..(END / DRAWN) as u32).map(|step| (f64::from(step) + 0.5) * DRAWN);
     let truth = steps.map(|second| (second, available(second, cross)));
-    let mut series: Vec<Series> = lines
-        .iter()
-        .map(|(name, traces)| {
-            let points = traces.first().map(|trace| trace.averages(DRAWN));
-            line(name, false, points.unwrap_or_default())
+    let mut series = LINES
+        .map(|(id, name)| {
+            let trace = runs.at(id, f64::NAN).first();
+            let points = trace.map(|trace| trace.averages(DRAWN));
+            Series::new(name, Look::Line, points.unwrap_or_default())
         })
-        .collect();
-    series.push(line("available", true, truth.collect()));
+        .to_vec();
+    series.push(Series::new("available", Look::Dashed, truth));
     panel(title, "estimate, Mbit/s", series)
 }
 
@@ -132,117 +140,122 @@ pub(super) fn compressing(cross: Cross) -> Network {
 
 /// `bal-fig-4`.
 pub(crate) fn fig_4(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let traces = trace(context, &scenarios(&changing()))?;
-    let lines = lines(&traces).ok_or(ExperimentError::Stopped)?;
-    let measures: [(&str, &'static str, Value); 2] = [
-        ("settling time after a change", "s", settling),
-        ("error from 5 s on", "%", error),
-    ];
-    let mut cells: Vec<Cell> = Vec::new();
-    for (row, unit, value) in measures {
-        for (name, traces) in lines {
-            cells.push(Mean::of(&values(traces, value)).cell(row, name, unit));
-        }
-    }
-    for pair in SCHEDULE[1..].windows(2) {
+    let runs = trace::run(context, plan(&changing()))?;
+    let after_changes = SCHEDULE[1..].windows(2).flat_map(|pair| {
         let [from, to] = [pair[0].0, pair[1].0].map(|second| second as f64);
         let left = available(from, Cross::Cbr);
         // Settled, or as settled as it gets.
-        let row = format!(
-            "estimate from {} to {to} s, {left} Mbit/s available",
-            from + 5.0
-        );
-        for (name, traces) in lines {
-            let means = values(traces, |trace| trace.mean_estimate(from + 5.0, to));
-            cells.push(Mean::of(&means).cell(&row, name, "Mbit/s"));
-        }
-    }
-    let [settled, errors] = [settling, error]
-        .map(|value: fn(&Trace) -> f64| lines.map(|(_, traces)| Mean::of(&values(traces, value))));
-    let claims = vec![
-        Claim::new(
+        let from = from + 5.0;
+        let row = format!("estimate from {from} to {to} s, {left} Mbit/s available");
+        runs.lines_by(("estimate", "Mbit/s"), |trace| {
+            Some(trace.mean_estimate(from, to))
+        })
+        .cells(&row)
+    });
+    let measured = [SETTLING, ERROR].map(|metric| runs.lines(&metric));
+    let [westwood_settles, westwood_errs] = measured.each_ref().map(|of| of.line("westwood"));
+    let [sarbe_settles, sarbe_errs] = measured
+        .each_ref()
+        .map(|of| of.line("balde").named("SARBE"));
+    let title = "Fig. 4: estimates while the available bandwidth changes";
+    Ok(Outcome::new("bal-fig-4", title, runs.seeds())
+        .cells(measured[0].cells(SETTLING.name))
+        .cells(measured[1].cells(ERROR.name))
+        .cells(after_changes)
+        .captioned(
+            &format!("{title}: the first replication, means of half a second"),
+            [estimates("one FTP and one CBR source", Cross::Cbr, &runs)],
+        )
+        .claim(
             "BAL-29a",
             "SARBE reaches the new bandwidth rapidly, Westwood very slowly: at most half of its settling time",
-            settled[1].value <= 0.5 * settled[0].value,
-            format!("Westwood {} s, SARBE {} s", settled[0], settled[1]),
-        ),
-        Claim::new(
+            Check::of([&westwood_settles, &sarbe_settles], |[westwood, sarbe]| {
+                sarbe.average() <= 0.5 * westwood.average()
+            }),
+        )
+        .claim(
             "BAL-29b",
             "SARBE follows the available bandwidth closely (error up to 20 %), and more closely than Westwood",
-            errors[1].value <= 100.0 * NEAR && errors[1].value < errors[0].value,
-            format!("error: Westwood {} %, SARBE {} %", errors[0], errors[1]),
-        ),
-    ];
-    let title = "Fig. 4: estimates while the available bandwidth changes";
-    Ok(Outcome {
-        id: "bal-fig-4".into(),
-        title: title.into(),
-        seeds: traces.iter().map(Vec::len).min().unwrap_or(0) as u64,
-        confidence: CONFIDENCE,
-        cells,
-        claims,
-        figures: vec![Figure {
-            name: "bal-fig-4".into(),
-            caption: format!("{title}: the first replication, means of half a second"),
-            panels: vec![estimates("one FTP and one CBR source", Cross::Cbr, lines)],
-        }],
-        notes: vec![
+            Check::of([&westwood_errs, &sarbe_errs], |[westwood, sarbe]| {
+                sarbe.average() <= 100.0 * NEAR && sarbe.average() < westwood.average()
+            }),
+        )
+        .note(
             "The paper draws the CBR source's rate without stating it: 0, 0.5, 1, 0.25, 0.75 and 0 Mbit/s for 25 s each are \
-             ours, as are the round trip of 100 ms and the buffer of 18 packets. Seeds differ in when the flow starts."
-                .into(),
-        ],
-    })
+             ours, as are the round trip of 100 ms and the buffer of 18 packets. Seeds differ in when the flow starts.",
+        ))
 }
 
 /// `bal-fig-5`.
 pub(crate) fn fig_5(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let both = [Cross::None, Cross::Cbr].map(compressing);
-    let traces = trace(context, &both.each_ref().map(scenarios).concat())?;
-    let (alone, loaded) = traces.split_at(traces.len() / 2);
-    let (alone, loaded) = lines(alone)
-        .zip(lines(loaded))
-        .ok_or(ExperimentError::Stopped)?;
+    let alone = trace::run(context, plan(&compressing(Cross::None)))?;
+    let loaded = trace::run(context, plan(&compressing(Cross::Cbr)))?;
+    let when = [
+        Metric::new("before the reverse flow (10 to 30 s)", "Mbit/s", |trace| {
+            Some(before(trace))
+        }),
+        Metric::new("during the reverse flow (30 to 120 s)", "Mbit/s", |trace| {
+            Some(during(trace))
+        }),
+        Metric::new("after the reverse flow (125 to 150 s)", "Mbit/s", |trace| {
+            Some(after(trace))
+        }),
+    ];
     let mut cells = Vec::new();
-    for (load, lines) in [("", alone), (", with the CBR source of Fig. 4", loaded)] {
-        for (name, traces) in lines {
-            for (when, value) in [
-                ("before the reverse flow (10 to 30 s)", before as Value),
-                ("during the reverse flow (30 to 120 s)", during),
-                ("after the reverse flow (125 to 150 s)", after),
-            ] {
-                let mean = Mean::of(&values(traces, value));
-                cells.push(mean.cell(&format!("estimate {when}{load}"), name, "Mbit/s"));
+    for (load, runs) in [("", &alone), (", with the CBR source of Fig. 4", &loaded)] {
+        for (id, name) in LINES {
+            for metric in &when {
+                let row = format!("estimate {}{load}", metric.name);
+                cells.extend(runs.line(id, metric).named(name).cells(&row));
             }
         }
     }
-    let [(_, westwood), (_, balde), _] = alone;
-    cells.push(excess(westwood, balde).cell(
-        "Westwood less BaLDE",
-        "during the reverse flow",
-        "Mbit/s",
-    ));
+    let [westwood, sarbe] = ["westwood", "balde"].map(|id| alone.line(id, &DURING));
+    let excess = westwood.less(&sarbe);
+    cells.extend(
+        excess
+            .clone()
+            .named(DURING.name)
+            .cells("Westwood less BaLDE"),
+    );
+    let before = alone.read_off("balde", ("balde", "before"), "Mbit/s", |trace| {
+        Some(before(trace))
+    });
+    let change = sarbe.gain(&before).named("change of BaLDE's");
     let title = "Fig. 5: estimates under ACK compression";
-    Ok(Outcome {
-        id: "bal-fig-5".into(),
-        title: title.into(),
-        seeds: traces.iter().map(Vec::len).min().unwrap_or(0) as u64,
-        confidence: CONFIDENCE,
-        cells,
-        claims: compression(alone),
-        figures: vec![Figure {
-            name: "bal-fig-5".into(),
-            caption: format!("{title}: the first replication, means of half a second"),
-            panels: vec![
-                estimates("reverse FTP from 30 to 120 s", Cross::None, alone),
-                estimates("the same, and the CBR source of Fig. 4", Cross::Cbr, loaded),
+    Ok(Outcome::new("bal-fig-5", title, alone.seeds().min(loaded.seeds()))
+        .cells(cells)
+        .captioned(
+            &format!("{title}: the first replication, means of half a second"),
+            [
+                estimates("reverse FTP from 30 to 120 s", Cross::None, &alone),
+                estimates("the same, and the CBR source of Fig. 4", Cross::Cbr, &loaded),
             ],
-        }],
-        notes: vec![
+        )
+        .claim(
+            "BAL-28a",
+            "during the reverse flow Westwood estimates over 2 Mbit/s more than BaLDE",
+            Check::of([&excess], |[excess]| excess.every(|more| more > 2.0)),
+        )
+        .claim(
+            "BAL-28b",
+            "BaLDE's estimate is then close to the available 1.5 Mbit/s (within 20 %)",
+            sarbe.near(CAPACITY, NEAR * CAPACITY),
+        )
+        .claim(
+            "BAL-30a",
+            "ACK compression does not affect SARBE: the estimate stays within 20 % of that before",
+            change.near(0.0, 100.0 * NEAR),
+        )
+        .claim(
+            "BAL-30b",
+            "Westwood overestimates under ACK compression (by more than 10 % of the link)",
+            Check::of([&westwood], |[westwood]| westwood.every(|mean| mean > 1.1 * CAPACITY)),
+        )
+        .note(
             "Whether the CBR source of Fig. 4 runs here too is not said: claims are decided without it. The reverse flow is \
-             Reno; its version is not said either."
-                .into(),
-        ],
-    })
+             Reno; its version is not said either.",
+        ))
 }
 
 fn before(trace: &Trace) -> f64 {
@@ -255,54 +268,6 @@ fn during(trace: &Trace) -> f64 {
 
 fn after(trace: &Trace) -> f64 {
     trace.mean_estimate(REVERSE.1 as f64 + 5.0, END)
-}
-
-/// How much more Westwood estimates than BaLDE during the reverse flow, Mbit/s.
-pub(super) fn excess(westwood: &Replications<Trace>, balde: &Replications<Trace>) -> Mean {
-    let (high, low) = (values(westwood, during), values(balde, during));
-    let differences: Vec<f64> = high
-        .iter()
-        .zip(&low)
-        .map(|(high, low)| high - low)
-        .collect();
-    Mean::of(&differences)
-}
-
-/// The statements about ACK compression.
-fn compression(lines: Lines<'_>) -> Vec<Claim> {
-    let [(_, westwood), (_, balde), _] = lines;
-    let difference = excess(westwood, balde);
-    let (high, low) = (
-        Mean::of(&values(westwood, during)),
-        Mean::of(&values(balde, during)),
-    );
-    let change = Mean::of(&gains(&values(balde, during), &values(balde, before)));
-    vec![
-        Claim::new(
-            "BAL-28a",
-            "during the reverse flow Westwood estimates over 2 Mbit/s more than BaLDE",
-            difference.value > 2.0,
-            format!("{difference} Mbit/s more"),
-        ),
-        Claim::new(
-            "BAL-28b",
-            "BaLDE's estimate is then close to the available 1.5 Mbit/s (within 20 %)",
-            (low.value - CAPACITY).abs() <= NEAR * CAPACITY,
-            format!("{low} Mbit/s"),
-        ),
-        Claim::new(
-            "BAL-30a",
-            "ACK compression does not affect SARBE: the estimate stays within 20 % of that before",
-            change.value.abs() <= 100.0 * NEAR,
-            format!("changes by {change} %"),
-        ),
-        Claim::new(
-            "BAL-30b",
-            "Westwood overestimates under ACK compression (by more than 10 % of the link)",
-            high.value > 1.1 * CAPACITY,
-            format!("{high} Mbit/s on a link of {CAPACITY}"),
-        ),
-    ]
 }
 
 #[cfg(test)]
@@ -337,7 +302,7 @@ mod tests {
     /// trapezoid gives it half of the rate of the burst before.
     #[test]
     fn bursts_look_like_the_link() {
-        let mean = |spec: EstimatorSpec| {
+        let average = |spec: EstimatorSpec| {
             let mut estimator = spec.build(PACKET);
             let mut estimates = Vec::new();
             for burst in 0..200 {
@@ -346,10 +311,10 @@ mod tests {
                     estimates.extend(estimator.estimate().map(|rate| rate.as_bps() as f64 / 1e6));
                 }
             }
-            crate::statistics::mean(&estimates[1000..]).expect("estimates")
+            mean(&estimates[1000..]).expect("estimates")
         };
-        let sarbe = mean(EstimatorSpec::Sarbe(DuplicateAcks::Wait));
-        let westwood = mean(EstimatorSpec::Westwood(WestwoodSpec::TIMED));
+        let sarbe = average(EstimatorSpec::Sarbe(DuplicateAcks::Wait));
+        let westwood = average(EstimatorSpec::Westwood(WestwoodSpec::TIMED));
         assert!((8.0..10.0).contains(&sarbe), "{sarbe}");
         assert!((5.0..6.0).contains(&westwood), "{westwood}");
     }

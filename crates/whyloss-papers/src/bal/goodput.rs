@@ -6,195 +6,44 @@
 
 use whyloss::{Confusion, Duration, Rate};
 use whyloss_sim::Measurement;
+use whyloss_study::statistics::mean;
+use whyloss_study::{
+    Axis, Cell, Check, Context, ExperimentError, Line, Metric, Outcome, Plan, Runs,
+};
 
-use super::findings::{Axes, Findings, goodputs, run};
 use super::network::{Cross, Network};
-use super::stack::Stack;
-use crate::experiment::{Context, ExperimentError};
-use crate::replicate::Replications;
-use crate::statistics::mean;
-use crate::{CONFIDENCE, Cell, Claim, Figure, Outcome};
+use super::stack::{PACKET, Stack};
 
 /// Wireless loss in per cent, from the paper's 0.001 to its 10 (BAL-18).
 pub(super) const LOSSES: [f64; 13] = [
     0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0,
 ];
 /// Mbit/s; the paper's range is not in print where we could read it.
-const CAPACITIES: [u64; 8] = [1, 2, 5, 8, 10, 12, 15, 20];
+const CAPACITIES: [f64; 8] = [1.0, 2.0, 5.0, 8.0, 10.0, 12.0, 15.0, 20.0];
 /// One-way, ms.
-const DELAYS: [i64; 9] = [20, 40, 60, 80, 100, 120, 140, 160, 180];
+const DELAYS: [f64; 9] = [20.0, 40.0, 60.0, 80.0, 100.0, 120.0, 140.0, 160.0, 180.0];
 /// Of wireless loss in Figs 11 and 12, per cent.
 const LOSS: f64 = 0.1;
 /// How far a ratio of goodputs may lie from the paper's.
 const TOLERANCE: f64 = 0.05;
 
-/// As the paper writes it.
-fn name(id: &str) -> &str {
-    match id {
-        "reno" => "Reno",
-        "westwood" => "Westwood",
-        _ => "BaLDE",
-    }
-}
+pub(super) const BY_LOSS: Axis = Axis::log("wireless loss, %");
 
-const BY_LOSS: Axes = Axes {
-    x: "wireless loss, %",
-    log_x: true,
-    y: "goodput, Mbit/s",
-    unit: "Mbit/s",
-};
+pub(super) const GOODPUT: Metric<Measurement> =
+    Metric::new("goodput", "Mbit/s", |run| mean(&goodputs(run, "")));
+const TIMEOUTS: Metric<Measurement> = Metric::new("timeouts", "", |run| {
+    Some(run.flows.first()?.timeouts as f64)
+});
 
-/// Goodput over something, and how LDEA judged.
-struct Goodputs {
-    findings: Findings,
-    /// The shares of congestion and of wireless loss events that LDEA got wrong.
-    errors: Findings,
-    /// Timeouts in a run.
-    timeouts: Findings,
-    seeds: u64,
-}
-
-/// Runs all three over `xs`, each of which `network` makes one of.
-fn measure(
-    context: &Context<'_>,
-    xs: &[f64],
-    network: impl Fn(f64) -> Network,
-) -> Result<Goodputs, ExperimentError> {
-    let variants = Stack::default().all();
-    let scenarios: Vec<_> = variants
+/// Bits of new data per second that reached the sinks of the foreground flows whose name begins with `prefix`, in
+/// Mbit/s, flow by flow.
+pub(super) fn goodputs(run: &Measurement, prefix: &str) -> Vec<f64> {
+    let bits_per_packet = f64::from(8 * PACKET);
+    run.flows
         .iter()
-        .flat_map(|variant| xs.iter().map(move |&x| (variant, x)))
-        .map(|(variant, x)| network(x).scenario(std::slice::from_ref(variant)))
-        .collect();
-    let (runs, seeds) = run(context, &scenarios)?;
-    let mut findings = Findings::new(xs);
-    let mut errors = Findings::new(xs);
-    let mut timeouts = Findings::new(xs);
-    for (variant, runs) in variants.iter().zip(runs.chunks(xs.len())) {
-        let each = |value: &dyn Fn(&Measurement) -> Option<f64>| -> Vec<Vec<f64>> {
-            let seeds = |runs: &Replications<Measurement>| {
-                runs.iter().filter_map(|run| value(run)).collect()
-            };
-            runs.iter().map(seeds).collect()
-        };
-        findings.insert(
-            variant.id,
-            variant.name,
-            each(&|run| mean(&goodputs(run, variant.id))),
-        );
-        let expiries = each(&|run| Some(run.flows.first()?.timeouts as f64));
-        timeouts.insert(variant.id, variant.name, expiries);
-        if variant.id == "balde" {
-            let percent = |rate: fn(&Confusion) -> Option<f64>| {
-                each(&|run| Some(100.0 * rate(&recoveries(run))?))
-            };
-            errors.insert(
-                "mc",
-                "congestion called wireless (Mc)",
-                percent(Confusion::mc),
-            );
-            errors.insert(
-                "mw",
-                "wireless called congestion (Mw)",
-                percent(Confusion::mw),
-            );
-        }
-    }
-    Ok(Goodputs {
-        findings,
-        errors,
-        timeouts,
-        seeds,
-    })
-}
-
-/// Verdicts on the loss events of the first flow. Timeouts, which BaLDE does not differentiate, count as called
-/// congestion.
-fn recoveries(run: &Measurement) -> Confusion {
-    run.flows.first().map(|flow| flow.gaps).unwrap_or_default()
-}
-
-impl Goodputs {
-    fn outcome(
-        &self,
-        (id, title): (&str, &str),
-        axes: Axes,
-        stated: Vec<Cell>,
-        claims: Vec<Claim>,
-        notes: &[&str],
-    ) -> Outcome {
-        let verdicts = Axes {
-            y: "% of loss events",
-            unit: "%",
-            ..axes
-        };
-        let expiries = Axes {
-            y: "timeouts",
-            unit: "",
-            ..axes
-        };
-        let mut cells = stated;
-        cells.extend(self.findings.cells("goodput", axes));
-        cells.extend(self.errors.cells("LDEA's errors", verdicts));
-        cells.extend(self.timeouts.cells("timeouts", expiries));
-        Outcome {
-            id: id.into(),
-            title: title.into(),
-            seeds: self.seeds,
-            confidence: CONFIDENCE,
-            cells,
-            claims,
-            figures: vec![Figure {
-                name: id.into(),
-                caption: title.into(),
-                panels: vec![
-                    self.findings.panel("goodput", axes),
-                    self.errors.panel("LDEA's errors", verdicts),
-                ],
-            }],
-            notes: notes.iter().map(|&note| note.into()).collect(),
-        }
-    }
-
-    /// A stated gain of one over another at the x.
-    fn stated(&self, (id, over): (&str, &str), x: f64, paper: f64) -> Cell {
-        let gain = self.findings.gain(id, over, self.findings.index(x));
-        let row = format!("gain at {x} % loss");
-        let column = format!("{} over {}", name(id), name(over));
-        Cell {
-            paper: Some(paper),
-            tolerance: Some(100.0 * TOLERANCE * (1.0 + paper / 100.0)),
-            ..gain.cell(&row, &column, "%")
-        }
-    }
-
-    /// The claim that one has the greater mean at every x.
-    fn above_claim(&self, (claim, text): (&str, &str), id: &str, others: &[&str]) -> Claim {
-        let f = &self.findings;
-        let below = |other: &str| -> Vec<String> {
-            let above = |i: usize| f.mean(id, i).value > f.mean(other, i).value;
-            f.points()
-                // A mean that does not exist is not above.
-                .filter(|&(i, _)| !above(i))
-                .map(|(_, x)| x.to_string())
-                .collect()
-        };
-        let evidence: Vec<String> = others
-            .iter()
-            .map(|other| {
-                let gains = f.evidence(|i| f.gain(id, other, i));
-                let below = below(other);
-                let verdict = if below.is_empty() {
-                    "everywhere".into()
-                } else {
-                    format!("not at {}", below.join(", "))
-                };
-                format!("above {} {verdict}; gain in %: {gains}", name(other))
-            })
-            .collect();
-        let holds = others.iter().all(|other| below(other).is_empty());
-        Claim::new(claim, text, holds, evidence.join("; "))
-    }
+        .filter(|flow| !flow.background && flow.name.starts_with(prefix))
+        .map(|flow| flow.delivered as f64 * bits_per_packet / run.window.as_secs_f64() / 1e6)
+        .collect()
 }
 
 /// The network of Fig. 7 at this wireless loss in per cent.
@@ -205,68 +54,93 @@ pub(super) fn lossy(loss: f64) -> Network {
     }
 }
 
-/// `bal-fig-7`.
-pub(crate) fn fig_7(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let goodputs = measure(context, &LOSSES, lossy)?;
-    let stated = vec![
-        goodputs.stated(("balde", "reno"), 1.0, 76.6),
-        goodputs.stated(("balde", "westwood"), 1.0, 17.9),
-        goodputs.stated(("westwood", "balde"), 0.001, -3.33),
-    ];
-    let rare = |other: &str| {
-        [0.001, 0.002].map(|x| {
-            let f = &goodputs.findings;
-            f.gain("balde", other, f.index(x))
+/// Runs all three over `xs`, each of which `network` makes one of.
+fn measure(
+    context: &Context<'_>,
+    axis: &Axis,
+    xs: &[f64],
+    network: impl Fn(f64) -> Network,
+) -> Result<Runs<Measurement>, ExperimentError> {
+    let mut plan = Plan::new(axis, xs);
+    for variant in Stack::default().all() {
+        let alone = std::slice::from_ref(&variant);
+        plan = plan.line(variant.id, variant.name, |x| network(x).scenario(alone));
+    }
+    plan.run(context)
+}
+
+/// Goodput over something, how LDEA judged, and how often timers expired.
+fn outcome(runs: &Runs<Measurement>, id: &str, title: &str) -> Outcome {
+    let goodput = runs.lines(&GOODPUT);
+    let timeouts = runs.lines(&TIMEOUTS);
+    let judged = |id, name, rate: fn(&Confusion) -> Option<f64>| {
+        runs.read_off("balde", (id, name), "%", |run| {
+            // Timeouts, which BaLDE does not differentiate, count as called congestion.
+            Some(100.0 * rate(&run.flows.first()?.gaps)?)
         })
     };
-    let (over_reno, over_westwood) = (rare("reno"), rare("westwood"));
-    let claims = vec![
-        goodputs.above_claim(
-            (
-                "BAL-31a",
-                "BaLDE's goodput is above Reno's and Westwood's at every loss rate",
-            ),
-            "balde",
-            &["reno", "westwood"],
-        ),
-        goodputs.above_claim(
-            (
-                "BAL-31b",
-                "Westwood's goodput is above Reno's at every loss rate",
-            ),
-            "westwood",
-            &["reno"],
-        ),
-        Claim::new(
+    let errors = [
+        judged("mc", "congestion called wireless (Mc)", Confusion::mc),
+        judged("mw", "wireless called congestion (Mw)", Confusion::mw),
+    ];
+    let errors = runs.gather(("% of loss events", ""), errors);
+    Outcome::new(id, title, runs.seeds())
+        .cells(goodput.cells("goodput"))
+        .cells(errors.cells("LDEA's errors"))
+        .cells(timeouts.cells("timeouts"))
+        .figure([goodput.panel("goodput"), errors.panel("LDEA's errors")])
+}
+
+/// The gain of one over another that the paper states at this loss.
+fn stated(line: &Line, over: &Line, loss: f64, paper: f64) -> Cell {
+    let row = format!("gain at {loss} % loss");
+    let column = format!("{} over {}", line.name, over.name);
+    let gain = line.gain(over).at(loss);
+    gain.cell(&row, &column, "%")
+        .beside(paper, 100.0 * TOLERANCE * (1.0 + paper / 100.0))
+}
+
+/// `bal-fig-7`.
+pub(crate) fn fig_7(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let runs = measure(context, &BY_LOSS, &LOSSES, lossy)?;
+    let [reno, westwood, balde] = lines(&runs);
+    let rare = |other: &Line| balde.gain(other).only(|loss| loss < 0.005);
+    let title = "Fig. 7: goodput over wireless loss, no cross traffic";
+    Ok(outcome(&runs, "bal-fig-7", title)
+        .first([
+            stated(&balde, &reno, 1.0, 76.6),
+            stated(&balde, &westwood, 1.0, 17.9),
+            stated(&westwood, &balde, 0.001, -3.33),
+        ])
+        .claim(
+            "BAL-31a",
+            "BaLDE's goodput is above Reno's and Westwood's at every loss rate",
+            balde.above(&reno).and(balde.above(&westwood)),
+        )
+        .claim(
+            "BAL-31b",
+            "Westwood's goodput is above Reno's at every loss rate",
+            westwood.above(&reno),
+        )
+        .claim(
             "BAL-32a",
             "below 0.005 % loss BaLDE outperforms Reno and Westwood (by 1 % at least)",
-            over_reno
-                .iter()
-                .chain(&over_westwood)
-                .all(|gain| gain.value >= 1.0),
-            format!(
-                "at 0.001 and 0.002 %: over Reno {} and {} %, over Westwood {} and {} %",
-                over_reno[0], over_reno[1], over_westwood[0], over_westwood[1]
-            ),
-        ),
-    ];
-    let identity = (
-        "bal-fig-7",
-        "Fig. 7: goodput over wireless loss, no cross traffic",
-    );
-    Ok(goodputs.outcome(
-        identity,
-        BY_LOSS,
-        stated,
-        claims,
-        &[
+            rare(&reno).at_least(1.0).and(rare(&westwood).at_least(1.0)),
+        )
+        .note(
             "Goodput counts new data that arrived within 100 s, slow start included. Gains are means of the gains of the \
              seeds, under which all three meet the same sequence of channel draws; the stated ones are met if the ratio of \
              goodputs is within 5 % of the paper's.",
+        )
+        .note(
             "All three run on ns-2's TCP with Reno's recovery, every segment acknowledged, 1000 bytes a packet on the wire \
              and in windows. The paper states none of this; `bal-sensitivity` varies it.",
-        ],
-    ))
+        ))
+}
+
+/// Goodputs in the order of [`Stack::all`].
+fn lines(runs: &Runs<Measurement>) -> [Line; 3] {
+    ["reno", "westwood", "balde"].map(|id| runs.line(id, &GOODPUT))
 }
 
 /// `bal-fig-10`.
@@ -275,30 +149,20 @@ pub(crate) fn fig_10(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
         cross: Cross::OnOff,
         ..lossy(loss)
     };
-    let goodputs = measure(context, &LOSSES, network)?;
-    let stated = vec![goodputs.stated(("westwood", "balde"), 0.001, -13.62)];
-    let claims = vec![goodputs.above_claim(
-        (
+    let runs = measure(context, &BY_LOSS, &LOSSES, network)?;
+    let [reno, westwood, balde] = lines(&runs);
+    let title = "Fig. 10: goodput over wireless loss, UDP both ways";
+    Ok(outcome(&runs, "bal-fig-10", title)
+        .first([stated(&westwood, &balde, 0.001, -13.62)])
+        .claim(
             "BAL-33",
             "among UDP sources, BaLDE's goodput is above Reno's and Westwood's at every loss rate",
-        ),
-        "balde",
-        &["reno", "westwood"],
-    )];
-    let identity = (
-        "bal-fig-10",
-        "Fig. 10: goodput over wireless loss, UDP both ways",
-    );
-    Ok(goodputs.outcome(
-        identity,
-        BY_LOSS,
-        stated,
-        claims,
-        &[
+            balde.above(&reno).and(balde.above(&westwood)),
+        )
+        .note(
             "Twenty on/off sources, ten in each direction, Pareto in bursts and pauses (shape 1.5, means 300 and 200 ms), \
              0.5 Mbit/s in a burst: 3 Mbit/s in the mean, the link's whole 5 Mbit/s when all are on.",
-        ],
-    ))
+        ))
 }
 
 /// `bal-fig-11`.
@@ -307,51 +171,28 @@ pub(crate) fn fig_11(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
         bottleneck: Rate::from_mbps(mbps as u64),
         ..lossy(LOSS)
     };
-    let goodputs = measure(context, &CAPACITIES.map(|mbps| mbps as f64), network)?;
-    let f = &goodputs.findings;
-    let gains = |id: &str| f.evidence(|i| f.gain(id, "reno", i));
-    let at = |id: &str, mbps: f64| f.gain(id, "reno", f.index(mbps)).value;
-    let both = ["balde", "westwood"];
-    let evidence = format!(
-        "over Reno, %: BaLDE {}; Westwood {}",
-        gains("balde"),
-        gains("westwood")
-    );
-    let claims = vec![
-        Claim::new(
+    let axis = Axis::linear("capacity, Mbit/s");
+    let runs = measure(context, &axis, &CAPACITIES, network)?;
+    let [reno, westwood, balde] = lines(&runs);
+    let gains = [balde.gain(&reno), westwood.gain(&reno)];
+    let grows = |gain: &Line| {
+        gain.only(|mbps| [1.0, 5.0, 10.0, 20.0].contains(&mbps))
+            .rises()
+    };
+    let alike = |gain: &Line| gain.only(|mbps| mbps <= 1.0).near(0.0, 10.0);
+    let title = "Fig. 11: goodput over the bottleneck's capacity";
+    Ok(outcome(&runs, "bal-fig-11", title)
+        .claim(
             "BAL-34a",
             "the gain of BaLDE and Westwood over Reno grows with the capacity (from 1 to 5 to 10 to 20 Mbit/s)",
-            both.iter().all(|id| {
-                let steps = [1.0, 5.0, 10.0, 20.0];
-                steps
-                    .windows(2)
-                    .all(|pair| at(id, pair[0]) < at(id, pair[1]))
-            }),
-            evidence.clone(),
-        ),
-        Claim::new(
+            grows(&gains[0]).and(grows(&gains[1])),
+        )
+        .claim(
             "BAL-34b",
             "at low capacity (1 Mbit/s) the three are alike (within 10 % of Reno)",
-            both.iter().all(|id| at(id, 1.0).abs() <= 10.0),
-            evidence,
-        ),
-    ];
-    let identity = (
-        "bal-fig-11",
-        "Fig. 11: goodput over the bottleneck's capacity",
-    );
-    let axes = Axes {
-        x: "capacity, Mbit/s",
-        log_x: false,
-        ..BY_LOSS
-    };
-    Ok(goodputs.outcome(
-        identity,
-        axes,
-        Vec::new(),
-        claims,
-        &["0.1 % wireless loss, 50 ms one way; buffers follow the pipe. The range of capacities is ours."],
-    ))
+            alike(&gains[0]).and(alike(&gains[1])),
+        )
+        .note("0.1 % wireless loss, 50 ms one way; buffers follow the pipe. The range of capacities is ours."))
 }
 
 /// `bal-fig-12`.
@@ -360,44 +201,27 @@ pub(crate) fn fig_12(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
         one_way: Duration::from_millis(ms as i64),
         ..lossy(LOSS)
     };
-    let goodputs = measure(context, &DELAYS.map(|ms| ms as f64), network)?;
-    let f = &goodputs.findings;
-    let ids = ["reno", "westwood", "balde"];
-    let falls = |id: &str| {
-        let means: Vec<f64> = f.points().map(|(i, _)| f.mean(id, i).value).collect();
-        means.windows(2).all(|pair| pair[1] <= 1.02 * pair[0]) && means[means.len() - 1] < means[0]
+    let axis = Axis::linear("one-way delay, ms");
+    let runs = measure(context, &axis, &DELAYS, network)?;
+    let [reno, westwood, balde] = lines(&runs);
+    let (nearest, farthest) = (DELAYS[0], DELAYS[DELAYS.len() - 1]);
+    let falls = |line: &Line| {
+        line.every_step(|before, after| after <= 1.02 * before)
+            && line.at(farthest).value < line.at(nearest).value
     };
-    let means: Vec<String> = ids
-        .iter()
-        .map(|id| format!("{}, Mbit/s: {}", name(id), f.evidence(|i| f.mean(id, i))))
-        .collect();
-    let claims = vec![
-        Claim::new(
+    let title = "Fig. 12: goodput over propagation delay";
+    Ok(outcome(&runs, "bal-fig-12", title)
+        .claim(
             "BAL-35a",
             "the goodput of all three degrades with the delay (no step up by more than 2 %, less at the end)",
-            ids.into_iter().all(falls),
-            means.join("; "),
-        ),
-        goodputs.above_claim(
-            (
-                "BAL-35b",
-                "BaLDE's goodput is above Reno's and Westwood's at every delay",
-            ),
-            "balde",
-            &["reno", "westwood"],
-        ),
-    ];
-    let identity = ("bal-fig-12", "Fig. 12: goodput over propagation delay");
-    let axes = Axes {
-        x: "one-way delay, ms",
-        log_x: false,
-        ..BY_LOSS
-    };
-    Ok(goodputs.outcome(
-        identity,
-        axes,
-        Vec::new(),
-        claims,
-        &["0.1 % wireless loss, 5 Mbit/s; buffers follow the pipe."],
-    ))
+            Check::of([&reno, &westwood, &balde], |lines| {
+                lines.into_iter().all(falls)
+            }),
+        )
+        .claim(
+            "BAL-35b",
+            "BaLDE's goodput is above Reno's and Westwood's at every delay",
+            balde.above(&reno).and(balde.above(&westwood)),
+        )
+        .note("0.1 % wireless loss, 5 Mbit/s; buffers follow the pipe."))
 }

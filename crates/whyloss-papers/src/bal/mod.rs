@@ -15,7 +15,6 @@
 //! The thresholds of claims were fixed before the first run, and stand with them.
 
 mod estimates;
-mod findings;
 mod goodput;
 mod network;
 mod path_change;
@@ -25,8 +24,7 @@ mod slow_start;
 mod stack;
 mod trace;
 
-use crate::Outcome;
-use crate::experiment::{Context, Experiment, ExperimentError};
+use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
 
 /// Replications; the paper states no number.
 const SEEDS: u64 = 10;

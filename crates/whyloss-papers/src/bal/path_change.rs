@@ -5,17 +5,15 @@
 
 use whyloss::Duration;
 use whyloss_sim::Scenario;
+use whyloss_study::{
+    Axis, Check, Context, ExperimentError, Line, Look, Outcome, Panel, Plan, Series,
+};
 
-use super::findings::{gains, goodputs, run};
-use super::goodput::lossy;
+use super::goodput::{GOODPUT, lossy};
 use super::network::{Network, at};
 use super::stack::{PACKET, Stack};
-use super::trace::{line, panel, trace};
-use crate::experiment::{Context, ExperimentError};
-use crate::mean::Mean;
-use crate::statistics::mean;
+use super::trace::{self, panel};
 use crate::variant::Variant;
-use crate::{CONFIDENCE, Claim, Figure, Outcome, Panel};
 
 /// How much longer the path gets, one way.
 const STEP: Duration = Duration::from_millis(50);
@@ -41,98 +39,75 @@ fn scenario(variant: &Variant, loss: f64, changes_at: u64) -> Scenario {
 /// `bal-path-change`.
 pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let variants = Stack::default().all();
-    let mut scenarios = Vec::new();
-    for loss in LOSSES {
-        for variant in &variants {
-            scenarios.extend([50, 0].map(|changes_at| scenario(variant, loss, changes_at)));
+    let mut plan = Plan::new(&Axis::linear("wireless loss, %"), &LOSSES);
+    for variant in &variants {
+        for (what, changes_at) in [("stepped", 50), ("always", 0)] {
+            let id = format!("{} {what}", variant.id);
+            plan = plan.line(&id, variant.name, |loss| {
+                scenario(variant, loss, changes_at)
+            });
         }
     }
-    let (runs, seeds) = run(context, &scenarios)?;
-    let each = |index: usize| -> Vec<f64> {
-        let values = runs[index]
-            .iter()
-            .filter_map(|run| mean(&goodputs(run, "")));
-        values.collect()
+    let runs = plan.run(context)?;
+    let lines = |what: &str| {
+        variants
+            .each_ref()
+            .map(|variant| runs.line(&format!("{} {what}", variant.id), &GOODPUT))
     };
+    let (stepped, always) = (lines("stepped"), lines("always"));
+    let changes: Vec<Line> = stepped
+        .iter()
+        .zip(&always)
+        .map(|(stepped, always)| stepped.gain(always).named(&stepped.name))
+        .collect();
     let mut cells = Vec::new();
-    let mut changes = Vec::new();
-    for (block, loss) in LOSSES.iter().enumerate() {
-        for (offset, variant) in variants.iter().enumerate() {
-            let index = 2 * (block * variants.len() + offset);
-            let (stepped, always) = (each(index), each(index + 1));
-            let change = Mean::of(&gains(&stepped, &always));
-            let mut add = |row: &str, mean: Mean, unit| {
+    for loss in LOSSES {
+        for (index, variant) in variants.iter().enumerate() {
+            for (row, line) in [
+                ("goodput after the step", &stepped[index]),
+                ("goodput on the long path", &always[index]),
+                ("change by the history", &changes[index]),
+            ] {
                 let row = format!("{row}, {loss} % loss");
-                cells.push(mean.cell(&row, variant.name, unit));
-            };
-            add("goodput after the step", Mean::of(&stepped), "Mbit/s");
-            add("goodput on the long path", Mean::of(&always), "Mbit/s");
-            add("change by the history", change, "%");
-            changes.push((variant.id, *loss, change));
+                cells.push(line.at(loss).cell(&row, variant.name, line.unit));
+            }
         }
     }
-    let of = |id: &str| {
-        let changes = changes.iter().filter(move |change| change.0 == id);
-        changes
-            .map(|&(_, loss, change)| (loss, change))
-            .collect::<Vec<_>>()
-    };
-    let listed = |id: &str| {
-        let shown: Vec<String> = of(id)
-            .iter()
-            .map(|(loss, change)| format!("{change} % at {loss} % loss"))
-            .collect();
-        shown.join(", ")
-    };
-    let claims = vec![Claim::new(
-        "BAL-A8",
-        "after the path got longer BaLDE, whose RTT_min is too small, has less (by 10 %) than on a path that always was as \
-         long",
-        of("balde")
-            .iter()
-            .all(|(_, change)| change.value <= -NOTICEABLE),
-        format!(
-            "BaLDE {}; Westwood {}; Reno {}",
-            listed("balde"),
-            listed("westwood"),
-            listed("reno")
-        ),
-    )];
-    let title = "the path gets longer on the way";
-    Ok(Outcome {
-        id: "bal-path-change".into(),
-        title: title.into(),
-        seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims,
-        figures: vec![Figure {
-            name: "bal-path-change".into(),
-            caption: "the delay steps from 50 to 100 ms after 50 s, 0.1 % loss: the first replication".into(),
-            panels: vec![windows(context, &variants)?],
-        }],
-        notes: vec![
-            "Not an experiment of the paper: its conclusion names the limitation. Goodput is that of the second half.".into(),
-        ],
-    })
+    Ok(Outcome::new("bal-path-change", "the path gets longer on the way", runs.seeds())
+        .cells(cells)
+        .captioned(
+            "the delay steps from 50 to 100 ms after 50 s, 0.1 % loss: the first replication",
+            [windows(context, &variants)?],
+        )
+        .claim(
+            "BAL-A8",
+            "after the path got longer BaLDE, whose RTT_min is too small, has less (by 10 %) than on a path that always was as \
+             long",
+            Check::of([&changes[2], &changes[1], &changes[0]], |[balde, ..]| {
+                balde.every(|change| change <= -NOTICEABLE)
+            }),
+        )
+        .note("Not an experiment of the paper: its conclusion names the limitation. Goodput is that of the second half."))
 }
 
 /// Windows of the first replication with errors.
 fn windows(context: &Context<'_>, variants: &[Variant]) -> Result<Panel, ExperimentError> {
-    let scenarios: Vec<_> = variants
-        .iter()
-        .map(|v| scenario(v, LOSSES[1], 50))
-        .collect();
-    let traces = trace(&context.with_seeds(1), &scenarios)?;
-    let lines = variants.iter().zip(&traces).map(|(variant, traces)| {
-        let points = traces.first().map(|trace| {
+    let mut plan = Plan::table();
+    for variant in variants {
+        plan = plan.line(variant.id, variant.name, |_| {
+            scenario(variant, LOSSES[1], 50)
+        });
+    }
+    let runs = trace::run(&context.with_seeds(1), plan)?;
+    let lines = variants.iter().map(|variant| {
+        let points = runs.at(variant.id, f64::NAN).first().map(|trace| {
             trace.over_time(100.0, |sample| {
                 let packets = sample.cwnd as f64 / f64::from(PACKET);
                 // The overshoot of slow start would flatten all else.
                 if packets > DRAWN { f64::NAN } else { packets }
             })
         });
-        line(variant.name, false, points.unwrap_or_default())
+        Series::new(variant.name, Look::Line, points.unwrap_or_default())
     });
     Ok(panel("cwnd", "packets", lines.collect()))
 }

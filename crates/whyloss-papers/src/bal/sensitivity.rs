@@ -4,15 +4,14 @@ use whyloss::bandwidth::{DuplicateAcks, Gain, WestwoodSpec};
 use whyloss::{Duration, Rate};
 use whyloss_sim::host::tcp::{Options, Recovery, RtoOptions, RttSampling};
 
-use super::estimates::{changing, compressing, error, excess, settling};
-use super::findings::{gains, goodputs, run};
+use whyloss_study::{Cell, Context, ExperimentError, Metric, Outcome, Plan};
+
+use super::estimates::{DURING, ERROR, SETTLING, changing, compressing};
 use super::goodput::lossy;
 use super::network::{Cross, EDGE_RATE, Network};
+use super::sharing::TOTAL;
 use super::stack::{PACKET, Stack};
-use super::trace::{Value, trace, values};
-use crate::experiment::{Context, ExperimentError};
-use crate::mean::Mean;
-use crate::{CONFIDENCE, Cell, Outcome};
+use super::trace::{self, Trace};
 
 /// A reading of the paper.
 struct Reading {
@@ -148,96 +147,92 @@ fn readings() -> Vec<Reading> {
 /// `bal-sensitivity`.
 pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let readings = readings();
-    let mut scenarios = Vec::new();
-    for reading in &readings {
-        for place in PLACES {
-            for variant in reading.stack.all() {
-                let network = Network {
-                    wireless: Some(reading.rate),
-                    buffer: reading.buffer,
-                    cross: place.cross,
-                    ..lossy(place.loss)
-                };
-                scenarios.push(network.scenario(&vec![variant; place.flows]));
-            }
-        }
-    }
-    let (runs, seeds) = run(context, &scenarios)?;
-    let goodput: Vec<Vec<f64>> = runs
-        .iter()
-        .map(|runs| {
-            runs.iter()
-                .map(|run| goodputs(run, "").iter().sum())
-                .collect()
-        })
-        .collect();
-    let mut cells: Vec<Cell> = Vec::new();
-    for (point, place) in PLACES.iter().enumerate() {
-        for (index, reading) in readings.iter().enumerate() {
-            let first = 3 * (index * PLACES.len() + point);
-            let [reno, westwood, balde] = [first, first + 1, first + 2].map(|i| &goodput[i]);
-            let mut add = |column: &str, values: &[f64], unit| {
-                let row = format!("{}: {}", place.name, reading.name);
-                cells.push(Mean::of(values).cell(&row, column, unit));
+    let rows = || {
+        PLACES
+            .iter()
+            .flat_map(|place| readings.iter().map(move |reading| (place, reading)))
+    };
+    let row = |(place, reading): (&Place, &Reading)| format!("{}: {}", place.name, reading.name);
+    let mut plan = Plan::table();
+    for (place, reading) in rows() {
+        for variant in reading.stack.all() {
+            let network = Network {
+                wireless: Some(reading.rate),
+                buffer: reading.buffer,
+                cross: place.cross,
+                ..lossy(place.loss)
             };
-            add("Reno", reno, "Mbit/s");
-            add("Westwood", westwood, "Mbit/s");
-            add("BaLDE", balde, "Mbit/s");
-            add("BaLDE over Reno", &gains(balde, reno), "%");
-            add("BaLDE over Westwood", &gains(balde, westwood), "%");
+            let id = format!("{} {}", row((place, reading)), variant.id);
+            let flows = vec![variant.clone(); place.flows];
+            plan = plan.line(&id, variant.name, |_| network.scenario(&flows));
         }
     }
-    cells.extend(estimates(context, &readings)?);
-    Ok(Outcome {
-        id: "bal-sensitivity".into(),
-        title: "the stated numbers under other readings of the paper".into(),
-        seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims: Vec::new(),
-        figures: Vec::new(),
-        notes: vec![
+    let goodput = plan.run(context)?;
+    let seeds = goodput.seeds();
+    let goodput = goodput.lines(&TOTAL);
+    let cells = rows().flat_map(|place_and_reading| {
+        let row = row(place_and_reading);
+        let [reno, westwood, balde] =
+            ["reno", "westwood", "balde"].map(|id| goodput.line(&format!("{row} {id}")));
+        let gains = [&reno, &westwood].map(|other| {
+            balde
+                .gain(other)
+                .named(&format!("{} over {}", balde.name, other.name))
+        });
+        let lines = [reno, westwood, balde].into_iter().chain(gains);
+        lines
+            .flat_map(move |line| line.cells(&row))
+            .collect::<Vec<_>>()
+    });
+    let title = "the stated numbers under other readings of the paper";
+    Ok(Outcome::new("bal-sensitivity", title, seeds)
+        .cells(cells)
+        .cells(estimates(context, &readings)?)
+        .note(
             "One thing varies at a time. The paper: at 1 % BaLDE is 76.6 % above Reno and 17.9 % above Westwood; at 0.001 % \
              it is 3.4 % above Westwood, 15.8 % among UDP sources; in Fig. 5 Westwood estimates more than 2 Mbit/s more than \
-             BaLDE."
-                .into(),
-        ],
-    })
+             BaLDE.",
+        ))
 }
 
 /// Figs 4 and 5 in numbers.
 fn estimates(context: &Context<'_>, readings: &[Reading]) -> Result<Vec<Cell>, ExperimentError> {
-    let networks = [changing(), compressing(Cross::None)];
-    let mut scenarios = Vec::new();
+    let networks = [
+        ("changing", changing()),
+        ("compressing", compressing(Cross::None)),
+    ];
+    let mut plan = Plan::table();
     for reading in readings {
-        for network in &networks {
+        for (what, network) in &networks {
             let network = Network {
                 buffer: reading.buffer,
                 ..network.clone()
             };
-            let both = [reading.stack.westwood(), reading.stack.balde()];
-            scenarios.extend(both.map(|variant| network.scenario(&[variant])));
+            for variant in [reading.stack.westwood(), reading.stack.balde()] {
+                let id = format!("{} {what} {}", reading.name, variant.id);
+                let alone = std::slice::from_ref(&variant);
+                plan = plan.line(&id, variant.name, |_| network.scenario(alone));
+            }
         }
     }
-    let traces = trace(context, &scenarios)?;
-    let mut cells = Vec::new();
-    for (reading, traces) in readings.iter().zip(traces.chunks(4)) {
-        let [westwood, balde, westwood_compressed, balde_compressed] = traces else {
-            continue;
+    let runs = trace::run(context, plan)?;
+    let cells = readings.iter().flat_map(|reading| {
+        let line = |what: &str, metric: &Metric<Trace>, name: &str| {
+            runs.line(&format!("{} {what}", reading.name), metric)
+                .named(name)
         };
-        let row = format!("estimates: {}", reading.name);
-        let mean = |traces, value: Value| Mean::of(&values(traces, value));
-        cells.extend([
-            mean(westwood, settling).cell(&row, "Westwood settles", "s"),
-            mean(balde, settling).cell(&row, "BaLDE settles", "s"),
-            mean(westwood, error).cell(&row, "Westwood's error", "%"),
-            mean(balde, error).cell(&row, "BaLDE's error", "%"),
-            excess(westwood_compressed, balde_compressed).cell(
-                &row,
-                "Westwood less BaLDE, Fig. 5",
-                "Mbit/s",
-            ),
-        ]);
-    }
-    Ok(cells)
+        let during = |id: &str| line(&format!("compressing {id}"), &DURING, id);
+        let excess = during("westwood").less(&during("balde"));
+        [
+            line("changing westwood", &SETTLING, "Westwood settles"),
+            line("changing balde", &SETTLING, "BaLDE settles"),
+            line("changing westwood", &ERROR, "Westwood's error"),
+            line("changing balde", &ERROR, "BaLDE's error"),
+            excess.named("Westwood less BaLDE, Fig. 5"),
+        ]
+        .iter()
+        .flat_map(|line| line.cells(&format!("estimates: {}", reading.name)))
+        .collect::<Vec<_>>()
+    });
+    Ok(cells.collect())
 }

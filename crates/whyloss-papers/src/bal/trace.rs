@@ -5,9 +5,7 @@ use whyloss_link::Fate;
 use whyloss_sim::host::tcp::Sender;
 use whyloss_sim::{Observer, Packet, Scenario};
 
-use crate::experiment::{Context, ExperimentError};
-use crate::replicate::Replications;
-use crate::{Panel, Series};
+use whyloss_study::{Context, ExperimentError, Panel, Plan, Runs, Series};
 
 /// Between samples.
 const STEP: Duration = Duration::from_millis(100);
@@ -24,9 +22,6 @@ pub(crate) struct Sample {
     /// The estimate in Mbit/s; NaN if there is none.
     pub(crate) estimate: f64,
 }
-
-/// A number that a run comes to.
-pub(crate) type Value = fn(&Trace) -> f64;
 
 /// The first flow of a run.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +41,7 @@ impl Trace {
     /// Mean estimate over the samples in `from..to` seconds, Mbit/s; NaN if there is none.
     pub(crate) fn mean_estimate(&self, from: f64, to: f64) -> f64 {
         let values: Vec<f64> = self.between(from, to).map(|s| s.estimate).collect();
-        crate::statistics::mean(&values).unwrap_or(f64::NAN)
+        whyloss_study::statistics::mean(&values).unwrap_or(f64::NAN)
     }
 
     /// The samples in `from..to` seconds.
@@ -120,48 +115,26 @@ impl Observer for Trace {
     }
 }
 
-/// A value of every replication.
-pub(crate) fn values(traces: &Replications<Trace>, value: impl Fn(&Trace) -> f64) -> Vec<f64> {
-    traces.iter().map(|trace| value(trace)).collect()
-}
-
-/// A line over time. NaN breaks it.
-pub(crate) fn line(name: &str, dashed: bool, points: Vec<(f64, f64)>) -> Series {
-    Series {
-        name: name.into(),
-        look: crate::Look::line(dashed),
-        points: points.into_iter().map(|(x, y)| (x, y, None)).collect(),
-    }
+/// Traces the first flow of every scenario under every seed.
+///
+/// # Errors
+/// As [`Context::each`].
+pub(crate) fn run(context: &Context<'_>, plan: Plan) -> Result<Runs<Trace>, ExperimentError> {
+    let key = |scenario: &Scenario| format!("bal trace {scenario:?}");
+    let trace = |scenario: &Scenario, seed| {
+        let mut trace = Trace::default();
+        whyloss_sim::run(scenario, seed, &mut trace)
+            .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
+        trace.sample_to(scenario.end);
+        Ok(trace)
+    };
+    let runs = Plan::run_all_with(context, &[plan], key, trace)?;
+    runs.into_iter().next().ok_or(ExperimentError::Stopped)
 }
 
 /// Lines over time.
 pub(crate) fn panel(title: &str, y_label: &str, series: Vec<Series>) -> Panel {
-    Panel {
-        title: title.into(),
-        x_label: "time, s".into(),
-        y_label: y_label.into(),
-        log_x: false,
-        log_y: false,
-        series,
-    }
-}
-
-/// Traces the first flow of every scenario under every seed.
-pub(crate) fn trace(
-    context: &Context<'_>,
-    scenarios: &[Scenario],
-) -> Result<Vec<Replications<Trace>>, ExperimentError> {
-    context.each(
-        scenarios,
-        |scenario| format!("bal trace {scenario:?}"),
-        |scenario, seed| {
-            let mut trace = Trace::default();
-            whyloss_sim::run(scenario, seed, &mut trace)
-                .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
-            trace.sample_to(scenario.end);
-            Ok(trace)
-        },
-    )
+    Panel::new(title, ("time, s", y_label), series)
 }
 
 #[cfg(test)]

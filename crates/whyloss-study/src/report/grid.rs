@@ -110,8 +110,8 @@ fn fill<'a>(
     }
 }
 
-/// A place on the axis: 250, 0.001, 3e-5.
-pub(super) fn place(x: f64) -> String {
+/// A place on an axis as text: 250, 0.001, 3e-5.
+pub fn place(x: f64) -> String {
     if x != 0.0 && x.abs() < 1e-4 {
         format!("{x:e}")
     } else {

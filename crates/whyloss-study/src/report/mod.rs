@@ -14,6 +14,7 @@
 
 pub mod csv;
 mod grid;
+pub use grid::place;
 pub mod html;
 pub mod json;
 pub mod page;

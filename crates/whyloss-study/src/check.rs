@@ -1,0 +1,136 @@
+//! What decides a claim: whether it holds, and the evidence, which is derived from what was compared.
+
+use core::fmt::Display;
+
+use crate::report::place;
+use crate::{Claim, Line};
+
+/// A comparison that was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// Whether it came out as claimed.
+    pub holds: bool,
+    /// What was compared.
+    pub evidence: String,
+}
+
+impl Check {
+    /// Whether `holds` says so of these, and of nothing else: lines, means, numbers.
+    pub fn of<const N: usize, T: Display>(
+        compared: [&T; N],
+        holds: impl FnOnce([&T; N]) -> bool,
+    ) -> Self {
+        let evidence: Vec<String> = compared.iter().map(ToString::to_string).collect();
+        Self {
+            holds: holds(compared),
+            evidence: evidence.join("; "),
+        }
+    }
+
+    /// Whether `holds` says so of each of these lines, of which there is at least one.
+    pub fn all(compared: &[&Line], holds: impl Fn(&Line) -> bool) -> Self {
+        let evidence: Vec<String> = compared.iter().map(ToString::to_string).collect();
+        Self {
+            holds: !compared.is_empty() && compared.iter().all(|line| holds(line)),
+            evidence: evidence.join("; "),
+        }
+    }
+
+    /// Both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let Self { holds, evidence } = other;
+        Self {
+            holds: self.holds && holds,
+            evidence: format!("{}; {evidence}", self.evidence),
+        }
+    }
+
+    /// The same with the evidence in other words.
+    #[must_use]
+    pub fn put(self, evidence: impl Into<String>) -> Self {
+        let evidence = evidence.into();
+        Self { evidence, ..self }
+    }
+
+    /// As a claim.
+    pub fn claim(self, id: &str, text: &str) -> Claim {
+        Claim::new(id, text, self.holds, self.evidence)
+    }
+}
+
+impl Line {
+    /// Every mean is at least this.
+    pub fn at_least(&self, least: f64) -> Check {
+        Check::of([self], |[line]| line.every(|mean| mean >= least))
+    }
+
+    /// Every mean lies within so much of this.
+    pub fn near(&self, value: f64, allowed: f64) -> Check {
+        Check::of([self], |[line]| {
+            line.every(|mean| (mean - value).abs() <= allowed)
+        })
+    }
+
+    /// The mean rises from each place to the next.
+    pub fn rises(&self) -> Check {
+        Check::of([self], |[line]| {
+            line.every_step(|before, after| before < after)
+        })
+    }
+
+    /// The mean is above the other's at every place. The evidence is the gain, seed by seed.
+    pub fn above(&self, other: &Self) -> Check {
+        let not = |&(x, mean): &(f64, crate::Mean)| {
+            // A mean that does not exist is not above.
+            let above = mean.value > other.at(x).value;
+            !above
+        };
+        let below: Vec<String> = self.means().filter(not).map(|(x, _)| place(x)).collect();
+        let verdict = if below.is_empty() {
+            "everywhere".to_owned()
+        } else {
+            format!("not at {}", below.join(", "))
+        };
+        let gain = self.gain(other).named("gain in");
+        Check {
+            holds: below.is_empty() && self.means().next().is_some(),
+            evidence: format!(
+                "above {} {verdict}; {}",
+                other.name,
+                gain.to_string().replacen("gain in, %", "gain in %", 1)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, means: [f64; 3]) -> Line {
+        let points = (1..).zip(means);
+        let points = points.map(|(x, mean)| (f64::from(x), vec![Some(mean)]));
+        Line::of(name, name, "", points)
+    }
+
+    #[test]
+    fn evidence_is_what_was_compared() {
+        let (a, b) = (line("A", [2.0, 4.0, 6.0]), line("B", [1.0, 4.0, 5.0]));
+        let above = a.above(&b);
+        assert!(!above.holds);
+        assert_eq!(
+            above.evidence,
+            "above B not at 2; gain in %: 1: 100.0, 2: 0.000, 3: 20.0"
+        );
+        assert!(a.rises().holds && a.at_least(2.0).holds && !a.at_least(2.1).holds);
+        assert!(a.over(&b).near(1.5, 0.5).holds);
+        let both = a.rises().and(b.rises()).claim("EX-1", "both rise");
+        assert!(both.holds);
+        assert_eq!(
+            both.evidence,
+            "A: 1: 2.00, 2: 4.00, 3: 6.00; B: 1: 1.00, 2: 4.00, 3: 5.00"
+        );
+        assert!(!Line::new("a", "A", "").above(&b).holds);
+    }
+}

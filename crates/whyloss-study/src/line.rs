@@ -1,0 +1,415 @@
+//! Values along an axis, seed by seed, and what can be said of them.
+//!
+//! ```text
+//! a.over(b)    quotient          a.gain(b)  100·(a/b − 1) %         a.less(b)  difference: each of them seed by seed,
+//!                                                                  where both have a value, then the mean
+//! ```
+//!
+//! A mean that does not exist is NaN, so that every comparison with it fails, and the claim with it.
+
+use core::fmt::{self, Write};
+use std::borrow::Cow;
+
+use crate::plan::Axis;
+use crate::report::place;
+use crate::{CONFIDENCE, Cell, Look, Mean, Panel, Series};
+
+/// One line: for each x the values of the seeds, in one metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// What code calls it.
+    pub id: String,
+    /// What figures call it.
+    pub name: String,
+    /// The unit of its values; may be empty.
+    pub unit: &'static str,
+    /// How it is drawn.
+    pub look: Look,
+    confidence: f64,
+    points: Vec<(f64, Vec<Option<f64>>)>,
+}
+
+impl Line {
+    /// A line without a point.
+    pub fn new(id: &str, name: &str, unit: &'static str) -> Self {
+        Self::of(id, name, unit, [])
+    }
+
+    /// A line through these points: x, and the values of the seeds in their order.
+    pub fn of(
+        id: &str,
+        name: &str,
+        unit: &'static str,
+        points: impl IntoIterator<Item = (f64, Vec<Option<f64>>)>,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            unit,
+            look: Look::Line,
+            confidence: CONFIDENCE,
+            points: points.into_iter().collect(),
+        }
+    }
+
+    /// The same with intervals of this confidence.
+    #[must_use]
+    pub fn with_confidence(self, confidence: f64) -> Self {
+        Self { confidence, ..self }
+    }
+
+    /// The same under another name.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        let name = name.into();
+        Self { name, ..self }
+    }
+
+    /// The same under another id and name.
+    #[must_use]
+    pub fn called(self, id: &str, name: &str) -> Self {
+        let id = id.into();
+        Self {
+            id,
+            ..self.named(name)
+        }
+    }
+
+    /// The same drawn in another way.
+    #[must_use]
+    pub fn drawn(self, look: Look) -> Self {
+        Self { look, ..self }
+    }
+
+    /// The same without intervals: its means alone, of which one value each is left.
+    #[must_use]
+    pub fn bare(self) -> Self {
+        self.by_mean(&self.name, |_, mean| mean)
+    }
+
+    /// The part of it that was measured.
+    #[must_use]
+    pub fn measured(&self) -> Self {
+        self.only(|x| self.at(x).value.is_finite())
+    }
+
+    /// A line of what `of` makes of each place and the mean there, without intervals.
+    #[must_use]
+    pub fn by_mean(&self, name: &str, of: impl Fn(f64, f64) -> f64) -> Self {
+        let points = self.means();
+        let points = points.map(|(x, mean)| (x, vec![Some(of(x, mean.value))]));
+        Self {
+            points: points.collect(),
+            ..self.clone()
+        }
+        .named(name)
+    }
+
+    /// The part of it where `keep` says so.
+    #[must_use]
+    pub fn only(&self, keep: impl Fn(f64) -> bool) -> Self {
+        let points = self.points.iter().filter(|(x, _)| keep(*x)).cloned();
+        Self {
+            points: points.collect(),
+            ..self.clone()
+        }
+    }
+
+    /// A constant at the places of this line.
+    #[must_use]
+    pub fn constant(&self, id: &str, name: &str, value: f64) -> Self {
+        let points = self.points.iter();
+        let points = points.map(|(x, values)| (*x, vec![Some(value); values.len()]));
+        Self::of(id, name, self.unit, points)
+            .drawn(Look::Dashed)
+            .with_confidence(self.confidence)
+    }
+
+    /// Every place and the mean there.
+    pub fn means(&self) -> impl Iterator<Item = (f64, Mean)> + '_ {
+        self.points.iter().map(|(x, values)| {
+            let values: Vec<f64> = values.iter().copied().flatten().collect();
+            (*x, Mean::with_confidence(&values, self.confidence))
+        })
+    }
+
+    /// The mean at a place.
+    pub fn at(&self, x: f64) -> Mean {
+        let found = self.means().find(|&(other, _)| same(other, x));
+        found.map_or(Mean::NONE, |(_, mean)| mean)
+    }
+
+    /// The place with the lowest mean, a hole first.
+    pub fn lowest(&self) -> Option<(f64, Mean)> {
+        let key = |value: f64| {
+            if value.is_nan() {
+                f64::NEG_INFINITY
+            } else {
+                value
+            }
+        };
+        self.means()
+            .min_by(|a, b| key(a.1.value).total_cmp(&key(b.1.value)))
+    }
+
+    /// The place with the highest mean, a hole first.
+    pub fn highest(&self) -> Option<(f64, Mean)> {
+        let key = |value: f64| if value.is_nan() { f64::INFINITY } else { value };
+        // The first of equals.
+        self.means()
+            .min_by(|a, b| key(b.1.value).total_cmp(&key(a.1.value)))
+    }
+
+    /// The mean of the means, each place counting alike; NaN if one is missing.
+    pub fn average(&self) -> f64 {
+        let means: Vec<f64> = self.means().map(|(_, mean)| mean.value).collect();
+        crate::statistics::mean(&means).unwrap_or(f64::NAN)
+    }
+
+    /// Whether the means satisfy `holds` at every place, of which there is at least one.
+    pub fn every(&self, holds: impl Fn(f64) -> bool) -> bool {
+        !self.points.is_empty() && self.means().all(|(_, mean)| holds(mean.value))
+    }
+
+    /// Whether neighbouring means satisfy `holds`, from the first place to the last.
+    pub fn every_step(&self, holds: impl Fn(f64, f64) -> bool) -> bool {
+        let means: Vec<f64> = self.means().map(|(_, mean)| mean.value).collect();
+        means.len() > 1 && means.windows(2).all(|pair| holds(pair[0], pair[1]))
+    }
+
+    /// How many times as much as the other.
+    #[must_use]
+    pub fn over(&self, other: &Self) -> Self {
+        let name = format!("{} / {}", self.name, other.name);
+        self.paired(other, name, "", |a, b| a / b)
+    }
+
+    /// How much more than the other, %.
+    #[must_use]
+    pub fn gain(&self, other: &Self) -> Self {
+        let name = format!("gain of {} over {}", self.name, other.name);
+        self.paired(other, name, "%", |a, b| 100.0 * (a / b - 1.0))
+    }
+
+    /// How much more than the other, in the unit.
+    #[must_use]
+    pub fn less(&self, other: &Self) -> Self {
+        let name = format!("{} less {}", self.name, other.name);
+        self.paired(other, name, self.unit, |a, b| a - b)
+    }
+
+    fn paired(
+        &self,
+        other: &Self,
+        name: String,
+        unit: &'static str,
+        pair: impl Fn(f64, f64) -> f64,
+    ) -> Self {
+        let points = self.points.iter().map(|(x, mine)| {
+            let there = other.points.iter().find(|(other, _)| same(*other, *x));
+            let theirs = there.map_or(&[][..], |(_, values)| values);
+            let both = mine.iter().zip(theirs);
+            let quotient = |(a, b): (&Option<f64>, &Option<f64>)| {
+                Some(pair((*a)?, (*b)?)).filter(|value| value.is_finite())
+            };
+            (*x, both.map(quotient).collect())
+        });
+        Self {
+            id: self.id.clone(),
+            name,
+            unit,
+            look: self.look,
+            confidence: self.confidence,
+            points: points.collect(),
+        }
+    }
+
+    /// Every point as a cell of a figure's panel.
+    pub fn cells(&self, row: &str) -> Vec<Cell> {
+        let cell = |(x, mean): (f64, Mean)| Cell {
+            x: Some(x).filter(|x| !x.is_nan()),
+            ..mean.cell(row, &self.name, self.unit)
+        };
+        self.means().map(cell).collect()
+    }
+
+    /// As it is drawn.
+    pub fn series(&self) -> Series {
+        // What could not be measured breaks the line.
+        let finite = |half: f64| Some(half).filter(|half| half.is_finite());
+        Series {
+            name: self.name.clone(),
+            look: self.look,
+            points: self
+                .means()
+                .map(|(x, mean)| (x, mean.value, finite(mean.half_width)))
+                .collect(),
+        }
+    }
+}
+
+impl fmt::Display for Line {
+    /// `BaLDE, Mbit/s: 0.1: 4.31 ± 0.02, 1: 2.05 ± 0.03`: the evidence behind a claim.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if !self.unit.is_empty() {
+            write!(f, ", {}", self.unit)?;
+        }
+        let mut before = ": ";
+        for (x, mean) in self.means() {
+            f.write_str(before)?;
+            if !x.is_nan() {
+                write!(f, "{}: ", place(x))?;
+            }
+            write!(f, "{mean}")?;
+            before = ", ";
+        }
+        Ok(())
+    }
+}
+
+/// Lines over one axis in one metric: a panel of a figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lines {
+    what: String,
+    unit: &'static str,
+    axis: Axis,
+    log_y: bool,
+    y_label: Option<Cow<'static, str>>,
+    each: Vec<Line>,
+}
+
+impl Lines {
+    /// These lines, which say `what` in this unit.
+    pub fn new(
+        what: &str,
+        unit: &'static str,
+        axis: &Axis,
+        lines: impl IntoIterator<Item = Line>,
+    ) -> Self {
+        Self {
+            what: what.into(),
+            unit,
+            axis: axis.clone(),
+            log_y: false,
+            y_label: None,
+            each: lines.into_iter().collect(),
+        }
+    }
+
+    /// The same drawn in powers of ten, if so.
+    #[must_use]
+    pub fn log_y(self, log_y: bool) -> Self {
+        Self { log_y, ..self }
+    }
+
+    /// The same with another label of the y axis than metric and unit.
+    #[must_use]
+    pub fn labelled(self, y_label: &'static str) -> Self {
+        let y_label = Some(Cow::Borrowed(y_label));
+        Self { y_label, ..self }
+    }
+
+    /// The same with one more line.
+    #[must_use]
+    pub fn with(mut self, line: Line) -> Self {
+        self.each.push(line);
+        self
+    }
+
+    /// The line of this id; one without a point, on which nothing holds, if there is none.
+    pub fn line(&self, id: &str) -> Line {
+        let found = self.each.iter().find(|line| line.id == id);
+        found.map_or_else(|| Line::new(id, id, self.unit), Clone::clone)
+    }
+
+    /// Every line.
+    pub fn iter(&self) -> impl Iterator<Item = &Line> {
+        self.each.iter()
+    }
+
+    /// Every point as a cell of this row.
+    pub fn cells(&self, row: &str) -> Vec<Cell> {
+        self.each.iter().flat_map(|line| line.cells(row)).collect()
+    }
+
+    /// All of them in one pair of axes.
+    pub fn panel(&self, title: &str) -> Panel {
+        let label = || {
+            let mut label = self.what.clone();
+            if !self.unit.is_empty() {
+                let _ = write!(label, ", {}", self.unit);
+            }
+            label.into()
+        };
+        let y_label = self.y_label.clone().unwrap_or_else(label);
+        Panel {
+            log_x: self.axis.log,
+            log_y: self.log_y,
+            ..Panel::new(
+                title,
+                (&self.axis.label, &y_label),
+                self.each.iter().map(Line::series).collect(),
+            )
+        }
+    }
+}
+
+/// Whether two places of an axis are the same; NaN is the place of a table.
+pub(crate) fn same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs()) || (a.is_nan() && b.is_nan())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(name: &str, points: &[(f64, &[f64])]) -> Line {
+        let values = |values: &[f64]| values.iter().copied().map(Some).collect();
+        let points = points.iter().map(|&(x, of)| (x, values(of)));
+        Line::of(name, name, "Mbit/s", points)
+    }
+
+    #[test]
+    fn gains_are_paired() {
+        let reno = line("reno", &[(0.1, &[1.0, 2.0]), (1.0, &[1.0, 1.0])]);
+        let balde = line("balde", &[(0.1, &[1.5, 3.0]), (1.0, &[])]);
+        // Seed by seed both are 50 % above, whatever the seeds' own spread.
+        let gain = balde.gain(&reno);
+        assert_eq!(gain.at(0.1).to_string(), "50.0 ± 0.0");
+        // What was not measured decides nothing.
+        assert!(gain.at(1.0).value.is_nan() && gain.at(7.0).value.is_nan());
+        assert!(!gain.every(|gain| gain > 0.0));
+        assert!(!Line::new("", "", "").every(|_| true));
+        assert_eq!(balde.over(&reno).at(0.1).to_string(), "1.50 ± 0.00");
+        assert_eq!(balde.less(&reno).at(0.1).to_string(), "0.750 ± 3.177");
+        assert_eq!(
+            gain.to_string(),
+            "gain of balde over reno, %: 0.1: 50.0 ± 0.0, 1: none"
+        );
+    }
+
+    #[test]
+    fn a_hole_is_lowest_and_highest() {
+        let points: &[(f64, &[f64])] = &[(1.0, &[1.0]), (2.0, &[]), (3.0, &[2.0])];
+        let hole = line("", points);
+        let at = |found: Option<(f64, Mean)>| found.map(|(x, _)| x);
+        assert_eq!(
+            (at(hole.lowest()), at(hole.highest())),
+            (Some(2.0), Some(2.0))
+        );
+        let whole = hole.only(|x| !same(x, 2.0));
+        assert_eq!(
+            (at(whole.lowest()), at(whole.highest())),
+            (Some(1.0), Some(3.0))
+        );
+        assert!(whole.every_step(|a, b| a < b) && !hole.every_step(|a, b| a < b));
+        assert_eq!(
+            (
+                hole.series().points.len(),
+                hole.measured().series().points.len()
+            ),
+            (3, 2)
+        );
+    }
+}

@@ -1,0 +1,338 @@
+//! What is to be run, and the runs: lines along an axis.
+//!
+//! ```text
+//! Plan     an axis, and lines over it: for each x something to run (a scenario, say)
+//!   run ↓  every seed of every point, each once however often it is listed
+//! Runs     the same lines, at each x the runs of the seeds
+//!  line ↓  what a metric says of each run
+//! Line     for each x the values of the seeds: what is drawn, tabulated, compared (`line`)
+//! ```
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use whyloss_sim::{Measurement, Scenario};
+
+use crate::CONFIDENCE;
+use crate::experiment::{Context, ExperimentError};
+use crate::line::{Line, Lines};
+use crate::memo::Replications;
+
+/// What x means.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// As it stands below a figure, with its unit.
+    pub label: Cow<'static, str>,
+    /// Whether it is drawn in powers of ten.
+    pub log: bool,
+}
+
+impl Axis {
+    /// In equal steps.
+    pub const fn linear(label: &'static str) -> Self {
+        let (label, log) = (Cow::Borrowed(label), false);
+        Self { label, log }
+    }
+
+    /// In equal steps, under a label that was made up at run time.
+    pub fn named(label: String) -> Self {
+        let (label, log) = (Cow::Owned(label), false);
+        Self { label, log }
+    }
+
+    /// In powers of ten.
+    pub const fn log(label: &'static str) -> Self {
+        let (label, log) = (Cow::Borrowed(label), true);
+        Self { label, log }
+    }
+}
+
+/// What is read off a run.
+#[derive(Debug)]
+pub struct Metric<R> {
+    /// What it is called, in tables and on the axis.
+    pub name: &'static str,
+    /// The unit of its values; may be empty.
+    pub unit: &'static str,
+    /// Whether it is drawn in powers of ten.
+    pub log: bool,
+    /// The value of a run; `None` if the run says nothing about it.
+    pub of: fn(&R) -> Option<f64>,
+}
+
+impl<R> Clone for Metric<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Metric<R> {}
+
+impl<R> Metric<R> {
+    /// A metric that is drawn in equal steps.
+    pub const fn new(name: &'static str, unit: &'static str, of: fn(&R) -> Option<f64>) -> Self {
+        let log = false;
+        Self {
+            name,
+            unit,
+            log,
+            of,
+        }
+    }
+}
+
+/// A line that is to be run, or was: id, name, and something for each x.
+#[derive(Clone, Debug)]
+struct Row<I> {
+    id: String,
+    name: String,
+    points: Vec<I>,
+}
+
+/// Lines over one axis, to be run.
+#[derive(Clone, Debug)]
+pub struct Plan<I = Scenario> {
+    axis: Axis,
+    xs: Vec<f64>,
+    rows: Vec<Row<I>>,
+}
+
+impl<I> Plan<I> {
+    /// No line yet.
+    pub fn new(axis: &Axis, xs: &[f64]) -> Self {
+        Self {
+            axis: axis.clone(),
+            xs: xs.into(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// No axis: one place, which tables and evidence do not name.
+    pub fn table() -> Self {
+        Self::new(&Axis::linear(""), &[f64::NAN])
+    }
+
+    /// One more line, which code calls `id` and the figure `name`: what to run for each x.
+    #[must_use]
+    pub fn line(mut self, id: &str, name: &str, item: impl FnMut(f64) -> I) -> Self {
+        self.rows.push(Row {
+            id: id.into(),
+            name: name.into(),
+            points: self.xs.iter().copied().map(item).collect(),
+        });
+        self
+    }
+}
+
+impl Plan {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// As [`Context::each`].
+    pub fn run(self, context: &Context<'_>) -> Result<Runs<Measurement>, ExperimentError> {
+        let runs = Self::run_all(context, std::slice::from_ref(&self))?;
+        runs.into_iter().next().ok_or(ExperimentError::Stopped)
+    }
+
+    /// Runs several together, so that no core waits for the end of another.
+    ///
+    /// # Errors
+    /// As [`Context::each`].
+    pub fn run_all(
+        context: &Context<'_>,
+        plans: &[Self],
+    ) -> Result<Vec<Runs<Measurement>>, ExperimentError> {
+        let run = |scenario: &Scenario, seed| {
+            whyloss_sim::run(scenario, seed, &mut ())
+                .map_err(|error| ExperimentError::Failed(Box::new(error)))
+        };
+        Self::run_all_with(context, plans, |scenario| format!("{scenario:?}"), run)
+    }
+}
+
+impl<I: Sync> Plan<I> {
+    /// Does `work` for every point of every plan under every seed; points with the same `key` share it.
+    ///
+    /// # Errors
+    /// As [`Context::each`].
+    pub fn run_all_with<R: Send + Sync + 'static>(
+        context: &Context<'_>,
+        plans: &[Self],
+        key: impl Fn(&I) -> String,
+        work: impl Fn(&I, u64) -> Result<R, ExperimentError> + Sync,
+    ) -> Result<Vec<Runs<R>>, ExperimentError> {
+        let items = || plans.iter().flat_map(|plan| &plan.rows);
+        let mut unique: Vec<(String, &I)> = Vec::new();
+        let mut index_of = HashMap::new();
+        let mut places = Vec::new();
+        for item in items().flat_map(|row| &row.points) {
+            let next = unique.len();
+            let index = *index_of.entry(key(item)).or_insert_with_key(|key| {
+                unique.push((key.clone(), item));
+                next
+            });
+            places.push(index);
+        }
+        let done = context.each(
+            &unique,
+            |(key, _)| key.clone(),
+            |(_, item), seed| work(item, seed),
+        )?;
+        let mut places = places.into_iter();
+        let run = |plan: &Self| {
+            let rows = plan.rows.iter().map(|row| Row {
+                id: row.id.clone(),
+                name: row.name.clone(),
+                points: places
+                    .by_ref()
+                    .take(row.points.len())
+                    .map(|index| done[index].clone())
+                    .collect(),
+            });
+            Runs {
+                axis: plan.axis.clone(),
+                xs: plan.xs.clone(),
+                confidence: CONFIDENCE,
+                rows: rows.collect(),
+            }
+        };
+        Ok(plans.iter().map(run).collect())
+    }
+}
+
+/// The runs of lines over one axis.
+#[derive(Clone, Debug)]
+pub struct Runs<R> {
+    axis: Axis,
+    xs: Vec<f64>,
+    confidence: f64,
+    rows: Vec<Row<Replications<R>>>,
+}
+
+impl<R> Runs<R> {
+    /// The same with intervals of this confidence.
+    #[must_use]
+    pub fn with_confidence(self, confidence: f64) -> Self {
+        Self { confidence, ..self }
+    }
+
+    /// The fewest replications behind a point.
+    pub fn seeds(&self) -> u64 {
+        let points = self.rows.iter().flat_map(|row| &row.points);
+        points.map(Vec::len).min().unwrap_or(0) as u64
+    }
+
+    /// The places on the axis.
+    pub fn xs(&self) -> &[f64] {
+        &self.xs
+    }
+
+    /// The runs of a line at a place; none if it was not run.
+    pub fn at(&self, id: &str, x: f64) -> &[Arc<R>] {
+        let row = self.rows.iter().find(|row| row.id == id);
+        let point = row.and_then(|row| {
+            let index = self
+                .xs
+                .iter()
+                .position(|&other| crate::line::same(other, x))?;
+            row.points.get(index)
+        });
+        point.map_or(&[], Vec::as_slice)
+    }
+
+    /// What the metric says of every line.
+    pub fn lines(&self, metric: &Metric<R>) -> Lines {
+        self.lines_by((metric.name, metric.unit), metric.of)
+            .log_y(metric.log)
+    }
+
+    /// What `of` says of every line.
+    pub fn lines_by(
+        &self,
+        (what, unit): (&str, &'static str),
+        of: impl Fn(&R) -> Option<f64>,
+    ) -> Lines {
+        let lines = self.rows.iter().map(|row| self.read(row, unit, &of));
+        self.gather((what, unit), lines)
+    }
+
+    /// What the metric says of one line.
+    pub fn line(&self, id: &str, metric: &Metric<R>) -> Line {
+        self.lines(metric).line(id)
+    }
+
+    /// A line of its own id and name: what `of` says of the runs of line `of_line`.
+    pub fn read_off(
+        &self,
+        of_line: &str,
+        (id, name): (&str, &str),
+        unit: &'static str,
+        of: impl Fn(&R) -> Option<f64>,
+    ) -> Line {
+        let row = self.rows.iter().find(|row| row.id == of_line);
+        let line = row.map(|row| self.read(row, unit, of));
+        let line = line.unwrap_or_else(|| Line::new(id, name, unit));
+        line.called(id, name)
+    }
+
+    /// Lines that share this axis, under a heading and with a unit.
+    pub fn gather(
+        &self,
+        (what, unit): (&str, &'static str),
+        lines: impl IntoIterator<Item = Line>,
+    ) -> Lines {
+        Lines::new(what, unit, &self.axis, lines)
+    }
+
+    fn read(
+        &self,
+        row: &Row<Replications<R>>,
+        unit: &'static str,
+        of: impl Fn(&R) -> Option<f64>,
+    ) -> Line {
+        let points = self.xs.iter().zip(&row.points);
+        let points = points.map(|(&x, runs)| (x, runs.iter().map(|run| of(run)).collect()));
+        Line::of(&row.id, &row.name, unit, points).with_confidence(self.confidence)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    use super::*;
+    use crate::experiment::Unwatched;
+
+    #[test]
+    fn what_is_listed_twice_is_run_once() {
+        let stop = AtomicBool::new(false);
+        let context = Context::new(&Unwatched, &stop).with_seeds(3);
+        let axis = Axis::linear("x");
+        let plan = || {
+            Plan::new(&axis, &[1.0, 2.0])
+                .line("a", "A", |x| x as u64)
+                .line("b", "B", |x| 2 * x as u64)
+        };
+        let count = AtomicU64::new(0);
+        let runs = Plan::run_all_with(
+            &context,
+            &[plan(), plan()],
+            ToString::to_string,
+            |item, seed| {
+                count.fetch_add(1, Ordering::Relaxed);
+                Ok(item * 10 + seed)
+            },
+        )
+        .expect("not stopped");
+        // 1, 2 and 4, each under three seeds.
+        assert_eq!(count.load(Ordering::Relaxed), 9);
+        assert_eq!((runs.len(), runs[1].seeds()), (2, 3));
+        let metric = Metric::new("value", "", |run: &u64| Some(*run as f64));
+        let b = runs[1].line("b", &metric);
+        // 40 + 1, 2, 3.
+        assert!((b.at(2.0).value - 42.0).abs() < 1e-12);
+        assert!(runs[0].line("c", &metric).at(2.0).value.is_nan());
+        assert_eq!(runs[0].lines(&metric).cells("row").len(), 4);
+    }
+}
