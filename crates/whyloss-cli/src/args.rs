@@ -4,8 +4,12 @@ use clap::{Parser, Subcommand};
 
 use crate::bench::BenchArgs;
 use crate::bench::child::ChildArgs;
+#[cfg(target_os = "linux")]
+use crate::link::{InitArgs, LinkArgs};
 use crate::reproduce::ReproduceArgs;
 use crate::run::RunArgs;
+#[cfg(target_os = "linux")]
+use crate::session::{RecvArgs, SendArgs};
 use crate::validate::ValidateArgs;
 
 /// Why was a packet lost, congestion or radio? Algorithms that tell, and the papers about them, reproduced.
@@ -34,4 +38,17 @@ pub(crate) enum Command {
     BenchChild(ChildArgs),
     /// Compare with ns-2, ns-3 and closed forms, and print what is equivalent and what is not.
     Validate(ValidateArgs),
+    /// Run commands behind an emulated link, and say why each packet was lost (Linux).
+    #[cfg(target_os = "linux")]
+    Link(Box<LinkArgs>),
+    /// Send over TFRC or IFTP to `whyloss recv` (Linux).
+    #[cfg(target_os = "linux")]
+    Send(SendArgs),
+    /// Receive from `whyloss send`, and say why what is missing was lost (Linux).
+    #[cfg(target_os = "linux")]
+    Recv(RecvArgs),
+    /// Between `link` and a command.
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    LinkInit(InitArgs),
 }

@@ -4,6 +4,12 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+use whyloss_emulate::RunError;
+use whyloss_emulate::archive::ArchiveError;
+use whyloss_emulate::endpoint::EndpointError;
+use whyloss_emulate::endpoint::flow::FlowError;
+use whyloss_emulate::spec::SpecError;
 use whyloss_sim::OutputError;
 use whyloss_sim::scenario::{CheckError, ScenarioError};
 use whyloss_study::report::ReportError;
@@ -74,6 +80,51 @@ pub(crate) enum CliError {
     /// What `validate --require` asks for does not hold.
     #[error("--require: {}", .0.join("; "))]
     Required(Vec<String>),
+    /// The links are wrong.
+    #[error(transparent)]
+    Link(#[from] Box<SpecError>),
+    /// The run behind a link failed.
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Emulate(RunError),
+    /// The directory of a run is of no use.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// The emulator did something wrong.
+    #[error(
+        "the emulator was at fault, as it says above: what was measured is not what the link would have done"
+    )]
+    Faulty,
+    /// A replay differs.
+    #[error("{0}")]
+    Differs(String),
+    /// A command behind a link failed.
+    #[error("the command at {host} ended with exit code {code}")]
+    Command { host: String, code: u8 },
+    /// A command could not be started.
+    #[error("{0}")]
+    Start(#[source] io::Error),
+    /// What carries a session is wrong.
+    #[error(transparent)]
+    Flow(#[from] Box<FlowError>),
+    /// A session failed.
+    #[error(transparent)]
+    Endpoint(EndpointError),
+    /// No address.
+    #[error("`{text}` is no place to send to or to listen at ({why}): expected {expected}")]
+    Address {
+        text: String,
+        expected: &'static str,
+        why: String,
+    },
+    /// No command.
+    #[error(
+        "nothing to run: give a command after `--`, or --both SERVER CLIENT, or --at NODE=COMMAND"
+    )]
+    NoCommand,
+    /// A lone command has a link to the machine.
+    #[error("a link to this machine's own network needs root; --both and --at need none")]
+    NeedsRoot,
     /// Ctrl-C.
     #[error("interrupted{}", list(" with part of the seeds: ", cut_short) + &list("; not run: ", not_run))]
     Interrupted {
@@ -95,13 +146,27 @@ impl CliError {
             | Self::Scenario(_)
             | Self::Check(_)
             | Self::Peer(_)
+            | Self::Link(_)
+            | Self::Flow(_)
+            | Self::Address { .. }
+            | Self::NoCommand
+            | Self::NeedsRoot
             | Self::Jobs(_) => 2,
+            #[cfg(target_os = "linux")]
+            Self::Emulate(_) => 1,
+            // As shells have it.
+            Self::Start(_) => 127,
             Self::Signal(_)
             | Self::Run { .. }
             | Self::Bench(_)
             | Self::Required(_)
             | Self::Trace(_)
             | Self::Report(_)
+            | Self::Archive(_)
+            | Self::Endpoint(_)
+            | Self::Faulty
+            | Self::Differs(_)
+            | Self::Command { .. }
             | Self::Output(_) => 1,
             Self::Interrupted { .. } => 130,
         }

@@ -13,11 +13,15 @@ mod bench;
 mod cache;
 mod error;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod link;
 mod list;
 mod nearest;
 mod progress;
 mod reproduce;
 mod run;
+#[cfg(target_os = "linux")]
+mod session;
 mod validate;
 
 use std::io::{self, Write};
@@ -37,6 +41,17 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args, out),
         Command::BenchChild(args) => bench::child::run(args, out),
         Command::Validate(args) => validate::run(args, out),
+        #[cfg(target_os = "linux")]
+        Command::Link(args) => link::run_link(args, out),
+        #[cfg(target_os = "linux")]
+        Command::Send(args) => session::run_send(args),
+        #[cfg(target_os = "linux")]
+        Command::Recv(args) => session::run_recv(args),
+        #[cfg(target_os = "linux")]
+        Command::LinkInit(args) => match link::run_init(args) {
+            Ok(code) => return ExitCode::from(code),
+            Err(error) => Err(error),
+        },
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

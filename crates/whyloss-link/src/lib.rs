@@ -8,8 +8,10 @@ pub mod channel;
 mod link;
 pub mod queue;
 pub mod random;
+pub mod traced;
 
 pub use channel::{Channel, ChannelSpec};
 pub use link::{Fate, Link, LinkSpec};
 pub use queue::{Queue, QueueSpec};
 pub use random::{Random, Streams};
+pub use traced::{Opportunities, TracedLink};

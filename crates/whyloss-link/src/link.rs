@@ -208,6 +208,17 @@ impl Link {
         self.rest.channel.damaged_bits()
     }
 
+    /// Whether the last packet met the bad state of a channel with two, if it came as far as that; `None` for other channels.
+    pub fn channel_is_bad(&self) -> Option<bool> {
+        self.rest.channel.is_bad()
+    }
+
+    /// Whether a packet of `size` bytes finds room at `now`: one that is refused all the same is refused by the discipline.
+    pub fn has_room(&mut self, now: Time, size: u32) -> bool {
+        self.rest.queue.len(now);
+        self.busy_until <= now || self.rest.queue.has_room(size)
+    }
+
     /// Packets waiting at `now`, not counting the one in transmission.
     pub fn queue_len(&mut self, now: Time) -> usize {
         self.rest.queue.len(now)

@@ -113,7 +113,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
     })
 }
 
-fn assignment(text: &str) -> Result<(String, String), String> {
+pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().into(), value.into())),
         _ => Err("expected KEY=VALUE, such as `link.shared.rate=1 Mbit/s`".into()),

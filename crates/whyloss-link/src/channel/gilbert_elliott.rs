@@ -110,6 +110,10 @@ impl Chain {
         }
     }
 
+    pub(super) fn is_bad(&self) -> bool {
+        self.bad
+    }
+
     #[inline]
     pub(super) fn corrupts(&mut self) -> bool {
         let spec = &self.spec;

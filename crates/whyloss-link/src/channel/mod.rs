@@ -217,6 +217,16 @@ impl Channel {
         }
     }
 
+    /// Whether the last packet met the bad state of a channel with two; `None` for the others.
+    pub fn is_bad(&self) -> Option<bool> {
+        match &self.0 {
+            Machine::Chain(chain) => Some(chain.is_bad()),
+            Machine::Process(process) => Some(process.is_bad()),
+            Machine::Slots(channel, _) => channel.is_bad(),
+            _ => None,
+        }
+    }
+
     #[inline(never)]
     fn draw(&mut self, at: Time, size: u32) -> Harm {
         let lost = match &mut self.0 {

@@ -89,6 +89,10 @@ impl Process {
         process
     }
 
+    pub(super) fn is_bad(&self) -> bool {
+        self.bad
+    }
+
     #[inline]
     pub(super) fn corrupts(&mut self, at: Time) -> bool {
         if at >= self.until {

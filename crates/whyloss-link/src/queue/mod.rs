@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use whyloss::{Duration, Rate, Time};
 
-use red::Red;
+pub(crate) use red::Red;
 
 pub use red::RedSpec;
 
@@ -174,8 +174,9 @@ impl Queue {
         self.packets as usize
     }
 
+    /// Whether a packet of `size` bytes would find room, as of the last time asked about.
     #[inline]
-    fn has_room(&self, size: u32) -> bool {
+    pub(crate) fn has_room(&self, size: u32) -> bool {
         match self.limit {
             Limit::Unlimited => true,
             Limit::Packets(limit) => self.packets < limit,

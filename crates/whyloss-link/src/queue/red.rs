@@ -110,7 +110,7 @@ impl RedSpec {
 
 /// RED at work.
 #[derive(Clone, Debug)]
-pub(super) struct Red {
+pub(crate) struct Red {
     spec: RedSpec,
     /// Packets or bytes, like `average`.
     min: f64,
@@ -132,7 +132,7 @@ pub(super) struct Red {
 }
 
 impl Red {
-    pub(super) fn new(spec: &RedSpec, rate: Rate, delay: Duration, random: Random) -> Self {
+    pub(crate) fn new(spec: &RedSpec, rate: Rate, delay: Duration, random: Random) -> Self {
         let spec = RedSpec {
             mean_packet: spec.mean_packet.max(1),
             ..*spec
@@ -165,13 +165,13 @@ impl Red {
     }
 
     /// Whether lengths are bytes, not packets.
-    pub(super) fn counts_bytes(&self) -> bool {
+    pub(crate) fn counts_bytes(&self) -> bool {
         self.spec.bytes
     }
 
     /// Whether a packet of `size` bytes that arrives at `now` is dropped: the link has sent all before it by `free`,
     /// `length` waits, and there is `room` or not.
-    pub(super) fn refuses(
+    pub(crate) fn refuses(
         &mut self,
         now: Time,
         free: Time,

@@ -1,0 +1,333 @@
+//! `whyloss link`: runs commands behind an emulated link that knows why it lost each packet.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use whyloss::Duration;
+use whyloss_emulate::init::{self, Role};
+use whyloss_emulate::spec::{self, Direction, HostPlan, Links};
+use whyloss_emulate::{Options, Snapshot, archive, run};
+
+use crate::error::CliError;
+
+/// The hidden subcommand that plays a role beside a command.
+pub(crate) const INIT: &str = "link-init";
+
+#[derive(Debug, Args)]
+#[command(after_help = AFTER)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
+pub(crate) struct LinkArgs {
+    /// A file with links, as scenarios have them (docs/scenarios.md); instead of --rate, --delay, --queue and --loss.
+    #[arg(value_name = "PATH.toml")]
+    file: Option<PathBuf>,
+    /// Change the file: `link.radio.rate=1 Mbit/s`. May be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::run::assignment, requires = "file")]
+    sets: Vec<(String, String)>,
+    /// How fast bits leave: 10mbit, or trace:FILE (times in ms at which mahimahi delivers 1500 bytes).
+    #[arg(
+        long,
+        value_name = "RATE",
+        default_value = "10mbit",
+        conflicts_with = "file"
+    )]
+    rate: String,
+    /// From a packet's last bit to its arrival, each way.
+    #[arg(
+        long,
+        value_name = "TIME",
+        default_value = "50ms",
+        conflicts_with = "file"
+    )]
+    delay: String,
+    /// How much may wait: packets (83), bytes (100kB), `unlimited`, or '{ packets = 83, red = "adaptive" }'.
+    #[arg(
+        long,
+        value_name = "QUEUE",
+        default_value = "83",
+        conflicts_with = "file"
+    )]
+    queue: String,
+    /// What corrupts packets: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good, mean time bad, loss while bad),
+    /// bits:1e-6 (damaged bits), or a channel as scenarios have it.
+    #[arg(
+        long,
+        value_name = "CHANNEL",
+        default_value = "none",
+        conflicts_with = "file"
+    )]
+    loss: String,
+    /// The same towards the command alone.
+    #[arg(long, value_name = "RATE", conflicts_with = "file")]
+    rate_down: Option<String>,
+    /// The same away from the command alone.
+    #[arg(long, value_name = "RATE", conflicts_with = "file")]
+    rate_up: Option<String>,
+    /// The delay towards the command.
+    #[arg(long, value_name = "TIME", conflicts_with = "file")]
+    delay_down: Option<String>,
+    /// The delay away from the command.
+    #[arg(long, value_name = "TIME", conflicts_with = "file")]
+    delay_up: Option<String>,
+    /// The queue towards the command.
+    #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
+    queue_down: Option<String>,
+    /// The queue away from the command.
+    #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
+    queue_up: Option<String>,
+    /// What corrupts packets towards the command.
+    #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
+    loss_down: Option<String>,
+    /// What corrupts packets away from the command.
+    #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
+    loss_up: Option<String>,
+    /// Run one shell command at each end, with nothing else on the network.
+    #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], conflicts_with = "command")]
+    both: Option<Vec<OsString>>,
+    /// How many clients share the link, each in a namespace of its own.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
+    clients: u16,
+    /// Run a shell command at a node of the file. May be repeated; the run ends with the last of those at --leads.
+    #[arg(long, value_name = "NODE=COMMAND", value_parser = at, requires = "file", conflicts_with_all = ["both", "command"])]
+    at: Vec<(String, String)>,
+    /// The nodes whose commands the run waits for [default: those of all --at].
+    #[arg(long, value_name = "NODE,…", value_delimiter = ',', requires = "at")]
+    leads: Vec<String>,
+    /// Write what became of every packet into this directory (docs/emulator.md).
+    #[arg(long, value_name = "DIR")]
+    log: Option<PathBuf>,
+    /// The seed of queues and channels.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// A packet that leaves later than this is the emulator's fault, and the run exits 1.
+    #[arg(long, value_name = "TIME", default_value = "10ms")]
+    late_bound: String,
+    /// End the run after this time, whatever still runs.
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+    /// Show rates, queues, losses and lateness while it runs, if standard error is a terminal.
+    #[arg(long)]
+    live: bool,
+    /// Do not ask for real-time priority.
+    #[arg(long)]
+    no_real_time: bool,
+    /// Say nothing at the end unless something is wrong.
+    #[arg(long)]
+    quiet: bool,
+    /// Put the log in this directory through the same links again, and say whether the same happens.
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    replay: Option<PathBuf>,
+    /// What runs behind the link.
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+const AFTER: &str = "The command finds in its environment WHYLOSS_ADDRESS, its own address, and WHYLOSS_SERVER and \
+                     WHYLOSS_CLIENT, those of the ends (WHYLOSS_ and the name of a node with a file).";
+
+fn at(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((node, command)) if !node.is_empty() => Ok((node.into(), command.into())),
+        _ => Err("expected NODE=COMMAND, such as `s1=iperf3 -s`".into()),
+    }
+}
+
+pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    if let Some(directory) = &args.replay {
+        return replay(directory, out);
+    }
+    let links = links(args)?;
+    let hosts = hosts(args, &links)?;
+    let duration = |text: &str| spec::duration(text).map_err(|error| CliError::Link(error.into()));
+    let mut options = Options {
+        log: args.log.clone(),
+        seed: args.seed,
+        late_bound: duration(&args.late_bound)?,
+        real_time: !args.no_real_time,
+        most_time: args.time.as_deref().map(duration).transpose()?,
+        init: run::init_by(INIT).map_err(CliError::Signal)?,
+        stop: Arc::new(AtomicBool::new(false)),
+    };
+    let outside = hosts.iter().any(|host| host.command.is_none());
+    if whyloss_emulate::become_root().map_err(CliError::Emulate)? && outside {
+        return Err(CliError::NeedsRoot);
+    }
+    options.stop = stop_on_signals().map_err(CliError::Signal)?;
+    if let Some(directory) = &args.log {
+        archive::begin(directory, &links, args.seed).map_err(CliError::Archive)?;
+    }
+    let bar = view(args.live);
+    let mut last = (0.0, Vec::new());
+    let done = whyloss_emulate::run(&links.plan(hosts), &options, &mut |snapshot| {
+        bar.set_message(line(snapshot, &mut last));
+    });
+    bar.finish_and_clear();
+    let done = done.map_err(CliError::Emulate)?;
+    if let Some(directory) = &args.log {
+        archive::end(directory, &done.summary).map_err(CliError::Archive)?;
+    }
+    if !args.quiet || done.summary.is_faulty() {
+        // Standard output is the command's.
+        let _ = write!(std::io::stderr(), "{}", done.summary.render());
+    }
+    if options.stop.load(Ordering::Relaxed) {
+        return Err(CliError::Interrupted {
+            cut_short: Vec::new(),
+            not_run: Vec::new(),
+        });
+    }
+    if done.summary.is_faulty() {
+        return Err(CliError::Faulty);
+    }
+    let mut failed = done
+        .exits
+        .iter()
+        .filter_map(|(host, code)| Some((host, (*code)?)));
+    match failed.find(|(_, code)| *code != 0) {
+        Some((host, code)) => Err(CliError::Command {
+            host: host.clone(),
+            code,
+        }),
+        None => Ok(()),
+    }
+}
+
+fn replay(directory: &Path, out: &mut dyn Write) -> Result<(), CliError> {
+    let replayed = archive::replay_run(directory).map_err(CliError::Archive)?;
+    let (offers, differences) = (replayed.offers, replayed.differences);
+    writeln!(out, "{offers} packets at links, {differences} fates differ")?;
+    match replayed.first {
+        None => Ok(()),
+        Some(first) => Err(CliError::Differs(first)),
+    }
+}
+
+fn links(args: &LinkArgs) -> Result<Links, CliError> {
+    let Some(path) = &args.file else {
+        let either = |own: &Option<String>, both: &String| own.as_ref().unwrap_or(both).clone();
+        let down = Direction {
+            rate: either(&args.rate_down, &args.rate),
+            delay: either(&args.delay_down, &args.delay),
+            queue: either(&args.queue_down, &args.queue),
+            loss: either(&args.loss_down, &args.loss),
+        };
+        let up = Direction {
+            rate: either(&args.rate_up, &args.rate),
+            delay: either(&args.delay_up, &args.delay),
+            queue: either(&args.queue_up, &args.queue),
+            loss: either(&args.loss_up, &args.loss),
+        };
+        return Links::pair(&down, &up).map_err(|error| CliError::Link(error.into()));
+    };
+    let text = std::fs::read_to_string(path).map_err(|source| CliError::Unreadable {
+        path: path.clone(),
+        source,
+    })?;
+    let links = Links::from_toml(&text, &path.to_string_lossy(), &args.sets);
+    links.map_err(|error| CliError::Link(error.into()))
+}
+
+fn hosts(args: &LinkArgs, links: &Links) -> Result<Vec<HostPlan>, CliError> {
+    let shell = |command: &OsString| vec!["sh".into(), "-c".into(), command.clone()];
+    if !args.at.is_empty() {
+        let host = |(name, command): &(String, String)| {
+            let leads = args.leads.is_empty() || args.leads.contains(name);
+            let node = links.node(name)?;
+            Ok(HostPlan {
+                name: name.clone(),
+                node,
+                command: Some(shell(&command.into())),
+                leads,
+            })
+        };
+        let hosts: Result<Vec<_>, spec::SpecError> = args.at.iter().map(host).collect();
+        return hosts.map_err(|error| CliError::Link(error.into()));
+    }
+    let (server, client) = match &args.both {
+        Some(both) => (Some(shell(&both[0])), shell(&both[1])),
+        None if args.command.is_empty() => return Err(CliError::NoCommand),
+        None => (None, args.command.clone()),
+    };
+    let (near, far) = links.ends();
+    let mut hosts = vec![HostPlan {
+        name: "server".into(),
+        node: near,
+        command: server,
+        leads: false,
+    }];
+    for number in 1..=args.clients {
+        let name = if args.clients == 1 {
+            "client".into()
+        } else {
+            format!("client-{number}")
+        };
+        hosts.push(HostPlan {
+            name,
+            node: far,
+            command: Some(client.clone()),
+            leads: true,
+        });
+    }
+    Ok(hosts)
+}
+
+/// A flag that SIGINT and SIGTERM set.
+pub(crate) fn stop_on_signals() -> std::io::Result<Arc<AtomicBool>> {
+    let stop = crate::interrupt::stop_on_interrupt()?;
+    signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::clone(&stop))?;
+    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&stop))?;
+    Ok(stop)
+}
+
+fn view(live: bool) -> ProgressBar {
+    if !live || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{msg}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// A line of the live view for each link. `last` has the time and the bytes of the one before.
+fn line(snapshot: &Snapshot<'_>, last: &mut (f64, Vec<u64>)) -> String {
+    let now = snapshot.now.as_secs_f64();
+    last.1.resize(snapshot.links.len(), 0);
+    let mut text = format!("{now:7.1} s");
+    for ((link, waiting), before) in snapshot.links.iter().zip(snapshot.waiting).zip(&mut last.1) {
+        let rate = (link.bytes - *before) as f64 * 8e-6 / (now - last.0).max(1e-9);
+        *before = link.bytes;
+        text += &format!(
+            "\n  {:<10} {rate:8.2} Mbit/s   queue {waiting:5}   lost: overflow {}, aqm {}, channel {}   damaged {}",
+            link.name, link.overflow, link.aqm, link.channel, link.damaged
+        );
+    }
+    last.0 = now;
+    let millis = |nanos| Duration::from_nanos(nanos as i64).as_secs_f64() * 1e3;
+    let late = snapshot.lateness;
+    text + &format!(
+        "\n  lateness p50 {:.3} ms, p99 {:.3} ms",
+        millis(late.p50_ns),
+        millis(late.p99_ns)
+    )
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// `first`, or the emulator's process.
+    role: String,
+    /// The command.
+    #[arg(last = true)]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn run_init(args: &InitArgs) -> Result<u8, CliError> {
+    let role = Role::parse(&args.role).ok_or(CliError::NoCommand)?;
+    let again = run::init_by(INIT).map_err(CliError::Signal)?;
+    init::play(role, &again, &args.command).map_err(CliError::Start)
+}

@@ -1,0 +1,196 @@
+//! `whyloss send` and `whyloss recv`: TFRC and IFTP between two hosts.
+
+use std::net::{Ipv4Addr, SocketAddrV4, ToSocketAddrs as _};
+use std::path::PathBuf;
+
+use clap::Args;
+use whyloss::Duration;
+use whyloss_emulate::endpoint::EndpointError;
+use whyloss_emulate::endpoint::arrivals::Skew;
+use whyloss_emulate::endpoint::flow::{Flow, FlowError};
+use whyloss_emulate::endpoint::recv::{ReceiveOptions, receive};
+use whyloss_emulate::endpoint::send::{SendOptions, send};
+use whyloss_emulate::spec;
+
+use crate::error::CliError;
+use crate::link::stop_on_signals;
+
+/// What carries a session, in the words of docs/scenarios.md.
+#[derive(Debug, Args)]
+struct FlowArgs {
+    /// `tfrc`, `iftp`, or a table with choices: '{ kind = "tfrc", base = "ns2" }'. The same at both ends.
+    #[arg(long, value_name = "TRANSPORT", default_value = "tfrc")]
+    transport: String,
+    /// What decides the cause of a loss: of TFRC at the receiver, of IFTP at the sender.
+    #[arg(long, value_name = "NAME", default_value = "unaware")]
+    classifier: String,
+    /// Over UDP-Lite, where the kernel has it (Linux until 7.0).
+    #[arg(long)]
+    udp_lite: bool,
+    /// Write statistics as JSON Lines, one a second and one at the end, `-` for standard output.
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
+    /// Give up when the peer has been silent for so long.
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    patience: String,
+    /// Score the verdicts with the log of an emulator (`whyloss link --log DIR`).
+    #[arg(long, value_name = "DIR")]
+    truth: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SendArgs {
+    /// Where `whyloss recv` runs.
+    #[arg(value_name = "HOST:PORT")]
+    peer: String,
+    #[command(flatten)]
+    flow: FlowArgs,
+    /// A data packet, with the headers of IP and UDP.
+    #[arg(long, value_name = "SIZE", default_value = "1200 B")]
+    packet: String,
+    /// The section of it that a checksum covers (IFTP-W).
+    #[arg(long, value_name = "SIZE")]
+    coverage: Option<String>,
+    /// What is sent: `greedy`, `voice`, '{ kind = "video", fps = 25, rate = "400 kbit/s" }'.
+    #[arg(long, value_name = "APPLICATION", default_value = "greedy")]
+    application: String,
+    /// Send a file instead, `-` for standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "application")]
+    file: Option<PathBuf>,
+    /// Stop after this time.
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+    /// The number of the first packet.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    first: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecvArgs {
+    /// Where to listen.
+    #[arg(value_name = "[ADDRESS:]PORT")]
+    at: String,
+    #[command(flatten)]
+    flow: FlowArgs,
+    /// Write what arrives into a file, each packet at its place; `-` for standard output, in the order of arrival.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Go on with other sessions after the first.
+    #[arg(long)]
+    keep: bool,
+    /// Write every arrival and verdict as JSON Lines, `-` for standard output.
+    #[arg(long, value_name = "FILE")]
+    arrivals: Option<PathBuf>,
+    /// Set this end's clock ahead.
+    #[arg(long, value_name = "TIME", default_value = "0s")]
+    clock_offset: String,
+    /// Let this end's clock be fast by so many parts per million.
+    #[arg(
+        long,
+        value_name = "PPM",
+        default_value_t = 0.0,
+        allow_negative_numbers = true
+    )]
+    clock_drift: f64,
+}
+
+fn duration(text: &str) -> Result<Duration, CliError> {
+    spec::duration(text).map_err(|error| CliError::Link(Box::new(error)))
+}
+
+fn flow(args: &FlowArgs, more: &[(&str, &str)]) -> Result<Flow, CliError> {
+    let words = [
+        ("transport", args.transport.as_str()),
+        ("classifier", &args.classifier),
+    ];
+    Flow::parse(&[&words, more].concat())
+        .map_err(|error: FlowError| CliError::Flow(Box::new(error)))
+}
+
+pub(crate) fn run_send(args: &SendArgs) -> Result<(), CliError> {
+    let mut more = vec![
+        ("packet", args.packet.as_str()),
+        ("application", &args.application),
+    ];
+    more.extend(
+        args.coverage
+            .as_deref()
+            .map(|coverage| ("coverage", coverage)),
+    );
+    let flow = flow(&args.flow, &more)?;
+    let peers = args
+        .peer
+        .to_socket_addrs()
+        .map_err(|error| CliError::Address {
+            text: args.peer.clone(),
+            expected: "HOST:PORT, such as 10.0.0.1:5000",
+            why: error.to_string(),
+        })?;
+    let peer = peers.into_iter().find_map(|peer| match peer {
+        std::net::SocketAddr::V4(peer) => Some(peer),
+        std::net::SocketAddr::V6(_) => None,
+    });
+    let peer = peer.ok_or_else(|| CliError::Address {
+        text: args.peer.clone(),
+        expected: "a host with an IPv4 address",
+        why: "it has none".into(),
+    })?;
+    let options = SendOptions {
+        peer,
+        flow,
+        file: args.file.clone(),
+        time: args.time.as_deref().map(duration).transpose()?,
+        lite: args.flow.udp_lite,
+        stats: args.flow.stats.clone(),
+        patience: duration(&args.flow.patience)?,
+        first: args.first,
+        truth: args.flow.truth.clone(),
+        stop: stop_on_signals().map_err(CliError::Signal)?,
+    };
+    let sent = send(&options).map_err(endpoint)?;
+    match sent.wrong {
+        None | Some(0) => Ok(()),
+        Some(wrong) => Err(CliError::Endpoint(EndpointError::Wrong(wrong))),
+    }
+}
+
+pub(crate) fn run_recv(args: &RecvArgs) -> Result<(), CliError> {
+    let port = args
+        .at
+        .parse::<u16>()
+        .map(|port| SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
+    let at = port
+        .or_else(|_| args.at.parse::<SocketAddrV4>())
+        .map_err(|error| CliError::Address {
+            text: args.at.clone(),
+            expected: "a port, or ADDRESS:PORT with an IPv4 address",
+            why: error.to_string(),
+        })?;
+    let options = ReceiveOptions {
+        at,
+        flow: flow(&args.flow, &[])?,
+        out: args.out.clone(),
+        lite: args.flow.udp_lite,
+        once: !args.keep,
+        stats: args.flow.stats.clone(),
+        arrivals: args.arrivals.clone(),
+        patience: duration(&args.flow.patience)?,
+        skew: Skew {
+            offset: duration(&args.clock_offset)?,
+            drift: args.clock_drift * 1e-6,
+        },
+        truth: args.flow.truth.clone(),
+        stop: stop_on_signals().map_err(CliError::Signal)?,
+    };
+    receive(&options).map(|_| ()).map_err(endpoint)
+}
+
+fn endpoint(error: EndpointError) -> CliError {
+    match error {
+        EndpointError::Interrupted => CliError::Interrupted {
+            cut_short: Vec::new(),
+            not_run: Vec::new(),
+        },
+        error => CliError::Endpoint(error),
+    }
+}

@@ -1,0 +1,125 @@
+//! Which addresses the hosts of a run have, so that runs side by side and runs within runs do not meet.
+//!
+//! ```text
+//! 100.64.0.0/10   shared address space (RFC 6598), as mahimahi takes it
+//!   run           64 slots of /16 on the machine; inside a host, the slots of its own prefix (3 bits, the first is the host's)
+//!     host        a prefix of the run's slot: 4 bits, or as many as it takes; the first is the outside's
+//! ```
+//!
+//! A host answers for the whole of its prefix, so that a run inside it is reached from outside by plain routes.
+
+use std::net::Ipv4Addr;
+
+/// A range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// The first address.
+    pub base: u32,
+    /// Leading bits that all addresses share.
+    pub length: u8,
+}
+
+/// The addresses of all runs.
+pub const ALL: Prefix = Prefix {
+    base: u32::from_be_bytes([100, 64, 0, 0]),
+    length: 10,
+};
+
+/// Bits that tell runs on a machine apart.
+const RUN_BITS: u8 = 6;
+/// Bits that tell runs inside a host apart.
+const INNER_BITS: u8 = 3;
+/// Bits that tell hosts of a run apart, at least.
+const HOST_BITS: u8 = 4;
+
+impl Prefix {
+    /// Part number `index` of the range, by so many more bits; `None` if the range has no such part.
+    pub fn part(self, bits: u8, index: u32) -> Option<Self> {
+        let length = self
+            .length
+            .checked_add(bits)
+            .filter(|&length| length <= 30)?;
+        (u64::from(index) < 1 << bits).then(|| Self {
+            base: self.base | index << (32 - length),
+            length,
+        })
+    }
+
+    /// The address of whoever has the range.
+    pub fn first(self) -> Ipv4Addr {
+        Ipv4Addr::from(self.base | 1)
+    }
+
+    /// Whether an address is in the range.
+    pub fn contains(self, address: Ipv4Addr) -> bool {
+        let shift = 32 - u32::from(self.length);
+        u64::from(u32::from(address)) >> shift == u64::from(self.base) >> shift
+    }
+
+    /// The range of a host that has this address and prefix length.
+    pub fn of(address: Ipv4Addr, length: u8) -> Self {
+        let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0);
+        Self {
+            base: u32::from(address) & mask,
+            length,
+        }
+    }
+
+    /// The slots that runs may take here: on the machine, or inside a host with this range.
+    pub fn slots(inside: Option<Self>) -> impl Iterator<Item = Self> {
+        let (range, bits) = inside.map_or((ALL, RUN_BITS), |host| (host, INNER_BITS));
+        (1..1 << bits).filter_map(move |index| range.part(bits, index))
+    }
+
+    /// The ranges of the outside and of so many hosts; `None` if they do not fit.
+    pub fn hosts(self, count: usize) -> Option<Vec<Self>> {
+        let needed = (count as u64 + 1).next_power_of_two().trailing_zeros() as u8;
+        let bits = needed.max(HOST_BITS.min(30u8.saturating_sub(self.length)));
+        (0..=count as u32)
+            .map(|index| self.part(bits, index))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_in_a_run_by_hand() {
+        let slot = Prefix::slots(None).next().unwrap();
+        assert_eq!(
+            (slot.first(), slot.length),
+            (Ipv4Addr::new(100, 65, 0, 1), 16)
+        );
+        let hosts = slot.hosts(2).unwrap();
+        assert_eq!(hosts[0].first(), slot.first());
+        assert_eq!(
+            (hosts[2].first(), hosts[2].length),
+            (Ipv4Addr::new(100, 65, 32, 1), 20)
+        );
+        let inner = Prefix::slots(Some(Prefix::of(hosts[2].first(), 20)))
+            .next()
+            .unwrap();
+        assert_eq!(
+            (inner.first(), inner.length),
+            (Ipv4Addr::new(100, 65, 34, 1), 23)
+        );
+        let innermost = inner.hosts(1).unwrap()[1];
+        assert_eq!(innermost.length, 27);
+        assert!(hosts[2].contains(innermost.first()) && !hosts[1].contains(innermost.first()));
+        // Once more, and it is full.
+        let last = Prefix::slots(Some(innermost)).next().unwrap();
+        assert_eq!(last.length, 30);
+        assert!(last.hosts(1).is_none());
+    }
+
+    #[test]
+    fn many_hosts() {
+        let slot = Prefix::slots(None).last().unwrap();
+        assert_eq!(slot.first(), Ipv4Addr::new(100, 127, 0, 1));
+        let hosts = slot.hosts(200).unwrap();
+        assert_eq!((hosts.len(), hosts[200].length), (201, 24));
+        assert!(slot.hosts(20_000).is_none());
+    }
+}

@@ -1,0 +1,154 @@
+//! The directory of a run: its log, and what is needed to ask its links again.
+//!
+//! | file | |
+//! |---|---|
+//! | `packets.jsonl` | what became of every packet ([`record`](crate::record)) |
+//! | `HOST.pcapng` | what a host sent and received |
+//! | `link.toml`, `NAME.trace` | the links |
+//! | `run.json` | the seed, and the time of day at time 0 |
+//! | `summary.json` | what it came to |
+
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use whyloss_link::Opportunities;
+
+use crate::record::{self, LogError, Record};
+use crate::replay::{Replayed, replay};
+use crate::spec::{Links, SpecError};
+use crate::summary::Summary;
+
+/// `run.json`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct RunFile {
+    seed: u64,
+}
+
+/// Why a directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// A file cannot be written.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The links cannot be read.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The log cannot be read.
+    #[error("{}: {source}", path.display())]
+    Log {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: LogError,
+    },
+}
+
+/// Writes what is needed to ask the links again.
+///
+/// # Errors
+/// If a file cannot be written.
+pub fn begin(directory: &Path, links: &Links, seed: u64) -> Result<(), ArchiveError> {
+    fs::create_dir_all(directory).map_err(|source| ArchiveError::Write {
+        path: directory.to_owned(),
+        source,
+    })?;
+    write(&directory.join("link.toml"), links.text.as_bytes())?;
+    for (name, (_, text)) in &links.traces {
+        write(&directory.join(format!("{name}.trace")), text.as_bytes())?;
+    }
+    write_json(&directory.join("run.json"), &RunFile { seed })
+}
+
+/// Writes what the run came to.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn end(directory: &Path, summary: &Summary) -> Result<(), ArchiveError> {
+    write_json(&directory.join("summary.json"), summary)
+}
+
+/// The links and the seed of a run.
+///
+/// # Errors
+/// If they cannot be read.
+pub fn links(directory: &Path) -> Result<(Links, u64), ArchiveError> {
+    let path = directory.join("link.toml");
+    let text = read(&path)?;
+    let mut links = Links::from_toml(&text, &path.to_string_lossy(), &[])?;
+    for link in &links.scenario.links {
+        let path = directory.join(format!("{}.trace", link.name));
+        if path.is_file() {
+            let text = read(&path)?;
+            let trace = Opportunities::parse(&text);
+            let trace = trace.map_err(|source| SpecError::Trace { path, source })?;
+            links.traces.insert(link.name.clone(), (trace, text));
+        }
+    }
+    let path = directory.join("run.json");
+    let run: RunFile = serde_json::from_str(&read(&path)?).map_err(|error| ArchiveError::Read {
+        path,
+        source: error.into(),
+    })?;
+    Ok((links, run.seed))
+}
+
+/// The log of a run.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn records(directory: &Path) -> Result<Vec<Record>, ArchiveError> {
+    let path = directory.join("packets.jsonl");
+    let file = File::open(&path).map_err(|source| ArchiveError::Read {
+        path: path.clone(),
+        source,
+    })?;
+    let records: Result<_, _> = record::read(BufReader::new(file)).collect();
+    records.map_err(|source| ArchiveError::Log { path, source })
+}
+
+/// Replays the log of a run through its links.
+///
+/// # Errors
+/// If the directory is not that of a run.
+pub fn replay_run(directory: &Path) -> Result<Replayed, ArchiveError> {
+    let (links, seed) = links(directory)?;
+    Ok(replay(&links.plans(), seed, records(directory)?))
+}
+
+fn read(path: &Path) -> Result<String, ArchiveError> {
+    fs::read_to_string(path).map_err(|source| ArchiveError::Read {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), ArchiveError> {
+    fs::write(path, bytes).map_err(|source| ArchiveError::Write {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn write_json(path: &Path, value: &impl Serialize) -> Result<(), ArchiveError> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(|error| ArchiveError::Write {
+        path: path.to_owned(),
+        source: error.into(),
+    })?;
+    text.push(b'\n');
+    write(path, &text)
+}

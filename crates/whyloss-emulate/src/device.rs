@@ -1,0 +1,211 @@
+//! TUN devices, their addresses and routes: the ioctls of Linux.
+//!
+//! Everything here acts in the network namespace of the calling thread; a device stays where it was made, whoever holds its
+//! descriptor, and goes with it.
+#![expect(
+    unsafe_code,
+    reason = "ioctls on structures of the kernel, each call on its own"
+)]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::mem;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use nix::libc;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+
+nix::ioctl_write_ptr_bad!(set_address, libc::SIOCSIFADDR, libc::ifreq);
+nix::ioctl_write_ptr_bad!(set_netmask, libc::SIOCSIFNETMASK, libc::ifreq);
+nix::ioctl_write_ptr_bad!(set_mtu, libc::SIOCSIFMTU, libc::ifreq);
+nix::ioctl_write_ptr_bad!(set_queue, libc::SIOCSIFTXQLEN, libc::ifreq);
+nix::ioctl_write_ptr_bad!(set_flags, libc::SIOCSIFFLAGS, libc::ifreq);
+nix::ioctl_write_ptr_bad!(add_route, libc::SIOCADDRT, libc::rtentry);
+nix::ioctl_write_ptr_bad!(make_tun, libc::TUNSETIFF, libc::ifreq);
+
+/// Packets that may wait in a TUN device for the emulator: a second and more of what it can forward.
+const QUEUE: i32 = 30_000;
+
+/// Largest packet.
+pub(crate) const MTU: usize = 1_500;
+
+/// A TUN device.
+#[derive(Debug)]
+pub(crate) struct Tun {
+    file: File,
+    name: String,
+    /// The counters of the devices of its namespace.
+    counters: File,
+    /// Packets dropped when it was made.
+    dropped: u64,
+}
+
+impl Tun {
+    /// Makes the device `name` with this address. With `default`, all that goes nowhere else goes there.
+    pub(crate) fn create(
+        name: &str,
+        address: Ipv4Addr,
+        prefix: u8,
+        default: bool,
+    ) -> io::Result<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+            .open("/dev/net/tun")?;
+        let mut request = request(name)?;
+        request.ifr_ifru.ifru_flags =
+            (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL) as libc::c_short;
+        // SAFETY: the descriptor is open, and the request is a whole ifreq that lives through the call.
+        unsafe { make_tun(file.as_raw_fd(), &raw const request) }?;
+        quiet(name);
+        let socket = control()?;
+        let change = |set: unsafe fn(i32, *const libc::ifreq) -> nix::Result<i32>,
+                      fill: &dyn Fn(&mut libc::ifreq)|
+         -> io::Result<()> {
+            let mut request = self::request(name)?;
+            fill(&mut request);
+            // SAFETY: as above; `set` is one of the ioctls on an ifreq.
+            unsafe { set(socket.as_raw_fd(), &raw const request) }?;
+            Ok(())
+        };
+        change(set_address, &|r| {
+            r.ifr_ifru.ifru_addr = socket_address(address);
+        })?;
+        change(set_netmask, &|r| {
+            r.ifr_ifru.ifru_netmask = socket_address(netmask(prefix));
+        })?;
+        change(set_mtu, &|r| r.ifr_ifru.ifru_mtu = MTU as i32)?;
+        // An integer in the same place.
+        change(set_queue, &|r| r.ifr_ifru.ifru_mtu = QUEUE)?;
+        change(set_flags, &|r| {
+            r.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        })?;
+        if default {
+            default_route(&socket, name)?;
+        }
+        let mut tun = Self {
+            file,
+            name: name.to_owned(),
+            counters: File::open("/proc/thread-self/net/dev")?,
+            dropped: 0,
+        };
+        tun.dropped = tun.dropped()?;
+        Ok(tun)
+    }
+
+    /// Takes a packet that the host sent; `None` if there is none.
+    pub(crate) fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+        match (&self.file).read(buffer) {
+            Ok(length) => Ok(Some(length)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives the host a packet. Answers whether the kernel took it.
+    pub(crate) fn write(&self, packet: &[u8]) -> bool {
+        matches!((&self.file).write(packet), Ok(length) if length == packet.len())
+    }
+
+    /// Packets that the device has dropped since it was made, because it was full or its host did not want them.
+    pub(crate) fn dropped(&mut self) -> io::Result<u64> {
+        let mut text = String::new();
+        self.counters.seek(SeekFrom::Start(0))?;
+        self.counters.read_to_string(&mut text)?;
+        let line = text.lines().find_map(|line| {
+            let (name, counts) = line.split_once(':')?;
+            (name.trim() == self.name).then(|| counts.split_ascii_whitespace())
+        });
+        // Received: bytes, packets, errs, drop, fifo, frame, compressed, multicast; then the same of what was sent.
+        let counts: Vec<u64> = line
+            .map(|counts| counts.map(|count| count.parse().unwrap_or(0)).collect())
+            .unwrap_or_default();
+        let total = [3, 11].iter().filter_map(|&at| counts.get(at)).sum::<u64>();
+        Ok(total.saturating_sub(self.dropped))
+    }
+}
+
+impl AsFd for Tun {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// Brings the loopback device of this namespace up.
+pub(crate) fn loopback_up() -> io::Result<()> {
+    let mut request = request("lo")?;
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    let socket = control()?;
+    // SAFETY: the descriptor is open, and the request is a whole ifreq that lives through the call.
+    unsafe { set_flags(socket.as_raw_fd(), &raw const request) }?;
+    Ok(())
+}
+
+/// Gives the calling thread real-time priority; answers whether it may have it.
+pub(crate) fn real_time() -> bool {
+    let parameters = libc::sched_param { sched_priority: 10 };
+    // SAFETY: the parameters live through the call, which changes nothing but this thread's scheduling.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) == 0 }
+}
+
+/// Keeps IPv6 off a device, whose announcements would be packets on the link.
+fn quiet(name: &str) {
+    // Without IPv6 in the kernel there is nothing to turn off.
+    let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
+}
+
+fn control() -> io::Result<OwnedFd> {
+    Ok(socket(
+        AddressFamily::Inet,
+        SockType::Datagram,
+        SockFlag::SOCK_CLOEXEC,
+        None,
+    )?)
+}
+
+fn default_route(socket: &OwnedFd, name: &str) -> io::Result<()> {
+    let mut device: Vec<libc::c_char> = name.bytes().map(|byte| byte as libc::c_char).collect();
+    device.push(0);
+    // SAFETY: a route of all zeros is a valid value of this plain structure.
+    let mut route: libc::rtentry = unsafe { mem::zeroed() };
+    route.rt_dst = socket_address(Ipv4Addr::UNSPECIFIED);
+    route.rt_genmask = socket_address(Ipv4Addr::UNSPECIFIED);
+    route.rt_flags = libc::RTF_UP;
+    route.rt_dev = device.as_mut_ptr();
+    // SAFETY: the route and the name that it points to live through the call.
+    unsafe { add_route(socket.as_raw_fd(), &raw const route) }?;
+    Ok(())
+}
+
+fn request(name: &str) -> io::Result<libc::ifreq> {
+    // SAFETY: an ifreq of all zeros is a valid value of this plain structure.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    if name.len() >= request.ifr_name.len() {
+        return Err(io::Error::other(format!(
+            "the device name {name} is too long"
+        )));
+    }
+    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *place = byte as libc::c_char;
+    }
+    Ok(request)
+}
+
+fn netmask(prefix: u8) -> Ipv4Addr {
+    Ipv4Addr::from(u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0))
+}
+
+fn socket_address(address: Ipv4Addr) -> libc::sockaddr {
+    let mut data = [0 as libc::c_char; 14];
+    for (place, byte) in data[2..6].iter_mut().zip(address.octets()) {
+        *place = byte as libc::c_char;
+    }
+    libc::sockaddr {
+        sa_family: libc::AF_INET as libc::sa_family_t,
+        sa_data: data,
+    }
+}

@@ -1,0 +1,153 @@
+//! What carries a session, in the words of scenarios: transport, classifier, application, packet, coverage.
+
+use whyloss::{iftp, receiver, sender, tfrc};
+use whyloss_sim::Scenario;
+use whyloss_sim::scenario::{Application, ScenarioError, Transport};
+
+use super::EndpointError;
+use super::wire::{BELOW, DATA_HEADER, iftp_format};
+
+/// The transport of a session, with its classifier.
+#[derive(Clone, Debug)]
+pub enum Carriage {
+    /// TFRC, with a classifier at the receiver.
+    Tfrc(tfrc::Options, receiver::Classifier),
+    /// IFTP, with a classifier at the sender.
+    Iftp(iftp::Options, sender::Classifier),
+}
+
+/// What carries a session.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// The transport.
+    pub carriage: Carriage,
+    /// The application.
+    pub application: Application,
+    /// Bytes of a data packet, with the headers of IPv4 and UDP.
+    pub packet: u32,
+    /// Bytes of it, from its start, that a checksum covers.
+    pub coverage: Option<u32>,
+}
+
+/// Why a flow is none.
+#[derive(Debug, thiserror::Error)]
+pub enum FlowError {
+    /// A word is wrong.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Something that has no endpoint.
+    #[error("only `tfrc` and `iftp` run on sockets here")]
+    NoEndpoint,
+    /// Something else is wrong.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+}
+
+impl Flow {
+    /// Reads a flow; each of `words` is a key of a scenario's `[[flow]]` and its value.
+    ///
+    /// # Errors
+    /// The first word that is wrong.
+    pub fn parse(words: &[(&str, &str)]) -> Result<Self, FlowError> {
+        let text = "duration = \"1 s\"\n[[link]]\nname = \"link\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Gbit/s\"\ndelay = \"0 s\"\n\
+                    queue = \"unlimited\"\n[[flow]]\nname = \"session\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"tfrc\"\n";
+        let sets: Vec<(String, String)> = words
+            .iter()
+            .map(|(key, value)| (format!("flow.session.{key}"), (*value).to_owned()))
+            .collect();
+        let scenario = Scenario::from_toml(text, "the options", &sets)?;
+        let Some(flow) = scenario.flows.into_iter().next() else {
+            return Err(FlowError::NoEndpoint);
+        };
+        let carriage = match flow.transport {
+            Transport::Tfrc {
+                options,
+                classifier,
+            } => {
+                if matches!(classifier, receiver::Classifier::Reference(_))
+                    && needs_truth(&classifier)
+                {
+                    return Err(EndpointError::NeedsTruth.into());
+                }
+                Carriage::Tfrc(options, classifier)
+            }
+            Transport::Iftp {
+                options,
+                classifier,
+            } => Carriage::Iftp(options, classifier),
+            _ => return Err(FlowError::NoEndpoint),
+        };
+        let flow = Self {
+            carriage,
+            application: flow.application,
+            packet: flow.packet_size,
+            coverage: flow.coverage,
+        };
+        if flow.headers() >= flow.packet {
+            return Err(EndpointError::Small {
+                packet: flow.packet,
+                headers: flow.headers(),
+            }
+            .into());
+        }
+        Ok(flow)
+    }
+
+    /// Bytes of a data packet before its payload.
+    pub fn headers(&self) -> u32 {
+        BELOW
+            + match self.carriage {
+                Carriage::Tfrc(..) => DATA_HEADER,
+                Carriage::Iftp(..) => iftp_format(false).data_header(),
+            } as u32
+    }
+
+    /// Bytes of payload in a whole packet.
+    pub fn payload(&self) -> usize {
+        (self.packet - self.headers()) as usize
+    }
+}
+
+/// Whether the first gap shows that a classifier answers with a question.
+fn needs_truth(classifier: &receiver::Classifier) -> bool {
+    use receiver::{Arrival, ReceiverClassifier, Verdict};
+    let arrival = |sequence| Arrival {
+        sequence,
+        sent: whyloss::Time::ZERO,
+        received: whyloss::Time::ZERO,
+        size: 1,
+    };
+    let mut classifier = classifier.clone();
+    classifier.on_arrival(&arrival(0), 0);
+    !matches!(
+        classifier.on_arrival(&arrival(2), 1),
+        Some(Verdict::Gap(_)) | None
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_scenarios() {
+        let flow = Flow::parse(&[
+            (
+                "transport",
+                "{ kind = \"tfrc\", base = \"ns2\", header = \"0 B\" }",
+            ),
+            ("classifier", "zigzag"),
+            ("packet", "762 B"),
+        ])
+        .unwrap();
+        assert!(
+            matches!(flow.carriage, Carriage::Tfrc(options, receiver::Classifier::ZigZag(_)) if options.loss_threshold == 1)
+        );
+        assert_eq!(flow.payload(), 762 - 28 - 52);
+        let error = |words: &[(&str, &str)]| Flow::parse(words).unwrap_err().to_string();
+        assert!(error(&[("classifier", "zagzig")]).contains("zigzag"));
+        assert!(error(&[("classifier", "oracle")]).contains("told the truth"));
+        assert!(error(&[("transport", "tcp")]).contains("only `tfrc` and `iftp`"));
+        assert!(error(&[("packet", "80 B")]).contains("no room"));
+    }
+}

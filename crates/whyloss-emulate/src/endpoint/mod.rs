@@ -1,0 +1,108 @@
+//! TFRC and IFTP on real sockets: the state machines of `whyloss`, over UDP or UDP-Lite.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`wire`] | the packets, and who says what to whom |
+//! | [`flow`] | what carries a session: the words of scenarios |
+//! | [`pattern`] | payloads that the receiver can check |
+//! | [`arrivals`] | the log of a receiver, and its replay through a classifier |
+//! | [`truth`] | verdicts against the log of an emulator |
+//! | `send`, `recv` | the two ends (Linux) |
+
+pub mod arrivals;
+pub mod flow;
+pub mod pattern;
+pub mod truth;
+pub mod wire;
+
+#[cfg(target_os = "linux")]
+mod opening;
+#[cfg(target_os = "linux")]
+pub mod recv;
+#[cfg(target_os = "linux")]
+pub mod send;
+#[cfg(target_os = "linux")]
+mod sink;
+#[cfg(target_os = "linux")]
+mod socket;
+#[cfg(target_os = "linux")]
+mod source;
+
+use std::io;
+
+/// Why a session failed.
+#[derive(Debug, thiserror::Error)]
+pub enum EndpointError {
+    /// The socket.
+    #[error("cannot use the socket: {0}")]
+    Socket(#[source] io::Error),
+    /// UDP-Lite is not there.
+    #[error(
+        "this kernel has no UDP-Lite ({0}); leave out --udp-lite, and the application checks its section itself"
+    )]
+    NoUdpLite(#[source] io::Error),
+    /// Nobody answers.
+    #[error("no answer from {peer} within {seconds} s; is `whyloss recv` running there?")]
+    NoAnswer {
+        /// Who was asked.
+        peer: String,
+        /// How long.
+        seconds: f64,
+    },
+    /// Nobody listens.
+    #[error("nobody listens at {0}, or no longer")]
+    Refused(String),
+    /// The peer has fallen silent.
+    #[error("{peer} has been silent for {seconds} s")]
+    Silent {
+        /// Who.
+        peer: String,
+        /// How long.
+        seconds: f64,
+    },
+    /// The peer knows nothing of the session.
+    #[error("{0} knows nothing of this session: it was restarted, or had given this end up")]
+    Unknown(String),
+    /// The peer has another session.
+    #[error("{0} is busy with another session")]
+    Busy(String),
+    /// The peer expects another transport.
+    #[error("{0} expects another transport: both ends need the same --transport")]
+    Carrier(String),
+    /// The sender was restarted.
+    #[error("the sender began another session: it was restarted")]
+    Replaced,
+    /// The classifier needs the truth.
+    #[error(
+        "a classifier that is told the truth works in simulations only: here nobody knows it in time"
+    )]
+    NeedsTruth,
+    /// A source.
+    #[error("cannot read what is to be sent: {0}")]
+    Source(#[source] io::Error),
+    /// A sink.
+    #[error("cannot write what was received: {0}")]
+    Sink(#[source] io::Error),
+    /// Statistics or arrivals.
+    #[error("cannot write {what}: {source}")]
+    Write {
+        /// Which.
+        what: &'static str,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// A packet has no room for its headers.
+    #[error("a packet of {packet} bytes has no room for {headers} bytes of headers and a payload")]
+    Small {
+        /// The packet.
+        packet: u32,
+        /// The headers.
+        headers: u32,
+    },
+    /// Something else than was sent.
+    #[error("{0} packets arrived with another payload than was sent")]
+    Wrong(u64),
+    /// From outside.
+    #[error("interrupted")]
+    Interrupted,
+}

@@ -1,0 +1,211 @@
+//! A socket of UDP or UDP-Lite, with the kernel's stamps and checksums over part of a packet.
+#![expect(
+    unsafe_code,
+    reason = "three socket options that no crate has, each call on its own"
+)]
+
+use std::io::{self, IoSliceMut};
+use std::mem;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
+use std::os::fd::{AsFd, AsRawFd};
+use std::time;
+
+use nix::errno::Errno;
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::socket::{
+    ControlMessageOwned, MsgFlags, SockaddrIn, recvmsg, setsockopt, sockopt::ReceiveTimestampns,
+};
+use nix::sys::time::TimeSpec;
+use socket2::{Domain, Protocol, Socket, Type};
+use whyloss::{Duration, Time};
+
+use super::EndpointError;
+use crate::clock::{Clock, time_of_day};
+
+/// Options of UDP-Lite (RFC 3828; linux/udp.h).
+const SEND_COVERAGE: i32 = 10;
+const RECEIVE_COVERAGE: i32 = 11;
+/// Bytes of a header of UDP or UDP-Lite.
+const HEADER: i32 = 8;
+
+/// A socket.
+#[derive(Debug)]
+pub(super) struct Wire {
+    socket: UdpSocket,
+    lite: bool,
+    /// Bytes of a payload that are covered while checksums are partial.
+    section: Option<u16>,
+    partial: bool,
+    clock: Clock,
+}
+
+/// What arrived.
+#[derive(Debug)]
+pub(super) struct Datagram {
+    pub(super) length: usize,
+    pub(super) from: SocketAddr,
+    /// By the kernel, on the socket's clock.
+    pub(super) at: Time,
+}
+
+impl Wire {
+    /// A socket at this address. `section`: with [`Self::set_partial`], so many bytes of each payload are covered.
+    pub(super) fn bind(
+        at: SocketAddrV4,
+        lite: bool,
+        section: Option<u16>,
+        clock: Clock,
+    ) -> Result<Self, EndpointError> {
+        let protocol = if lite {
+            Protocol::UDPLITE
+        } else {
+            Protocol::UDP
+        };
+        let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(protocol)).map_err(|error| {
+            if lite {
+                EndpointError::NoUdpLite(error)
+            } else {
+                EndpointError::Socket(error)
+            }
+        })?;
+        let ready = (|| {
+            socket.set_nonblocking(true)?;
+            // As much as the kernel gives; a burst while this process waits for its turn is not lost.
+            let _ = socket.set_recv_buffer_size(1 << 20);
+            socket.bind(&SocketAddr::V4(at).into())?;
+            setsockopt(&socket, ReceiveTimestampns, &true)?;
+            Ok(())
+        })();
+        ready.map_err(EndpointError::Socket)?;
+        let wire = Self {
+            socket: socket.into(),
+            lite,
+            section,
+            partial: false,
+            clock,
+        };
+        if lite {
+            // Nothing with less than a header covered is worth having.
+            wire.option(libc::IPPROTO_UDPLITE, RECEIVE_COVERAGE, HEADER)
+                .map_err(EndpointError::Socket)?;
+        }
+        Ok(wire)
+    }
+
+    pub(super) fn connect(&self, peer: SocketAddr) -> io::Result<()> {
+        self.socket.connect(peer)
+    }
+
+    /// The port that it has.
+    pub(super) fn port(&self) -> u16 {
+        self.socket.local_addr().map_or(0, |address| address.port())
+    }
+
+    /// Whether checksums of what is sent cover the section alone (of UDP: nothing, since the application checks), or all.
+    pub(super) fn set_partial(&mut self, partial: bool) -> io::Result<()> {
+        let Some(section) = self.section.filter(|_| partial != self.partial) else {
+            return Ok(());
+        };
+        self.partial = partial;
+        if self.lite {
+            let coverage = if partial {
+                HEADER + i32::from(section)
+            } else {
+                0
+            };
+            self.option(libc::IPPROTO_UDPLITE, SEND_COVERAGE, coverage)
+        } else {
+            self.option(libc::SOL_SOCKET, libc::SO_NO_CHECK, i32::from(partial))
+        }
+    }
+
+    /// Sends to the peer that it is connected to. What the kernel has no room for is lost, as on the way.
+    pub(super) fn send(&self, packet: &[u8]) -> io::Result<()> {
+        lossy(self.socket.send(packet))
+    }
+
+    pub(super) fn send_to(&self, packet: &[u8], peer: SocketAddr) -> io::Result<()> {
+        lossy(self.socket.send_to(packet, peer))
+    }
+
+    /// Takes what has arrived; `None` if nothing has.
+    pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Datagram>> {
+        let mut parts = [IoSliceMut::new(buffer)];
+        let mut space = nix::cmsg_space!(libc::timespec);
+        let flags = MsgFlags::MSG_DONTWAIT;
+        let message = match recvmsg::<SockaddrIn>(
+            self.socket.as_raw_fd(),
+            &mut parts,
+            Some(&mut space),
+            flags,
+        ) {
+            Ok(message) => message,
+            Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let stamped = message.cmsgs().ok().and_then(|mut all| {
+            all.find_map(|one| match one {
+                ControlMessageOwned::ScmTimestampns(at) => {
+                    Some(time::Duration::from(at).as_nanos() as u64)
+                }
+                _ => None,
+            })
+        });
+        // The kernel stamps with the time of day, which may be set; only how long ago it was counts.
+        let ago = stamped
+            .map_or(0, |at| time_of_day().saturating_sub(at))
+            .min(1_000_000_000);
+        let at = self.clock.now() - Duration::from_nanos(ago as i64);
+        let from = message
+            .address
+            .map_or(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), |address| {
+                SocketAddrV4::new(address.ip(), address.port())
+            });
+        Ok(Some(Datagram {
+            length: message.bytes,
+            from: from.into(),
+            at,
+        }))
+    }
+
+    /// Waits until something has arrived, or this time.
+    pub(super) fn wait(&self, until: Time) -> io::Result<()> {
+        let span = (until - self.clock.now()).max(Duration::ZERO);
+        let mut fds = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
+        let span = TimeSpec::from_duration(time::Duration::from_nanos(span.as_nanos() as u64));
+        match ppoll(&mut fds, Some(span), None) {
+            Ok(_) | Err(Errno::EINTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn option(&self, level: i32, name: i32, value: i32) -> io::Result<()> {
+        let size = mem::size_of::<i32>() as libc::socklen_t;
+        // SAFETY: the descriptor is open, and the value lives through the call and has the size that is given.
+        let done = unsafe {
+            libc::setsockopt(
+                self.socket.as_raw_fd(),
+                level,
+                name,
+                (&raw const value).cast(),
+                size,
+            )
+        };
+        if done == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
+    }
+}
+
+/// A full queue of the kernel is a loss.
+fn lossy(sent: io::Result<usize>) -> io::Result<()> {
+    match sent {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
+        Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => Ok(()),
+        Err(error) => Err(error),
+    }
+}

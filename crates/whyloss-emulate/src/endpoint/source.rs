@@ -1,0 +1,253 @@
+//! What is sent: a pattern as fast as the rate allows or in frames, a file, standard input.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::thread;
+
+use whyloss::{Duration, Time};
+use whyloss_sim::scenario::{Application, Stream};
+
+use super::EndpointError;
+use super::pattern::{EMPTY, digest, fill};
+
+/// Packets read ahead.
+const AHEAD: usize = 64;
+/// How often a dry source is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// What is sent.
+#[derive(Debug)]
+pub(super) struct Source {
+    kind: Kind,
+    size: usize,
+    session: u32,
+    /// Bytes handed out, and their digest.
+    pub(super) bytes: u64,
+    pub(super) digest: u64,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Greedy,
+    Frames(Frames),
+    Chunks {
+        from: Receiver<io::Result<Vec<u8>>>,
+        next: Option<Vec<u8>>,
+        ended: bool,
+    },
+}
+
+/// Frames at regular times, each of whole packets.
+#[derive(Debug)]
+struct Frames {
+    stream: Stream,
+    /// When the next frame is captured.
+    due: Time,
+    /// Captured frames of which packets are left: when, and how many.
+    waiting: std::collections::VecDeque<(Time, u32)>,
+}
+
+/// Frames that may wait for the transport: an older one is thrown away.
+const MOST_FRAMES: usize = 100_000;
+
+impl Source {
+    pub(super) fn application(
+        application: &Application,
+        size: usize,
+        session: u32,
+        now: Time,
+    ) -> Self {
+        let kind = match application {
+            Application::Greedy => Kind::Greedy,
+            Application::Stream(stream) => Kind::Frames(Frames {
+                stream: stream.clone(),
+                due: now,
+                waiting: std::collections::VecDeque::new(),
+            }),
+        };
+        Self {
+            kind,
+            size,
+            session,
+            bytes: 0,
+            digest: EMPTY,
+        }
+    }
+
+    /// A file, or standard input for `-`.
+    pub(super) fn file(path: &Path, size: usize, session: u32) -> Result<Self, EndpointError> {
+        let (sender, from) = sync_channel(AHEAD);
+        let mut reader: Box<dyn Read + Send> = if path.as_os_str() == "-" {
+            Box::new(io::stdin())
+        } else {
+            Box::new(File::open(path).map_err(EndpointError::Source)?)
+        };
+        thread::spawn(move || {
+            loop {
+                let mut chunk = Vec::with_capacity(size);
+                let read = reader.by_ref().take(size as u64).read_to_end(&mut chunk);
+                let last = chunk.len() < size;
+                let chunk = read.map(|_| chunk);
+                let failed = chunk.is_err();
+                let empty = chunk.as_ref().is_ok_and(Vec::is_empty);
+                if (!empty && sender.send(chunk).is_err()) || last || failed {
+                    return;
+                }
+            }
+        });
+        let kind = Kind::Chunks {
+            from,
+            next: None,
+            ended: false,
+        };
+        Ok(Self {
+            kind,
+            size,
+            session,
+            bytes: 0,
+            digest: EMPTY,
+        })
+    }
+
+    /// Whether the receiver can check the payloads.
+    pub(super) fn is_pattern(&self) -> bool {
+        !matches!(self.kind, Kind::Chunks { .. })
+    }
+
+    /// Whether there is a packet to send.
+    pub(super) fn has_data(&mut self, now: Time) -> Result<bool, EndpointError> {
+        match &mut self.kind {
+            Kind::Greedy => Ok(true),
+            Kind::Frames(frames) => Ok(frames.refresh(now)),
+            Kind::Chunks { from, next, ended } => {
+                if next.is_none() && !*ended {
+                    match from.try_recv() {
+                        Ok(chunk) => *next = Some(chunk.map_err(EndpointError::Source)?),
+                        Err(TryRecvError::Empty) => {}
+                        Err(TryRecvError::Disconnected) => *ended = true,
+                    }
+                }
+                Ok(next.is_some())
+            }
+        }
+    }
+
+    /// Whether there will never be another packet.
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Chunks {
+                ended: true,
+                next: None,
+                ..
+            }
+        )
+    }
+
+    /// When to look again, if there is nothing to send.
+    pub(super) fn next(&self, now: Time) -> Time {
+        match &self.kind {
+            Kind::Greedy => Time::MAX,
+            Kind::Frames(frames) => frames.due,
+            Kind::Chunks { ended: true, .. } => Time::MAX,
+            Kind::Chunks { .. } => now + LOOK,
+        }
+    }
+
+    /// The payload of packet `number`.
+    pub(super) fn take(&mut self, number: u32) -> Vec<u8> {
+        let payload = match &mut self.kind {
+            Kind::Chunks { next, .. } => next.take().unwrap_or_default(),
+            Kind::Greedy => pattern(self.session, number, self.size),
+            Kind::Frames(frames) => {
+                frames.take();
+                pattern(self.session, number, self.size)
+            }
+        };
+        self.bytes += payload.len() as u64;
+        if !self.is_pattern() {
+            self.digest = digest(self.digest, &payload);
+        }
+        payload
+    }
+}
+
+fn pattern(session: u32, number: u32, size: usize) -> Vec<u8> {
+    let mut payload = vec![0; size];
+    fill(session, number, &mut payload);
+    payload
+}
+
+impl Frames {
+    fn refresh(&mut self, now: Time) -> bool {
+        while self.due <= now {
+            self.waiting.push_back((self.due, self.stream.packets));
+            self.due += self.stream.interval.max(Duration::from_nanos(1));
+            if self.waiting.len() > MOST_FRAMES {
+                self.waiting.pop_front();
+            }
+        }
+        // What has begun to leave is finished.
+        while let (Some(&(captured, left)), Some(patience)) =
+            (self.waiting.front(), self.stream.patience)
+            && left == self.stream.packets
+            && now - captured > patience
+        {
+            self.waiting.pop_front();
+        }
+        !self.waiting.is_empty()
+    }
+
+    fn take(&mut self) {
+        if let Some((_, left)) = self.waiting.front_mut() {
+            *left -= 1;
+            if *left == 0 {
+                self.waiting.pop_front();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_in_time() {
+        let stream = Stream {
+            interval: Duration::from_millis(20),
+            packets: 2,
+            patience: Some(Duration::from_millis(30)),
+            playout: Vec::new(),
+        };
+        let millis = |millis: u64| Time::from_nanos(millis * 1_000_000);
+        let mut source = Source::application(&Application::Stream(stream), 10, 1, millis(0));
+        assert!(source.has_data(millis(0)).unwrap());
+        assert_eq!(source.take(0).len(), 10);
+        // The first has begun to leave; the second, captured at 20, is thrown away at 51.
+        assert!(source.has_data(millis(51)).unwrap());
+        source.take(1);
+        assert!(source.has_data(millis(51)).unwrap());
+        source.take(2);
+        source.take(3);
+        assert!(!source.has_data(millis(52)).unwrap());
+        assert_eq!(source.next(millis(52)), millis(60));
+    }
+
+    #[test]
+    fn a_file_comes_in_whole_packets() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [7; 25]).unwrap();
+        let mut source = Source::file(file.path(), 10, 1).unwrap();
+        let mut sizes = Vec::new();
+        while !source.has_ended() {
+            if source.has_data(Time::ZERO).unwrap() {
+                sizes.push(source.take(0).len());
+            }
+        }
+        assert_eq!(sizes, [10, 10, 5]);
+        assert_eq!((source.bytes, source.digest), (25, digest(EMPTY, &[7; 25])));
+    }
+}

@@ -1,0 +1,142 @@
+//! The two processes between the emulator and a command, by which nothing outlives the emulator.
+//!
+//! ```text
+//! emulator ── keeper ── first ── command ── …
+//! ```
+//!
+//! The *keeper* makes a process namespace, and the *first* is its process 1: when that ends, the kernel ends all others in
+//! it, and with them their network namespace. Each of the two asks the kernel to be killed when its parent dies. So a
+//! command and all it has started go with the emulator, also if that is killed.
+
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, ExitStatus};
+
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, getppid};
+use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// Who the process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Makes the process namespace. Its parent is this process.
+    Keeper(u32),
+    /// Process 1 of it.
+    First,
+}
+
+impl Role {
+    /// Reads a role from the first argument of the hidden subcommand.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "first" => Some(Self::First),
+            _ => text.parse().ok().map(Self::Keeper),
+        }
+    }
+}
+
+/// Plays a role until the command ends; answers the exit code that it left, 128 and the signal if a signal ended it.
+/// `again` calls this program in another role.
+///
+/// # Errors
+/// If a namespace cannot be made, or the command not be started.
+pub fn play(role: Role, again: &[OsString], command: &[OsString]) -> io::Result<u8> {
+    set_pdeathsig(Signal::SIGKILL)?;
+    // SIGINT goes to everyone at the terminal; the command may take it as it likes.
+    let mut signals = Signals::new([SIGCHLD, SIGTERM, SIGINT])?;
+    let child = match role {
+        Role::Keeper(parent) => {
+            if getppid() != Pid::from_raw(parent as i32) {
+                return Err(io::Error::other("the emulator has gone"));
+            }
+            unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS)?;
+            let mut words = again.iter();
+            let program = words.next().ok_or(io::ErrorKind::InvalidInput)?;
+            Command::new(program)
+                .args(words)
+                .arg("first")
+                .arg("--")
+                .args(command)
+                .spawn()?
+        }
+        Role::First => {
+            own_mounts();
+            spawn(command)?
+        }
+    };
+    supervise(role, &child, &mut signals)
+}
+
+fn spawn(command: &[OsString]) -> io::Result<Child> {
+    let (program, arguments) = command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    Command::new(program)
+        .args(arguments)
+        .spawn()
+        .map_err(|error| {
+            let name = program.to_string_lossy();
+            io::Error::new(error.kind(), format!("cannot start `{name}`: {error}"))
+        })
+}
+
+/// Shows the namespaces in `/proc` and `/sys`. Whatever fails leaves what was there.
+fn own_mounts() {
+    const NONE: Option<&str> = None;
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    if mount(NONE, "/", NONE, private, NONE).is_ok() {
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        let _ = mount(Some("proc"), "/proc", Some("proc"), flags, NONE);
+    }
+}
+
+/// Waits for the child, hands SIGTERM on, and clears away whatever else ends. Process 1 hands it to everyone, since a shell
+/// would keep it to itself, and then waits for everyone.
+fn supervise(role: Role, child: &Child, signals: &mut Signals) -> io::Result<u8> {
+    let child = Pid::from_raw(child.id() as i32);
+    let (mut ending, mut code) = (false, None);
+    loop {
+        loop {
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::Exited(pid, exit)) if pid == child => code = Some(exit as u8),
+                Ok(WaitStatus::Signaled(pid, signal, _)) if pid == child => {
+                    code = Some(128 + signal as u8);
+                }
+                Ok(WaitStatus::StillAlive) => break,
+                Ok(_) => {}
+                Err(Errno::ECHILD) => return Ok(code.unwrap_or(1)),
+                Err(error) => return Err(error.into()),
+            }
+            if let Some(code) = code.filter(|_| !ending) {
+                return Ok(code);
+            }
+        }
+        if signals.wait().any(|signal| signal == SIGTERM) {
+            ending = true;
+            let whom = if role == Role::First {
+                Pid::from_raw(-1)
+            } else {
+                child
+            };
+            // It may have gone already.
+            let _ = kill(whom, Signal::SIGTERM);
+        }
+    }
+}
+
+/// The exit code of a process: its own, or 128 and the signal that ended it.
+pub(crate) fn code(status: ExitStatus) -> u8 {
+    let signal = || 128 + status.signal().unwrap_or(0);
+    status.code().unwrap_or_else(signal) as u8
+}
+
+/// How the caller's own program is called in a role.
+pub(crate) fn this_program() -> io::Result<OsString> {
+    env::current_exe().map(Into::into)
+}

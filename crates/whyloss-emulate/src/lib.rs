@@ -1,0 +1,43 @@
+//! Links in real time, with real packets and the truth about each of them; TFRC and IFTP on real sockets.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`spec`] | what a user says: options or a scenario file |
+//! | [`network`] | links and routes, sans-I/O: fates and times of packets |
+//! | `run` | hosts in network namespaces, TUN devices, the forwarder (Linux) |
+//! | `init` | the processes by which nothing outlives a run (Linux) |
+//! | [`record`], [`archive`] | the log of a run, the directory it is in |
+//! | [`replay`] | the log, through `whyloss-link` again |
+//! | [`summary`] | counts, lateness, the emulator's faults |
+//! | [`endpoint`] | TFRC and IFTP over UDP |
+//!
+//! `docs/emulator.md` says how to use it, `docs/reality.md` what was measured with it.
+#![deny(unsafe_code)]
+
+pub mod addresses;
+pub mod archive;
+pub mod endpoint;
+pub mod header;
+pub mod network;
+pub mod record;
+pub mod replay;
+pub mod spec;
+pub mod summary;
+
+#[cfg(target_os = "linux")]
+mod clock;
+#[cfg(target_os = "linux")]
+mod device;
+#[cfg(target_os = "linux")]
+pub mod init;
+#[cfg(target_os = "linux")]
+mod log;
+#[cfg(target_os = "linux")]
+mod place;
+#[cfg(target_os = "linux")]
+pub mod run;
+
+#[cfg(target_os = "linux")]
+pub use place::become_root;
+#[cfg(target_os = "linux")]
+pub use run::{Done, Options, RunError, Snapshot, run};

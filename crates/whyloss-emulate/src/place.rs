@@ -1,0 +1,294 @@
+//! The hosts of a run: a network namespace, a device and a command for each.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::net::Ipv4Addr;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use nix::ifaddrs::getifaddrs;
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, geteuid, getgid, getuid};
+
+use crate::addresses::{ALL, Prefix};
+use crate::device::{Tun, loopback_up};
+use crate::init;
+use crate::run::RunError;
+use crate::spec::HostPlan;
+
+/// The device of a host, by its name in there.
+const DEVICE: &str = "whyloss0";
+
+/// How long commands may take to end when they are asked to.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// A host at work.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) tun: Tun,
+    /// The addresses that it answers for.
+    pub(crate) prefix: Prefix,
+    pub(crate) outside: bool,
+    pub(crate) leads: bool,
+    /// Its network namespace.
+    namespace: File,
+    child: Option<Child>,
+    /// How the command ended.
+    pub(crate) ended: Option<u8>,
+}
+
+/// Where a run takes place.
+#[derive(Debug)]
+pub(crate) struct Ground {
+    /// The network namespace that the run began in.
+    home: File,
+    slot: Prefix,
+    hosts: Vec<Prefix>,
+    /// Of the device outside.
+    device: String,
+}
+
+/// Becomes root in a user namespace of its own, with an empty network, unless the caller is root already. Must be called
+/// while the process has one thread.
+///
+/// # Errors
+/// If the kernel does not allow that.
+pub fn become_root() -> Result<bool, RunError> {
+    // Whoever may come back to this network may leave it. A root of some user namespace need not be allowed to.
+    let here = File::open("/proc/self/ns/net").map_err(RunError::NoUserNamespace)?;
+    if geteuid().is_root() && setns(&here, CloneFlags::CLONE_NEWNET).is_ok() {
+        return Ok(false);
+    }
+    let (user, group) = (getuid(), getgid());
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)
+        .map_err(|error| RunError::NoUserNamespace(error.into()))?;
+    let map = |file: &str, text: String| fs::write(file, text).map_err(RunError::NoUserNamespace);
+    map("/proc/self/setgroups", "deny".into())?;
+    map("/proc/self/uid_map", format!("0 {user} 1"))?;
+    map("/proc/self/gid_map", format!("0 {group} 1"))?;
+    loopback_up().map_err(|source| RunError::Setup {
+        what: "the loopback device",
+        source,
+    })?;
+    Ok(true)
+}
+
+impl Ground {
+    /// Finds addresses that no other run has.
+    pub(crate) fn find(count: usize) -> Result<Self, RunError> {
+        let failed = |what| move |source| RunError::Setup { what, source };
+        let home = File::open("/proc/self/ns/net").map_err(failed("this network namespace"))?;
+        let addresses =
+            getifaddrs().map_err(|error| failed("the addresses in use")(error.into()))?;
+        let (mut taken, mut inside) = (Vec::new(), None);
+        for interface in addresses {
+            let ipv4 = |address: Option<nix::sys::socket::SockaddrStorage>| {
+                Some(address?.as_sockaddr_in()?.ip())
+            };
+            let Some(address) = ipv4(interface.address).filter(|&address| ALL.contains(address))
+            else {
+                continue;
+            };
+            if interface.interface_name == DEVICE {
+                let mask = ipv4(interface.netmask).map_or(32, |mask| u32::from(mask).count_ones());
+                inside = Some(Prefix::of(address, mask as u8));
+            } else {
+                taken.push(address);
+            }
+        }
+        let mut free = Prefix::slots(inside)
+            .filter(|slot| taken.iter().all(|&address| !slot.contains(address)));
+        let slot = free.next().ok_or(RunError::NoAddresses)?;
+        let hosts = slot.hosts(count).ok_or(RunError::TooManyHosts(count))?;
+        // By its address, so that two runs that choose the same slot meet here, and one of them is told so.
+        let device = format!("wl{:x}", slot.base >> (32 - slot.length));
+        Ok(Self {
+            home,
+            slot,
+            hosts,
+            device,
+        })
+    }
+
+    /// The addresses of the hosts, in the order of their plans.
+    pub(crate) fn addresses(&self, plans: &[HostPlan]) -> Vec<Ipv4Addr> {
+        let prefixes = self.prefixes(plans);
+        prefixes.iter().map(|prefix| prefix.first()).collect()
+    }
+
+    fn prefixes(&self, plans: &[HostPlan]) -> Vec<Prefix> {
+        let mut inner = self.hosts[1..].iter();
+        let prefix = |plan: &HostPlan| match plan.command {
+            None => self.hosts[0],
+            Some(_) => *inner.next().unwrap_or(&self.hosts[0]),
+        };
+        plans.iter().map(prefix).collect()
+    }
+
+    /// Makes the hosts, without their commands.
+    pub(crate) fn build(&self, plans: &[HostPlan]) -> Result<Vec<Place>, RunError> {
+        let prefixes = self.prefixes(plans).into_iter();
+        plans
+            .iter()
+            .zip(prefixes)
+            .map(|(plan, prefix)| self.place(plan, prefix))
+            .collect()
+    }
+
+    fn place(&self, plan: &HostPlan, prefix: Prefix) -> Result<Place, RunError> {
+        let outside = plan.command.is_none();
+        let made = if outside {
+            // The route to all hosts leads there.
+            Tun::create(&self.device, prefix.first(), self.slot.length, false)
+                .and_then(|tun| Ok((tun, self.home.try_clone()?)))
+        } else {
+            self.inside(prefix)
+        };
+        let (tun, namespace) = made.map_err(|source| RunError::Setup {
+            what: "a network namespace with a TUN device",
+            source,
+        })?;
+        Ok(Place {
+            tun,
+            prefix,
+            outside,
+            leads: plan.leads,
+            namespace,
+            child: None,
+            ended: None,
+        })
+    }
+
+    /// A device in a network namespace of its own.
+    fn inside(&self, prefix: Prefix) -> io::Result<(Tun, File)> {
+        unshare(CloneFlags::CLONE_NEWNET)?;
+        let made = (|| {
+            loopback_up()?;
+            // For runs inside.
+            fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
+            let tun = Tun::create(DEVICE, prefix.first(), prefix.length, true)?;
+            Ok((tun, File::open("/proc/thread-self/ns/net")?))
+        })();
+        setns(&self.home, CloneFlags::CLONE_NEWNET)?;
+        made
+    }
+
+    /// Does something in the network namespace of a host.
+    fn at<T>(&self, place: &Place, act: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        setns(&place.namespace, CloneFlags::CLONE_NEWNET)?;
+        let done = act();
+        setns(&self.home, CloneFlags::CLONE_NEWNET)?;
+        done
+    }
+
+    /// Starts a host's command, with these variables in its environment.
+    pub(crate) fn start(
+        &self,
+        place: &mut Place,
+        plan: &HostPlan,
+        init: &[OsString],
+        variables: &[(String, String)],
+    ) -> io::Result<()> {
+        let Some(command) = &plan.command else {
+            return Ok(());
+        };
+        let (program, arguments) = init.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut keeper = Command::new(program);
+        keeper
+            .args(arguments)
+            .arg(std::process::id().to_string())
+            .arg("--")
+            .args(command)
+            .envs(variables.iter().map(|(name, value)| (name, value)))
+            .env("WHYLOSS_HOST", &plan.name);
+        if !plan.leads {
+            keeper.stdin(Stdio::null());
+        }
+        place.child = Some(self.at(place, || keeper.spawn())?);
+        Ok(())
+    }
+
+    /// Waits until a host's command has opened a socket to listen at, has ended, or has had its time.
+    pub(crate) fn await_listener(
+        &self,
+        place: &mut Place,
+        stop: &dyn Fn() -> bool,
+    ) -> io::Result<()> {
+        for _ in 0..LISTEN.as_millis() / POLL.as_millis() {
+            let sockets = self.at(place, || {
+                let read = |name: &str| fs::read_to_string(format!("/proc/thread-self/net/{name}"));
+                let tcp = read("tcp").unwrap_or_default() + &read("tcp6").unwrap_or_default();
+                let udp = ["udp", "udp6", "udplite"].map(|name| read(name).unwrap_or_default());
+                // In the state LISTEN; any socket of UDP.
+                let listening = tcp
+                    .lines()
+                    .any(|line| line.split_ascii_whitespace().nth(3) == Some("0A"));
+                Ok(listening || udp.iter().any(|text| text.lines().count() > 1))
+            })?;
+            if sockets || place.poll() || stop() {
+                break;
+            }
+            thread::sleep(POLL);
+        }
+        Ok(())
+    }
+}
+
+/// How long a command may take to listen.
+const LISTEN: Duration = Duration::from_secs(5);
+/// How often it is looked at.
+const POLL: Duration = Duration::from_millis(10);
+
+impl Place {
+    /// Whether the command has ended.
+    pub(crate) fn poll(&mut self) -> bool {
+        if self.ended.is_none()
+            && let Some(child) = &mut self.child
+            && let Ok(Some(status)) = child.try_wait()
+        {
+            self.ended = Some(init::code(status));
+        }
+        self.ended.is_some() || self.child.is_none()
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(child) = self.child.as_ref().filter(|_| self.ended.is_none()) {
+            // Not waited for, so the number is still its own.
+            let _ = kill(Pid::from_raw(child.id() as i32), signal);
+        }
+    }
+}
+
+/// Ends what still runs: first gently, then for certain. `meanwhile` is called again and again.
+pub(crate) fn end_all(places: &mut [Place], mut meanwhile: impl FnMut(&mut [Place])) {
+    for (signal, rounds) in [
+        (Signal::SIGTERM, GRACE.as_millis() / POLL.as_millis()),
+        (Signal::SIGKILL, 500),
+    ] {
+        for place in places.iter() {
+            place.signal(signal);
+        }
+        for _ in 0..rounds {
+            if places
+                .iter_mut()
+                .fold(true, |ended, place| place.poll() & ended)
+            {
+                return;
+            }
+            meanwhile(places);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.signal(Signal::SIGKILL);
+        if let Some(child) = self.child.as_mut().filter(|_| self.ended.is_none()) {
+            // Whatever it says, it has gone.
+            let _ = child.wait();
+        }
+    }
+}

@@ -1,0 +1,530 @@
+//! A run: hosts, links between them in real time, and what became of every packet.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time;
+
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::prctl::set_timerslack;
+use nix::sys::time::TimeSpec;
+use whyloss::{Duration, Time};
+
+use crate::clock::{Clock, time_of_day};
+use crate::device::{self, MTU};
+use crate::header::{Headers, destination, flip};
+use crate::init;
+use crate::log::{Ended, Entry, Log, Names, SNAP_LENGTH, WriteError};
+use crate::network::{Hop, Network, Outcome, Transit, Watch};
+use crate::place::{Ground, Place, end_all};
+use crate::record::{Fate, Fault};
+use crate::spec::{HostPlan, Plan};
+use crate::summary::{Counter, Lateness, LinkCounts, Summary};
+
+/// How.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the log goes.
+    pub log: Option<PathBuf>,
+    /// The seed of queues and channels.
+    pub seed: u64,
+    /// A packet that leaves later than this is the emulator's fault.
+    pub late_bound: Duration,
+    /// Whether the forwarder asks for real-time priority.
+    pub real_time: bool,
+    /// When the run ends, whatever still runs.
+    pub most_time: Option<Duration>,
+    /// The program and its first arguments that play a [role](crate::init::Role).
+    pub init: Vec<OsString>,
+    /// Set from outside to end the run.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What a live view sees.
+#[derive(Clone, Debug)]
+pub struct Snapshot<'a> {
+    /// Time since the run began.
+    pub now: Time,
+    /// What the links have done so far.
+    pub links: &'a [LinkCounts],
+    /// Packets waiting at each.
+    pub waiting: &'a [usize],
+    /// How late packets were.
+    pub lateness: Lateness,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Counts.
+    pub summary: Summary,
+    /// How each host's command ended: its exit code, 128 and more for a signal. `None` for the outside, and for what the run
+    /// itself ended.
+    pub exits: Vec<(String, Option<u8>)>,
+    /// Whether the run was ended from outside, or had its time.
+    pub cut_short: bool,
+}
+
+/// Why there was no run, or it came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The kernel refused what a run needs.
+    #[error(
+        "cannot make {what}: {source}; this needs root (or a user namespace and access to /dev/net/tun)"
+    )]
+    Setup {
+        /// What could not be made.
+        what: &'static str,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// No user namespaces.
+    #[error("cannot make a user namespace: {0}; run it as root")]
+    NoUserNamespace(#[source] io::Error),
+    /// All addresses are in use.
+    #[error(
+        "no addresses are left: 63 runs on a machine, 7 inside a host, and hosts three deep are the most"
+    )]
+    NoAddresses,
+    /// More hosts than addresses.
+    #[error("{0} hosts do not fit into the addresses of one run")]
+    TooManyHosts(usize),
+    /// A command could not be started.
+    #[error("cannot start the command at {host}: {source}")]
+    Start {
+        /// The host.
+        host: String,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The device failed.
+    #[error("the device of {host} failed: {source}")]
+    Device {
+        /// The host.
+        host: String,
+        /// What the kernel says.
+        source: io::Error,
+    },
+    /// The log could not be written.
+    #[error(transparent)]
+    Log(#[from] WriteError),
+    /// Waiting failed.
+    #[error("cannot wait for packets: {0}")]
+    Poll(#[source] io::Error),
+}
+
+/// Packets taken from a device before others have their turn.
+const BURST: usize = 32;
+/// The longest sleep: commands and signals are looked after so often.
+const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+/// How often addresses are looked for.
+const TRIES: usize = 20;
+/// How often a live view is told.
+const LIVE: Duration = Duration::from_millis(500);
+
+/// Runs a plan until the leading commands have ended.
+///
+/// # Errors
+/// If something that it needs cannot be made, or fails. Whatever was made is gone then.
+pub fn run(
+    plan: &Plan,
+    options: &Options,
+    live: &mut dyn FnMut(&Snapshot<'_>),
+) -> Result<Done, RunError> {
+    let inside = plan.hosts.iter().filter(|host| host.command.is_some());
+    let count = inside.count();
+    let (ground, mut places) = make(&plan.hosts, count)?;
+    let names = Names {
+        hosts: plan.hosts.iter().map(|host| host.name.clone()).collect(),
+        links: plan.links.iter().map(|link| link.name.clone()).collect(),
+    };
+    let clock = Clock::start();
+    let epoch = time::Duration::from_nanos(time_of_day());
+    let log = options
+        .log
+        .as_deref()
+        .map(|dir| Log::create(dir, names.clone(), epoch));
+    let mut forwarder = Forwarder {
+        clock,
+        network: Network::new(&plan.links, plan.routes.clone(), options.seed),
+        recorder: Recorder {
+            counter: Counter::new(names.links.iter().cloned()),
+            log: log.transpose()?,
+        },
+        late_bound: options.late_bound,
+        buffers: Vec::new(),
+    };
+    start(&ground, plan, options, &mut places)?;
+    // The commands have the usual priority: they were started before.
+    let real_time = options.real_time && device::real_time();
+    // Fails only for numbers that are none.
+    let _ = set_timerslack(1);
+    let mut next_live = Time::ZERO + LIVE;
+    let cut_short = loop {
+        forwarder.turn(&mut places, &names)?;
+        let now = clock.now();
+        if now >= next_live {
+            let waiting = forwarder.waiting(now, plan.links.len());
+            live(&Snapshot {
+                now,
+                links: &forwarder.recorder.counter.links,
+                waiting: &waiting,
+                lateness: forwarder.recorder.counter.lateness(),
+            });
+            next_live = now + LIVE;
+        }
+        if options.stop.load(Ordering::Relaxed)
+            || options
+                .most_time
+                .is_some_and(|most| now - Time::ZERO >= most)
+        {
+            break true;
+        }
+        if forwarder.recorder.log.as_ref().is_some_and(Log::has_failed) {
+            break true;
+        }
+        if places
+            .iter_mut()
+            .filter(|place| place.leads)
+            .fold(true, |ended, place| place.poll() & ended)
+        {
+            break false;
+        }
+    };
+    let exits = names
+        .hosts
+        .iter()
+        .cloned()
+        .zip(places.iter().map(|place| place.ended))
+        .collect();
+    let mut failed = None;
+    end_all(&mut places, |places| {
+        failed = forwarder.turn(places, &names).err();
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let now = clock.now();
+    let counter = forwarder.finish(&mut places)?;
+    let summary = counter.summary(now, options.seed, real_time, options.late_bound);
+    Ok(Done {
+        summary,
+        exits,
+        cut_short,
+    })
+}
+
+/// Makes the hosts. Another run may take the same addresses at the same time: then others are found.
+fn make(hosts: &[HostPlan], count: usize) -> Result<(Ground, Vec<Place>), RunError> {
+    for _ in 0..TRIES {
+        let ground = Ground::find(count)?;
+        match ground.build(hosts) {
+            Ok(places) => return Ok((ground, places)),
+            Err(RunError::Setup { source, .. }) if source.kind() == io::ErrorKind::ResourceBusy => {
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(RunError::NoAddresses)
+}
+
+/// Starts the commands: those that do not lead first, and the others when these listen.
+fn start(
+    ground: &Ground,
+    plan: &Plan,
+    options: &Options,
+    places: &mut [Place],
+) -> Result<(), RunError> {
+    let addresses = ground.addresses(&plan.hosts);
+    let mut variables = Vec::new();
+    for (host, address) in plan.hosts.iter().zip(&addresses) {
+        let name: String = host
+            .name
+            .chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() {
+                    c.to_ascii_uppercase()
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        variables.push((format!("WHYLOSS_{name}"), address.to_string()));
+    }
+    for leads in [false, true] {
+        let chosen = || {
+            plan.hosts
+                .iter()
+                .enumerate()
+                .filter(|(_, host)| host.leads == leads)
+        };
+        for (index, host) in chosen() {
+            let mut own = variables.clone();
+            own.push(("WHYLOSS_ADDRESS".into(), addresses[index].to_string()));
+            ground
+                .start(&mut places[index], host, &options.init, &own)
+                .map_err(|source| RunError::Start {
+                    host: host.name.clone(),
+                    source,
+                })?;
+        }
+        if !leads {
+            for (index, host) in chosen().filter(|(_, host)| host.command.is_some()) {
+                let stop = || options.stop.load(Ordering::Relaxed);
+                ground
+                    .await_listener(&mut places[index], &stop)
+                    .map_err(|source| RunError::Start {
+                        host: host.name.clone(),
+                        source,
+                    })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A packet on its way.
+#[derive(Debug)]
+struct Packet {
+    data: Vec<u8>,
+    /// When it was taken from its host.
+    read: Time,
+    /// For the log: its headers and first bytes as sent.
+    logged: Option<(Headers, Box<[u8]>)>,
+    from: usize,
+    to: usize,
+}
+
+/// Moves packets.
+struct Forwarder {
+    clock: Clock,
+    network: Network<Packet>,
+    recorder: Recorder,
+    late_bound: Duration,
+    buffers: Vec<Vec<u8>>,
+}
+
+/// Counts and logs.
+struct Recorder {
+    counter: Counter,
+    log: Option<Log>,
+}
+
+impl Forwarder {
+    /// Waits for the next packet or the next time something is due, and does what there is to do.
+    fn turn(&mut self, places: &mut [Place], names: &Names) -> Result<(), RunError> {
+        let now = self.clock.now();
+        let sleep = (self.network.next_due() - now)
+            .min(LONGEST_SLEEP)
+            .max(Duration::ZERO);
+        let ready: Vec<bool> = {
+            let mut fds: Vec<PollFd<'_>> = places
+                .iter()
+                .map(|place| PollFd::new(place.tun.as_fd(), PollFlags::POLLIN))
+                .collect();
+            let sleep =
+                TimeSpec::from_duration(time::Duration::from_nanos(sleep.as_nanos() as u64));
+            match ppoll(&mut fds, Some(sleep), None) {
+                Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+                Err(error) => return Err(RunError::Poll(error.into())),
+            }
+            fds.iter().map(|fd| fd.any().unwrap_or(false)).collect()
+        };
+        self.deliver(places);
+        for (from, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
+            for _ in 0..BURST {
+                if !self.take(from, places).map_err(|source| RunError::Device {
+                    host: names.hosts[from].clone(),
+                    source,
+                })? {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a packet from a host, if it has sent one.
+    fn take(&mut self, from: usize, places: &mut [Place]) -> io::Result<bool> {
+        let mut data = self.buffers.pop().unwrap_or_default();
+        data.resize(MTU + 4, 0);
+        let Some(length) = places[from].tun.read(&mut data)? else {
+            self.buffers.push(data);
+            return Ok(false);
+        };
+        data.truncate(length);
+        let to = destination(&data).and_then(|address| host_of(places, address));
+        let Some(to) = to.filter(|&to| to != from) else {
+            self.recorder.counter.strays += 1;
+            self.buffers.push(data);
+            return Ok(true);
+        };
+        let now = self.deliver(places);
+        let logged = self.recorder.log.as_ref().and_then(|_| {
+            let start = data.len().min(SNAP_LENGTH);
+            Some((Headers::read(&data)?, data[..start].into()))
+        });
+        let packet = Packet {
+            data,
+            read: now,
+            logged,
+            from,
+            to,
+        };
+        let sent = self.network.send(
+            now,
+            (from, to),
+            length as u32,
+            packet,
+            |packet, bits| flip(&mut packet.data, bits),
+            &mut self.recorder,
+        );
+        if let Err(packet) = sent {
+            self.recorder.counter.strays += 1;
+            self.buffers.push(packet.data);
+        }
+        Ok(true)
+    }
+
+    /// Gives hosts what is due by now, which it answers.
+    fn deliver(&mut self, places: &[Place]) -> Time {
+        loop {
+            let now = self.clock.now();
+            let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
+            let Some((scheduled, transit)) = self.network.take_due(now, flip, &mut self.recorder)
+            else {
+                return now;
+            };
+            let taken = places[transit.to].tun.write(&transit.payload.data);
+            let departed = self.clock.now();
+            let late = departed - scheduled;
+            self.recorder.counter.late(late);
+            let fault = match (taken, late > self.late_bound) {
+                (false, _) => Some(Fault::Device),
+                (true, true) => Some(Fault::Late),
+                (true, false) => None,
+            };
+            let fate = match (&fault, &transit.hop.outcome) {
+                (Some(_), _) => Fate::Fault,
+                (None, Outcome::Damaged(..)) => Fate::Damaged,
+                (None, _) => Fate::Delivered,
+            };
+            let departed = taken.then_some(departed);
+            let data = self
+                .recorder
+                .ended(transit.hop, transit.payload, departed, fate, fault);
+            self.buffers.push(data);
+        }
+    }
+
+    fn waiting(&mut self, now: Time, links: usize) -> Vec<usize> {
+        (0..links)
+            .map(|link| self.network.queue_len(now, link))
+            .collect()
+    }
+
+    /// Counts what is still under way, asks the devices what they dropped, and closes the log.
+    fn finish(mut self, places: &mut [Place]) -> Result<Counter, RunError> {
+        for Transit { hop, payload, .. } in self.network.drain() {
+            self.recorder
+                .ended(hop, payload, None, Fate::Unfinished, None);
+        }
+        for place in places {
+            // The last word of a device that cannot be asked is that it dropped nothing.
+            self.recorder.counter.faults.device += place.tun.dropped().unwrap_or(0);
+        }
+        if let Some(log) = self.recorder.log {
+            log.finish()?;
+        }
+        Ok(self.recorder.counter)
+    }
+}
+
+impl Recorder {
+    /// The packet's way has ended; hands back its buffer.
+    fn ended(
+        &mut self,
+        hop: Hop,
+        packet: Packet,
+        departed: Option<Time>,
+        fate: Fate,
+        fault: Option<Fault>,
+    ) -> Vec<u8> {
+        let bytes = packet.data.len() as u32;
+        self.counter
+            .count(hop.link, bytes, hop.waiting, fate, fault);
+        if let (Some(log), Some((headers, sent))) = (&self.log, packet.logged) {
+            let start = packet.data.len().min(SNAP_LENGTH);
+            let received = departed.map(|_| packet.data[..start].into());
+            let end = Some(Ended {
+                read: packet.read,
+                sent,
+                received,
+            });
+            let (from, to) = (packet.from, packet.to);
+            log.write(Entry {
+                hop,
+                headers,
+                from,
+                to,
+                bytes,
+                departed,
+                fate,
+                fault,
+                end,
+            });
+        }
+        packet.data
+    }
+}
+
+impl Watch<Packet> for Recorder {
+    fn passed(&mut self, hop: &Hop, packet: &mut Packet) {
+        let bytes = packet.data.len() as u32;
+        let fate = match hop.outcome {
+            Outcome::Damaged(..) => Fate::Damaged,
+            _ => Fate::Delivered,
+        };
+        self.counter.count(hop.link, bytes, hop.waiting, fate, None);
+        if let (Some(log), Some((headers, _))) = (&self.log, &packet.logged) {
+            log.write(Entry {
+                departed: Some(hop.outcome.at()),
+                hop: hop.clone(),
+                headers: headers.clone(),
+                from: packet.from,
+                to: packet.to,
+                bytes,
+                fate,
+                fault: None,
+                end: None,
+            });
+        }
+    }
+
+    fn lost(&mut self, hop: &Hop, packet: Packet) {
+        let fate = match hop.outcome {
+            Outcome::Overflow(_) => Fate::Overflow,
+            Outcome::Aqm(_) => Fate::Aqm,
+            _ => Fate::Channel,
+        };
+        self.ended(hop.clone(), packet, None, fate, None);
+    }
+}
+
+/// Who answers for an address: a host whose range has it, else the outside.
+fn host_of(places: &[Place], address: std::net::Ipv4Addr) -> Option<usize> {
+    let inside = |place: &Place| !place.outside && place.prefix.contains(address);
+    let outside = || places.iter().position(|place| place.outside);
+    places.iter().position(inside).or_else(outside)
+}
+
+/// The hidden subcommand of this program that plays a role.
+///
+/// # Errors
+/// If the program cannot be found.
+pub fn init_by(subcommand: &str) -> io::Result<Vec<OsString>> {
+    Ok(vec![init::this_program()?, subcommand.into()])
+}

@@ -1,0 +1,451 @@
+//! What a user says of a run: a scenario file, or a few options that make one.
+//!
+//! Links, queues and channels have the names, the units and the messages of scenarios (`docs/scenarios.md`), because
+//! they are read by the scenario parser. A file may be a whole scenario, of which the links count, or links alone.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use whyloss::Duration;
+use whyloss_link::{Opportunities, traced::OpportunityError};
+use whyloss_sim::Scenario;
+use whyloss_sim::scenario::{Router, ScenarioError};
+
+use crate::network::LinkPlan;
+
+/// The links of a run, and what was said of them.
+#[derive(Clone, Debug)]
+pub struct Links {
+    /// The scenario whose links they are.
+    pub scenario: Scenario,
+    /// Its text, with all that was set: what a replay needs.
+    pub text: String,
+    /// Recorded opportunities of some links, by name, and the text they came from.
+    pub traces: BTreeMap<String, (Opportunities, String)>,
+}
+
+/// One direction of a link, as the options have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Direction {
+    /// `10mbit`, or `trace:FILE`.
+    pub rate: String,
+    /// `50ms`.
+    pub delay: String,
+    /// Packets, `100kB`, `unlimited`, or a queue as scenarios have it.
+    pub queue: String,
+    /// `none`, `bernoulli:0.01`, `gilbert:1s,50ms,0.3`, `bits:1e-5`, or a channel as scenarios have it.
+    pub loss: String,
+}
+
+/// What a host is.
+#[derive(Clone, Debug)]
+pub struct HostPlan {
+    /// Its name in logs, and in the commands' environment.
+    pub name: String,
+    /// The node of the network that it is.
+    pub node: usize,
+    /// What runs there; `None`: the host is the machine itself, outside.
+    pub command: Option<Vec<OsString>>,
+    /// Whether the run goes on as long as this command does. The others are ended after the last such.
+    pub leads: bool,
+}
+
+/// What is to be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The hosts.
+    pub hosts: Vec<HostPlan>,
+    /// The links.
+    pub links: Vec<LinkPlan>,
+    /// The links from each host to each other, by index.
+    pub routes: Vec<Vec<Option<Vec<usize>>>>,
+}
+
+/// Why there are no such links.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    /// The scenario is wrong.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// An option is wrong.
+    #[error("`{value}` is no {what}: expected {expected}")]
+    Option {
+        /// What it should be.
+        what: &'static str,
+        /// What it was.
+        value: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+    /// A trace cannot be read.
+    #[error("cannot read the trace {}: {source}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// A trace is wrong.
+    #[error("{}: {source}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: OpportunityError,
+    },
+    /// A node that is none.
+    #[error("no node is called `{name}`; the nodes are {nodes}")]
+    Node {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        nodes: String,
+    },
+}
+
+/// The name of the link towards the client, and of the way back.
+pub const DOWN: &str = "down";
+/// See [`DOWN`].
+pub const UP: &str = "up";
+
+impl Links {
+    /// The links of a scenario file. `file` names it in messages; each of `sets` is a key and a value, as in
+    /// [`whyloss_sim::scenario::ScenarioFile::parse`].
+    ///
+    /// # Errors
+    /// The first thing that is wrong, and where.
+    pub fn from_toml(text: &str, file: &str, sets: &[(String, String)]) -> Result<Self, SpecError> {
+        let text = whole(text);
+        let scenario = Scenario::from_toml(&text, file, sets)?;
+        Ok(Self {
+            scenario,
+            text,
+            traces: BTreeMap::new(),
+        })
+    }
+
+    /// A link there and a link back.
+    ///
+    /// # Errors
+    /// The first option that is wrong.
+    pub fn pair(down: &Direction, up: &Direction) -> Result<Self, SpecError> {
+        let mut text = String::new();
+        let mut traces = BTreeMap::new();
+        for (name, from, to, direction) in [
+            (DOWN, "server", "client", down),
+            (UP, "client", "server", up),
+        ] {
+            let rate = match direction.rate.strip_prefix("trace:") {
+                None => quantity(
+                    &direction.rate,
+                    "rate",
+                    "such as 10mbit, 1.5 Mbit/s or trace:FILE",
+                    RATES,
+                )?,
+                Some(path) => {
+                    let path = PathBuf::from(path);
+                    let read = std::fs::read_to_string(&path);
+                    let read = read.map_err(|source| SpecError::Unreadable {
+                        path: path.clone(),
+                        source,
+                    })?;
+                    let trace = Opportunities::parse(&read)
+                        .map_err(|source| SpecError::Trace { path, source })?;
+                    let rate = format!("{} bit/s", trace.rate().as_bps());
+                    traces.insert(name.to_owned(), (trace, read));
+                    rate
+                }
+            };
+            let delay = quantity(&direction.delay, "delay", "such as 50ms or 1.5 s", TIMES)?;
+            let queue = queue(&direction.queue)?;
+            let channel = channel(&direction.loss)?;
+            let _ = write!(
+                text,
+                "[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nboth_ways = false\nrate = \"{rate}\"\n\
+                 delay = \"{delay}\"\nqueue = {queue}\nchannel = {channel}\n\n"
+            );
+        }
+        let links = Self::from_toml(&text, "the options", &[])?;
+        Ok(Self { traces, ..links })
+    }
+
+    /// The links as a network has them.
+    pub fn plans(&self) -> Vec<LinkPlan> {
+        let plan = |link: &whyloss_sim::scenario::Connection| LinkPlan {
+            name: link.name.clone(),
+            spec: link.link.clone(),
+            opportunities: self.traces.get(&link.name).map(|trace| trace.0.clone()),
+        };
+        self.scenario.links.iter().map(plan).collect()
+    }
+
+    /// The node with this name.
+    ///
+    /// # Errors
+    /// Names those there are.
+    pub fn node(&self, name: &str) -> Result<usize, SpecError> {
+        let nodes = &self.scenario.nodes;
+        nodes
+            .iter()
+            .position(|node| node == name)
+            .ok_or_else(|| SpecError::Node {
+                name: name.to_owned(),
+                nodes: nodes.join(", "),
+            })
+    }
+
+    /// The nodes where a lone server and a lone client are: the first link's near end and the last link's far end, the
+    /// links back not among them.
+    pub fn ends(&self) -> (usize, usize) {
+        let links = &self.scenario.links;
+        if links.len() == 2 {
+            return (links[0].from, links[0].to);
+        }
+        let flow = self.scenario.flows.first();
+        flow.map_or((0, 0), |flow| (flow.source, flow.sink))
+    }
+
+    /// The plan with hosts at these nodes.
+    pub fn plan(&self, hosts: Vec<HostPlan>) -> Plan {
+        let router = Router::new(&self.scenario);
+        let route = |from: &HostPlan, to: &HostPlan| {
+            router
+                .route(from.node, to.node)
+                .filter(|route| !route.is_empty())
+        };
+        let routes = hosts
+            .iter()
+            .map(|from| hosts.iter().map(|to| route(from, to)).collect())
+            .collect();
+        Plan {
+            links: self.plans(),
+            routes,
+            hosts,
+        }
+    }
+}
+
+/// Adds what a scenario must have and a run does not need.
+fn whole(text: &str) -> String {
+    let Ok(table) = text.parse::<toml::Table>() else {
+        // The scenario parser says what is wrong with it.
+        return text.to_owned();
+    };
+    let mut whole = String::new();
+    if !table.contains_key("duration") {
+        whole += "duration = \"1 s\"\n";
+    }
+    whole += text;
+    let ends = table.get("link").and_then(|links| {
+        let links = links.as_array()?;
+        let end = |link: Option<&toml::Value>, key| link?.get(key)?.as_str().map(str::to_owned);
+        let back = links.iter().rev().find(|link| {
+            links.len() != 2
+                || link.get("both_ways").is_none()
+                || link.get("name").and_then(|n| n.as_str()) == Some(DOWN)
+        });
+        Some((end(links.first(), "from")?, end(back, "to")?))
+    });
+    if let Some((from, to)) = ends.filter(|_| !table.contains_key("flow")) {
+        let (from, to) = (from.replace("{i}", "1"), to.replace("{i}", "1"));
+        let _ = write!(
+            whole,
+            "\n[[flow]]\nfrom = {from:?}\nto = {to:?}\ntransport = \"tfrc\"\n"
+        );
+    }
+    whole
+}
+
+/// How tc writes units, and how scenarios do.
+const RATES: &[(&str, &str)] = &[
+    ("gbit", "Gbit/s"),
+    ("mbit", "Mbit/s"),
+    ("kbit", "kbit/s"),
+    ("bit", "bit/s"),
+];
+const TIMES: &[(&str, &str)] = &[
+    ("ns", "ns"),
+    ("us", "us"),
+    ("ms", "ms"),
+    ("min", "min"),
+    ("s", "s"),
+];
+const SIZES: &[(&str, &str)] = &[("kB", "kB"), ("MB", "MB"), ("B", "B")];
+
+/// A span of time, such as `50ms`.
+///
+/// # Errors
+/// If it is none.
+pub fn duration(text: &str) -> Result<Duration, SpecError> {
+    let expected = "such as 50ms or 1.5 s";
+    let written = quantity(text, "span of time", expected, TIMES)?;
+    let (number, unit) = written.split_once(' ').unwrap_or((&written, "s"));
+    let unit = match unit {
+        "ns" => 1e-9,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "min" => 60.0,
+        _ => 1.0,
+    };
+    Ok(Duration::from_secs_f64(
+        number.parse::<f64>().unwrap_or(0.0) * unit,
+    ))
+}
+
+/// A number with its unit, as scenarios write it.
+fn quantity(
+    text: &str,
+    what: &'static str,
+    expected: &'static str,
+    units: &[(&str, &str)],
+) -> Result<String, SpecError> {
+    let wrong = || SpecError::Option {
+        what,
+        value: text.to_owned(),
+        expected,
+    };
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .ok_or_else(wrong)?;
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim();
+    number.parse::<f64>().map_err(|_| wrong())?;
+    let known = units.iter().find(|(short, long)| {
+        unit == *long
+            || (unit.eq_ignore_ascii_case(short) && !short.contains('B'))
+            || unit == *short
+    });
+    known
+        .map(|(_, long)| format!("{number} {long}"))
+        .ok_or_else(wrong)
+}
+
+fn queue(text: &str) -> Result<String, SpecError> {
+    let expected = "packets (83), bytes (100kB), `unlimited`, or as in scenarios ({ packets = 83, red = \"adaptive\" })";
+    if text.starts_with('{') {
+        return Ok(text.to_owned());
+    }
+    if text == "unlimited" {
+        return Ok("\"unlimited\"".into());
+    }
+    if text.parse::<u32>().is_ok() {
+        return Ok(format!("{{ packets = {text} }}"));
+    }
+    Ok(format!(
+        "{{ bytes = \"{}\" }}",
+        quantity(text, "queue", expected, SIZES)?
+    ))
+}
+
+fn channel(text: &str) -> Result<String, SpecError> {
+    let expected = "`none`, bernoulli:LOSS, gilbert:GOOD,BAD,LOSS (such as gilbert:1s,50ms,0.3), bits:RATE, or as in \
+                    scenarios ({ kind = \"bernoulli\", loss = 0.01 })";
+    let wrong = || SpecError::Option {
+        what: "channel",
+        value: text.to_owned(),
+        expected,
+    };
+    if text.starts_with('{') {
+        return Ok(text.to_owned());
+    }
+    if text == "none" {
+        return Ok("\"none\"".into());
+    }
+    let number = |text: &str| {
+        text.parse::<f64>()
+            .map(|value| format!("{value:?}"))
+            .map_err(|_| wrong())
+    };
+    match text.split_once(':') {
+        Some(("bernoulli", loss)) => Ok(format!(
+            "{{ kind = \"bernoulli\", loss = {} }}",
+            number(loss)?
+        )),
+        Some(("bits", rate)) => Ok(format!(
+            "{{ kind = \"bit-errors\", rate = {} }}",
+            number(rate)?
+        )),
+        Some(("gilbert", rest)) => {
+            let [good, bad, loss] = rest.split(',').collect::<Vec<_>>()[..] else {
+                return Err(wrong());
+            };
+            let mean = |text| quantity(text, "mean time in a state", "such as 50ms", TIMES);
+            Ok(format!(
+                "{{ kind = \"timed-gilbert-elliott\", mean_good = \"{}\", mean_bad = \"{}\", loss_bad = {} }}",
+                mean(good)?,
+                mean(bad)?,
+                number(loss)?
+            ))
+        }
+        _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whyloss::Rate;
+    use whyloss_link::ChannelSpec;
+
+    fn direction(rate: &str, loss: &str) -> Direction {
+        Direction {
+            rate: rate.into(),
+            delay: "50ms".into(),
+            queue: "83".into(),
+            loss: loss.into(),
+        }
+    }
+
+    #[test]
+    fn options_are_scenarios() {
+        let down = direction("10mbit", "gilbert:1s,50ms,0.3");
+        let links = Links::pair(&down, &direction("1.5 Mbit/s", "bernoulli:0.01")).unwrap();
+        let plans = links.plans();
+        assert_eq!(
+            (plans[0].name.as_str(), plans[0].spec.rate),
+            (DOWN, Rate::from_mbps(10))
+        );
+        assert_eq!(plans[1].spec.rate, Rate::from_kbps(1_500));
+        assert_eq!(plans[0].spec.delay, Duration::from_millis(50));
+        assert!(
+            matches!(plans[0].spec.channel, ChannelSpec::TimedGilbertElliott(spec) if spec.loss_bad == 0.3)
+        );
+        assert_eq!(plans[1].spec.channel, ChannelSpec::Bernoulli { loss: 0.01 });
+        let ends = (links.node("server").unwrap(), links.node("client").unwrap());
+        assert_eq!(links.ends(), ends);
+        assert!(
+            links
+                .node("moon")
+                .unwrap_err()
+                .to_string()
+                .contains("server, client")
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let error = |rate, loss| {
+            let down = direction(rate, loss);
+            Links::pair(&down, &down).unwrap_err().to_string()
+        };
+        assert!(error("10", "none").starts_with("`10` is no rate: expected such as 10mbit"));
+        assert!(error("10mbit", "bernoulli").starts_with("`bernoulli` is no channel"));
+        assert!(
+            error("10mbit", "bernoulli:2").contains("loss"),
+            "{}",
+            error("10mbit", "bernoulli:2")
+        );
+        assert!(error("trace:/nowhere", "none").starts_with("cannot read the trace /nowhere"));
+    }
+
+    #[test]
+    fn links_alone_are_a_file() {
+        let text = "[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = { packets = 3 }\n";
+        let links = Links::from_toml(text, "x.toml", &[]).unwrap();
+        assert_eq!(links.plans().len(), 2);
+        let (a, b) = (links.node("a").unwrap(), links.node("b").unwrap());
+        assert_eq!(links.ends(), (a, b));
+    }
+}

@@ -1,0 +1,247 @@
+//! What a run came to: counts of each link, lateness, and what the emulator did wrong.
+
+use std::fmt::Write as _;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use whyloss::{Duration, Time};
+
+use crate::record::{Fate, Fault};
+
+/// What one link did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LinkCounts {
+    /// Its name.
+    pub name: String,
+    /// Packets that reached it.
+    pub offered: u64,
+    /// Packets that left its far end whole, the emulator's faults among them.
+    pub delivered: u64,
+    /// Packets that left it with flipped bits.
+    pub damaged: u64,
+    /// Bytes that left it.
+    pub bytes: u64,
+    /// Packets that found its queue full.
+    pub overflow: u64,
+    /// Packets that its discipline dropped.
+    pub aqm: u64,
+    /// Packets that its channel corrupted.
+    pub channel: u64,
+    /// Packets still on it when the run ended.
+    pub unfinished: u64,
+    /// The most packets that an arrival found waiting.
+    pub most_waiting: u32,
+}
+
+/// What the emulator did wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Faults {
+    /// Packets that left later than the bound.
+    pub late: u64,
+    /// Packets that the kernel did not take, or dropped on their way to the emulator.
+    pub device: u64,
+}
+
+/// How much later than scheduled packets left, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Lateness {
+    /// Packets measured.
+    pub packets: u64,
+    /// Half of them were no later than this.
+    pub p50_ns: u64,
+    /// 99 % of them were no later than this.
+    pub p99_ns: u64,
+    /// The latest.
+    pub max_ns: u64,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// How long it ran, in seconds.
+    pub seconds: f64,
+    /// The seed of queues and channels.
+    pub seed: u64,
+    /// Whether the forwarder ran with real-time priority.
+    pub real_time: bool,
+    /// What the links did.
+    pub links: Vec<LinkCounts>,
+    /// How late packets left.
+    pub lateness: Lateness,
+    /// Packets later than this are faults, in nanoseconds.
+    pub late_bound_ns: u64,
+    /// What went wrong.
+    pub faults: Faults,
+    /// Packets that were not IPv4, or for nobody: they are not forwarded.
+    pub strays: u64,
+}
+
+/// Counts while a run goes on.
+#[derive(Debug)]
+pub(crate) struct Counter {
+    pub(crate) links: Vec<LinkCounts>,
+    pub(crate) faults: Faults,
+    pub(crate) strays: u64,
+    lateness: Histogram<u64>,
+}
+
+impl Counter {
+    pub(crate) fn new(names: impl Iterator<Item = String>) -> Self {
+        let links = names.map(|name| LinkCounts {
+            name,
+            ..LinkCounts::default()
+        });
+        Self {
+            links: links.collect(),
+            faults: Faults::default(),
+            strays: 0,
+            // Up to a minute, to a percent; the arguments are in range.
+            lateness: Histogram::new_with_bounds(1, 60_000_000_000, 2)
+                .unwrap_or_else(|_| unreachable!("the bounds of the histogram are constants")),
+        }
+    }
+
+    /// A packet left its last link, so much later than scheduled.
+    pub(crate) fn late(&mut self, by: Duration) {
+        self.lateness.saturating_record(by.as_nanos().max(1) as u64);
+    }
+
+    /// A packet's fate at a link.
+    pub(crate) fn count(
+        &mut self,
+        link: usize,
+        bytes: u32,
+        waiting: usize,
+        fate: Fate,
+        fault: Option<Fault>,
+    ) {
+        let counts = &mut self.links[link];
+        counts.offered += 1;
+        counts.most_waiting = counts.most_waiting.max(waiting as u32);
+        match fate {
+            Fate::Delivered | Fate::Fault => counts.delivered += 1,
+            Fate::Damaged => counts.damaged += 1,
+            Fate::Overflow => counts.overflow += 1,
+            Fate::Aqm => counts.aqm += 1,
+            Fate::Channel => counts.channel += 1,
+            Fate::Unfinished => counts.unfinished += 1,
+        }
+        if matches!(fate, Fate::Delivered | Fate::Damaged | Fate::Fault) {
+            counts.bytes += u64::from(bytes);
+        }
+        match fault {
+            Some(Fault::Late) => self.faults.late += 1,
+            Some(Fault::Device) => self.faults.device += 1,
+            None => {}
+        }
+    }
+
+    pub(crate) fn lateness(&self) -> Lateness {
+        let at = |quantile| self.lateness.value_at_quantile(quantile);
+        match self.lateness.len() {
+            0 => Lateness::default(),
+            packets => Lateness {
+                packets,
+                p50_ns: at(0.5),
+                p99_ns: at(0.99),
+                max_ns: self.lateness.max(),
+            },
+        }
+    }
+
+    pub(crate) fn summary(
+        &self,
+        now: Time,
+        seed: u64,
+        real_time: bool,
+        late_bound: Duration,
+    ) -> Summary {
+        Summary {
+            seconds: now.as_secs_f64(),
+            seed,
+            real_time,
+            links: self.links.clone(),
+            lateness: self.lateness(),
+            late_bound_ns: late_bound.as_nanos() as u64,
+            faults: self.faults,
+            strays: self.strays,
+        }
+    }
+}
+
+impl Summary {
+    /// Whether the emulator did anything wrong.
+    pub fn is_faulty(&self) -> bool {
+        self.faults != Faults::default()
+    }
+
+    /// The summary for people.
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        let mut line = |cells: [&str; 9]| {
+            let _ = write!(text, "{:<12}", cells[0]);
+            for cell in &cells[1..] {
+                let _ = write!(text, " {cell:>10}");
+            }
+            text.push('\n');
+        };
+        line([
+            "link",
+            "offered",
+            "delivered",
+            "damaged",
+            "overflow",
+            "aqm",
+            "channel",
+            "kbit/s",
+            "most queue",
+        ]);
+        for link in &self.links {
+            let rate = link.bytes as f64 * 8e-3 / self.seconds.max(1e-9);
+            line([
+                &link.name,
+                &link.offered.to_string(),
+                &link.delivered.to_string(),
+                &link.damaged.to_string(),
+                &link.overflow.to_string(),
+                &link.aqm.to_string(),
+                &link.channel.to_string(),
+                &format!("{rate:.1}"),
+                &link.most_waiting.to_string(),
+            ]);
+        }
+        let millis = |nanos: u64| nanos as f64 / 1e6;
+        let late = self.lateness;
+        let _ = writeln!(
+            text,
+            "{:.1} s, seed {}; lateness p50 {:.3} ms, p99 {:.3} ms, most {:.3} ms{}",
+            self.seconds,
+            self.seed,
+            millis(late.p50_ns),
+            millis(late.p99_ns),
+            millis(late.max_ns),
+            if self.real_time {
+                ", real-time priority"
+            } else {
+                ""
+            },
+        );
+        if self.strays > 0 {
+            let _ = writeln!(
+                text,
+                "{} packets were not IPv4 or for nobody here",
+                self.strays
+            );
+        }
+        if self.is_faulty() {
+            let _ = writeln!(
+                text,
+                "EMULATOR'S FAULTS: {} packets left more than {} ms late, {} were dropped by the kernel",
+                self.faults.late,
+                millis(self.late_bound_ns),
+                self.faults.device,
+            );
+        }
+        text
+    }
+}

@@ -1,0 +1,339 @@
+//! A link that sends when a recorded trace lets it: mahimahi's packet-delivery files.
+//!
+//! A file has one time in milliseconds on each line, in order; each is an *opportunity* to send 1500 bytes. Whoever waits
+//! then is sent, in order: several small packets share an opportunity, a large one spans several, and what nobody uses is
+//! lost. The last time is the length of the trace, which then starts again (Netravali et al., "Mahimahi", USENIX ATC
+//! 2015, section 2.2.2). mahimahi counts the 4 bytes by which its device lengthens a packet; here packets are IP packets.
+//!
+//! ```text
+//! opportunity i    at ⌊i/n⌋·T + t_(i mod n);  T = t_(n−1)
+//! ```
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use thiserror::Error;
+use whyloss::{Cause, Duration, Rate, Time};
+
+use crate::channel::{Channel, ChannelSpec, Harm};
+use crate::link::{Fate, LinkSpec};
+use crate::queue::{Discipline, Limit, Red};
+use crate::random::Streams;
+
+/// Bytes that an opportunity sends.
+pub const OPPORTUNITY: u32 = 1_500;
+
+/// Most opportunities of a trace.
+pub const MOST_OPPORTUNITIES: usize = 10_000_000;
+
+/// The opportunities of a trace, shared by all links that replay it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opportunities(Arc<[u32]>);
+
+/// Why a text is no trace.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpportunityError {
+    /// A line without a time.
+    #[error("line {0} is no time in whole milliseconds below 2³²")]
+    NoTime(usize),
+    /// A time before the one above it.
+    #[error("line {0} goes back in time; times must not decrease")]
+    Backwards(usize),
+    /// A trace of no length.
+    #[error("the trace must have an opportunity later than 0 ms: its last time is its length")]
+    NoLength,
+    /// Too much.
+    #[error("the trace has more than {MOST_OPPORTUNITIES} lines")]
+    TooLong,
+}
+
+impl Opportunities {
+    /// Reads mahimahi's format: a time in milliseconds on each line.
+    ///
+    /// # Errors
+    /// Names the first line that is wrong.
+    pub fn parse(text: &str) -> Result<Self, OpportunityError> {
+        let mut times = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let time = line.trim().parse::<u32>();
+            let time = time.map_err(|_| OpportunityError::NoTime(index + 1))?;
+            if times.last().is_some_and(|&last| last > time) {
+                return Err(OpportunityError::Backwards(index + 1));
+            }
+            if times.len() == MOST_OPPORTUNITIES {
+                return Err(OpportunityError::TooLong);
+            }
+            times.push(time);
+        }
+        match times.last() {
+            None | Some(0) => Err(OpportunityError::NoLength),
+            Some(_) => Ok(Self(times.into())),
+        }
+    }
+
+    /// The mean rate.
+    pub fn rate(&self) -> Rate {
+        let bits = self.0.len() as u64 * u64::from(OPPORTUNITY) * 8;
+        Rate::from_bps(bits * 1_000 / self.period())
+    }
+
+    /// T, in milliseconds.
+    fn period(&self) -> u64 {
+        u64::from(self.0.last().copied().unwrap_or(1).max(1))
+    }
+
+    /// When opportunity number `index` is.
+    fn at(&self, index: u64) -> Time {
+        let n = self.0.len() as u64;
+        let millis = (index / n) * self.period() + u64::from(self.0[(index % n) as usize]);
+        Time::from_nanos(millis.saturating_mul(1_000_000))
+    }
+
+    /// The first opportunity at `now` or later.
+    fn first_from(&self, now: Time) -> u64 {
+        let millis = now.as_nanos().div_ceil(1_000_000);
+        let n = self.0.len() as u64;
+        // A time that is a multiple of T is the end of one round and may be the beginning of the next.
+        let round = millis.saturating_sub(1) / self.period();
+        let within = millis - round * self.period();
+        let index = self.0.partition_point(|&at| u64::from(at) < within) as u64;
+        round * n + index
+    }
+}
+
+/// A link whose packets leave at opportunities; everything else is as at a [`Link`](crate::Link).
+#[derive(Clone, Debug)]
+pub struct TracedLink {
+    opportunities: Opportunities,
+    /// The opportunity in use, and what is left of it.
+    current: u64,
+    left: u32,
+    delay: Duration,
+    limit: Limit,
+    red: Option<Box<Red>>,
+    channel: Channel,
+    channel_before_queue: bool,
+    /// When each waiting packet's first byte leaves, and its size.
+    waiting: VecDeque<(Time, u32)>,
+    bytes: u64,
+    /// When the last admitted packet's last byte leaves.
+    busy_until: Time,
+}
+
+impl TracedLink {
+    /// The idle link number `index`. Of `spec` its rate and its changes of delay do not count.
+    pub fn new(
+        opportunities: Opportunities,
+        spec: &LinkSpec,
+        streams: Streams,
+        index: u64,
+    ) -> Self {
+        let random = streams.stream("queue", index);
+        let red = match &spec.queue.discipline {
+            Discipline::DropTail => None,
+            Discipline::Red(red) => {
+                let rate = opportunities.rate();
+                Some(Box::new(Red::new(red, rate, spec.delay, random)))
+            }
+        };
+        Self {
+            opportunities,
+            current: 0,
+            left: OPPORTUNITY,
+            delay: spec.delay.max(Duration::ZERO),
+            limit: spec.queue.limit,
+            red,
+            channel: spec.channel.build(streams.stream("channel", index)),
+            channel_before_queue: spec.channel_before_queue && spec.channel != ChannelSpec::None,
+            waiting: VecDeque::new(),
+            bytes: 0,
+            busy_until: Time::ZERO,
+        }
+    }
+
+    /// Offers a packet of `size` bytes at `now` and says what becomes of it. Times never decrease.
+    pub fn offer(&mut self, now: Time, size: u32) -> Fate {
+        let mut damaged = None;
+        if self.channel_before_queue {
+            match self.channel.harms(now, size) {
+                Harm::None => {}
+                Harm::Damaged(first) => damaged = Some(first),
+                Harm::Lost => return Fate::Lost(Cause::Wireless, now),
+            }
+        }
+        let room = self.has_room(now, size);
+        let (packets, bytes, free) = (self.waiting.len() as u64, self.bytes, self.busy_until);
+        let refused = self.red.as_mut().is_some_and(|red| {
+            let length = if red.counts_bytes() { bytes } else { packets };
+            red.refuses(now, free, length, size, room)
+        });
+        if refused || !room {
+            return Fate::Lost(Cause::Congestion, now);
+        }
+        let departure = self.send(now, size);
+        if !self.channel_before_queue {
+            match self.channel.harms(departure, size) {
+                Harm::None => {}
+                Harm::Damaged(first) => damaged = Some(first),
+                Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
+            }
+        }
+        let arrival = departure + self.delay;
+        damaged.map_or(Fate::Delivered(arrival), |first| {
+            Fate::Damaged(arrival, first)
+        })
+    }
+
+    /// Gives the packet its opportunities; answers when the last byte leaves.
+    fn send(&mut self, now: Time, size: u32) -> Time {
+        if self.left == 0 || self.opportunities.at(self.current) < now {
+            let next = self.current + u64::from(self.left == 0);
+            self.current = next.max(self.opportunities.first_from(now));
+            self.left = OPPORTUNITY;
+        }
+        let start = self.opportunities.at(self.current);
+        let mut rest = size;
+        while rest > self.left {
+            rest -= self.left;
+            self.current += 1;
+            self.left = OPPORTUNITY;
+        }
+        self.left -= rest;
+        self.waiting.push_back((start, size));
+        self.bytes += u64::from(size);
+        self.busy_until = self.opportunities.at(self.current);
+        self.busy_until
+    }
+
+    /// Which bits of the packet last offered were damaged; see [`Link::damaged_bits`](crate::Link::damaged_bits).
+    pub fn damaged_bits(&self) -> &[u32] {
+        self.channel.damaged_bits()
+    }
+
+    /// Whether the last packet met the bad state of a channel with two; `None` for other channels.
+    pub fn channel_is_bad(&self) -> Option<bool> {
+        self.channel.is_bad()
+    }
+
+    /// Whether a packet of `size` bytes finds room at `now`.
+    pub fn has_room(&mut self, now: Time, size: u32) -> bool {
+        let waiting = self.queue_len(now);
+        match self.limit {
+            Limit::Unlimited => true,
+            Limit::Packets(limit) => waiting < limit as usize,
+            Limit::Bytes(limit) => self.bytes + u64::from(size) <= limit,
+        }
+    }
+
+    /// Packets waiting at `now` for the opportunity at which their first byte leaves.
+    pub fn queue_len(&mut self, now: Time) -> usize {
+        while let Some(&(start, size)) = self.waiting.front()
+            && start <= now
+        {
+            self.waiting.pop_front();
+            self.bytes -= u64::from(size);
+        }
+        self.waiting.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::queue::QueueSpec;
+
+    fn millis(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    fn link(text: &str, limit: Limit) -> TracedLink {
+        let spec = LinkSpec {
+            delay: Duration::from_millis(10),
+            queue: QueueSpec::drop_tail(limit),
+            ..LinkSpec::default()
+        };
+        let trace = Opportunities::parse(text).unwrap();
+        TracedLink::new(trace, &spec, Streams::new(1), 0)
+    }
+
+    #[test]
+    fn opportunities_by_hand() {
+        // Rounds of 20 ms: 0, 5, 5, 20 | 20, 25, 25, 40 | …
+        let mut link = link("0\n5\n5\n20\n", Limit::Packets(2));
+        let offers = [
+            (0, 1_500, Some(0)),
+            // Both of 5 ms, one after the other.
+            (1, 1_500, Some(5)),
+            (1, 1_500, Some(5)),
+            // Nobody else may wait.
+            (2, 40, None),
+            // Two halves share one opportunity, a byte more needs the next: the round begins at 20 ms again.
+            (6, 750, Some(20)),
+            (6, 751, Some(20)),
+            // What is left of it is lost to who comes later.
+            (21, 1_499, Some(25)),
+            (26, 3_001, Some(45)),
+        ];
+        for (at, size, departure) in offers {
+            let expected = departure.map_or(Fate::Lost(Cause::Congestion, millis(at)), |leaves| {
+                Fate::Delivered(millis(leaves + 10))
+            });
+            assert_eq!(link.offer(millis(at), size), expected, "{at} {size}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_trace() {
+        let error = |text| Opportunities::parse(text).unwrap_err();
+        assert_eq!(error(""), OpportunityError::NoLength);
+        assert_eq!(error("0\n0\n"), OpportunityError::NoLength);
+        assert_eq!(error("1\nx\n"), OpportunityError::NoTime(2));
+        assert_eq!(error("1\n\n"), OpportunityError::NoTime(2));
+        assert_eq!(error("3\n2\n"), OpportunityError::Backwards(2));
+        let rate = Opportunities::parse("1\n2\n3\n").unwrap().rate();
+        assert_eq!(rate, Rate::from_mbps(12));
+    }
+
+    proptest! {
+        /// Against a queue that is served opportunity by opportunity, as the definition has it.
+        #[test]
+        fn served_as_defined(
+            gaps in prop::collection::vec(0u32..9, 1..12),
+            offers in prop::collection::vec((0u64..6, 1u32..4_000), 1..60),
+        ) {
+            let mut at = 0;
+            let times: Vec<u32> = gaps.iter().map(|gap| { at += gap; at }).collect();
+            prop_assume!(at > 0);
+            let text: String = times.iter().map(|time| format!("{time}\n")).collect();
+            let mut link = link(&text, Limit::Unlimited);
+            let mut now = 0;
+            let offers: Vec<(u64, u32)> = offers.iter().map(|&(gap, size)| { now += gap; (now, size) }).collect();
+            let fates: Vec<Fate> = offers.iter().map(|&(at, size)| link.offer(millis(at), size)).collect();
+            let mut departures = Vec::new();
+            let mut left: Vec<u32> = offers.iter().map(|offer| offer.1).collect();
+            for index in 0u64.. {
+                let round = index / times.len() as u64;
+                let time = round * u64::from(at) + u64::from(times[index as usize % times.len()]);
+                let mut budget = OPPORTUNITY;
+                while departures.len() < offers.len() && budget > 0 && offers[departures.len()].0 <= time {
+                    let rest = &mut left[departures.len()];
+                    let sent = budget.min(*rest);
+                    *rest -= sent;
+                    budget -= sent;
+                    if *rest == 0 {
+                        departures.push(time);
+                    }
+                }
+                if departures.len() == offers.len() {
+                    break;
+                }
+            }
+            for (fate, departure) in fates.iter().zip(&departures) {
+                prop_assert_eq!(*fate, Fate::Delivered(millis(departure + 10)));
+            }
+        }
+    }
+}
