@@ -6,6 +6,8 @@ use crate::bench::BenchArgs;
 use crate::bench::child::ChildArgs;
 #[cfg(target_os = "linux")]
 use crate::link::{InitArgs, LinkArgs};
+#[cfg(target_os = "linux")]
+use crate::reality::RealityArgs;
 use crate::reproduce::ReproduceArgs;
 use crate::run::RunArgs;
 #[cfg(target_os = "linux")]
@@ -47,6 +49,9 @@ pub(crate) enum Command {
     /// Receive from `whyloss send`, and say why what is missing was lost (Linux).
     #[cfg(target_os = "linux")]
     Recv(RecvArgs),
+    /// Hold simulations against emulated links, kernels and sockets: the tables of docs/reality.md (Linux, root).
+    #[cfg(target_os = "linux")]
+    Reality(RealityArgs),
     /// Between `link` and a command.
     #[cfg(target_os = "linux")]
     #[command(hide = true)]

@@ -18,6 +18,8 @@ mod link;
 mod list;
 mod nearest;
 mod progress;
+#[cfg(target_os = "linux")]
+mod reality;
 mod reproduce;
 mod run;
 #[cfg(target_os = "linux")]
@@ -47,6 +49,8 @@ fn main() -> ExitCode {
         Command::Send(args) => session::run_send(args),
         #[cfg(target_os = "linux")]
         Command::Recv(args) => session::run_recv(args),
+        #[cfg(target_os = "linux")]
+        Command::Reality(args) => reality::run(args, out),
         #[cfg(target_os = "linux")]
         Command::LinkInit(args) => match link::run_init(args) {
             Ok(code) => return ExitCode::from(code),

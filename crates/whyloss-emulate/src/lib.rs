@@ -9,6 +9,7 @@
 //! | [`record`], [`archive`] | the log of a run, the directory it is in |
 //! | [`replay`] | the log, through `whyloss-link` again |
 //! | [`summary`] | counts, lateness, the emulator's faults |
+//! | `reality` | simulation against reality, in tables (Linux) |
 //! | [`endpoint`] | TFRC and IFTP over UDP |
 //!
 //! `docs/emulator.md` says how to use it, `docs/reality.md` what was measured with it.
@@ -34,6 +35,8 @@ pub mod init;
 mod log;
 #[cfg(target_os = "linux")]
 mod place;
+#[cfg(target_os = "linux")]
+pub mod reality;
 #[cfg(target_os = "linux")]
 pub mod run;
 

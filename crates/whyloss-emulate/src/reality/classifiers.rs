@@ -1,0 +1,408 @@
+//! TFRC with every classifier of a receiver, in the networks of Cen et al., on sockets and in the simulator.
+
+use std::path::Path;
+
+use whyloss::receiver::REGISTRY;
+use whyloss::{Confusion, Duration};
+use whyloss_sim::Scenario;
+
+use super::jobs::{Job, run_all};
+use super::{Bench, RealityError, Table, arrivals_of, failed, last_line, mean, number};
+use crate::endpoint::arrivals::{Compared, Skew, replay};
+use crate::endpoint::truth::Scores;
+
+/// Points by which throughput, and Mc and Mw, may differ.
+const LIMITS: (f64, f64) = (5.0, 10.0);
+/// Losses from which on a share of them is compared: of fewer, one loss is more than five points.
+const LEAST: u64 = 20;
+/// Bytes of a packet.
+const PACKET: f64 = 762.0;
+const TRANSPORT: &str = "{ kind = \"tfrc\", base = \"ns2\", header = \"0 B\" }";
+
+/// The networks: wireless last hop and wireless backbone, for so many flows.
+fn network(name: &str, flows: u32, classifier: &str, seconds: u64) -> String {
+    let channel = "{ kind = \"burst-renewal\", loss = 0.078, lengths = [0.70, 0.25, 0.04, 0.01] }";
+    let link = |name: &str,
+                from: &str,
+                to: &str,
+                count: u32,
+                rate: &str,
+                delay: &str,
+                queue: u32,
+                channel: &str| {
+        let count = if from.contains('{') || to.contains('{') {
+            format!("count = {count}\n")
+        } else {
+            String::new()
+        };
+        format!(
+            "[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\n{count}rate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = {{ packets = {queue} }}\nchannel = {channel}\n"
+        )
+    };
+    let none = "\"none\"";
+    let shared = flows.max(2) * 130;
+    let body = if name == "WLH" {
+        link(
+            "shared",
+            "r1",
+            "r2",
+            1,
+            &format!("{shared} kbit/s"),
+            "20 ms",
+            (shared / 60).max(6) - 1,
+            none,
+        ) + &link(
+            "last",
+            "r2",
+            "d{i}",
+            flows,
+            "150 kbit/s",
+            "10 ms",
+            5,
+            channel,
+        )
+    } else {
+        link("shared", "r1", "r2", 1, "800 kbit/s", "20 ms", 12, channel)
+            + &link("far", "r2", "d{i}", flows, "10 Mbit/s", "1 ms", 165, none)
+    };
+    format!("duration = \"{seconds} s\"\n")
+        + &link("lan", "s{i}", "r1", flows, "10 Mbit/s", "1 ms", 165, none)
+        + &body
+        + &format!(
+            "[[flow]]\nname = \"video\"\nfrom = \"s{{i}}\"\nto = \"d{{i}}\"\ncount = {flows}\npacket = \"762 B\"\n\
+             transport = {TRANSPORT}\nclassifier = \"{classifier}\"\nstart = [\"0 s\", \"0.2 s\"]\n"
+        )
+}
+
+/// What a flow can have of the narrowest link, in bits per second.
+fn share(name: &str, flows: u32) -> f64 {
+    match (name, flows) {
+        ("WLH", 1) => 150e3,
+        ("WLH", _) => 130e3,
+        (_, flows) => 800e3 / f64::from(flows),
+    }
+}
+
+/// One row: reality or simulation.
+#[derive(Default)]
+struct Measured {
+    /// Percent of the share, each flow.
+    throughput: Vec<f64>,
+    confusion: Confusion,
+}
+
+/// The classifiers that need not be told the truth.
+fn ids(quick: bool) -> Vec<&'static str> {
+    let all = REGISTRY
+        .iter()
+        .map(|entry| entry.id)
+        .filter(|id| !["oracle", "random"].contains(id));
+    all.filter(|id| !quick || ["zigzag", "mbiaz"].contains(id))
+        .collect()
+}
+
+fn sizes(quick: bool) -> (&'static [u32], u64, u64) {
+    if quick {
+        (&[1], 12, 1)
+    } else {
+        (&[1, 4], 60, 2)
+    }
+}
+
+pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
+    let (counts, seconds, runs) = sizes(bench.quick);
+    let mut table = Table::new(
+        "classifiers",
+        "Classifiers on sockets",
+        &format!(
+            "TFRC (ns-2's ways) in the wireless last hop and the wireless backbone of Cen et al., without their warm-up traffic: `whyloss send` and \
+             `whyloss recv` through `whyloss link` ({runs} runs of {seconds} s), and the same file in the simulator (10 runs of {seconds} s). \
+             Throughput: what arrives, in percent of a flow's share of the narrowest link. Mc and Mw are of all lost packets of all \
+             flows and runs, by the emulator's log; of fewer than {LEAST} losses no share is compared. The last columns: \
+             gaps whose verdict an offline replay of the logged arrivals gives otherwise, and links' fates which a replay of \
+             the emulator's log through `whyloss-link` gives otherwise."
+        ),
+        &[
+            "network",
+            "flows",
+            "classifier",
+            "throughput, %: real",
+            "simulated",
+            "Mc, %: real",
+            "simulated",
+            "Mw, %: real",
+            "simulated",
+            "losses: congestion, wireless",
+            "verdicts that differ",
+            "fates that differ",
+        ],
+    );
+    let mut jobs = Vec::new();
+    let mut cells = Vec::new();
+    for name in ["WLH", "WB"] {
+        for &flows in counts {
+            for id in ids(bench.quick) {
+                for seed in 1..=runs {
+                    jobs.push(job(bench, name, flows, id, seconds, seed)?);
+                }
+                cells.push((name, flows, id));
+            }
+        }
+    }
+    let finished = run_all(bench, &jobs, 22, seconds + 60)?;
+    for (job, finished) in jobs.iter().zip(finished) {
+        finished.succeeded(job)?;
+    }
+    let (mut verdicts, mut fates) = (Compared::default(), 0);
+    let mut worst: [(f64, String); 3] = Default::default();
+    for ((name, flows, id), jobs) in cells.iter().zip(jobs.chunks(runs as usize)) {
+        let (real, compared, (offers, differ)) = real(jobs, name, *flows, id)?;
+        let simulated = simulated(name, *flows, id, seconds)?;
+        verdicts.verdicts += compared.verdicts;
+        verdicts.differ += compared.differ;
+        fates += differ;
+        let (a, b) = (mean(&real.throughput), mean(&simulated.throughput));
+        let percent = |share: Option<f64>| {
+            share.map_or("–".into(), |share| format!("{:.1}", share * 100.0))
+        };
+        let lost = [whyloss::Cause::Congestion, whyloss::Cause::Wireless]
+            .map(|cause| real.confusion.total(cause));
+        table.rows.push(vec![
+            (*name).into(),
+            flows.to_string(),
+            (*id).into(),
+            format!("{a:.1}"),
+            format!("{b:.1}"),
+            percent(real.confusion.mc()),
+            percent(simulated.confusion.mc()),
+            percent(real.confusion.mw()),
+            percent(simulated.confusion.mw()),
+            format!("{}, {}", lost[0], lost[1]),
+            format!("{} of {}", compared.differ, compared.verdicts),
+            format!("{differ} of {offers}"),
+        ]);
+        let shares = |a: Option<f64>, b: Option<f64>, of: u64| match (a, b) {
+            (Some(a), Some(b)) if of >= LEAST => (a - b).abs() * 100.0,
+            _ => 0.0,
+        };
+        let differences = [
+            (a - b).abs(),
+            shares(real.confusion.mc(), simulated.confusion.mc(), lost[0]),
+            shares(real.confusion.mw(), simulated.confusion.mw(), lost[1]),
+        ];
+        for (difference, worst) in differences.into_iter().zip(&mut worst) {
+            if difference >= worst.0 {
+                *worst = (
+                    difference,
+                    format!("{name}, {flows}, {id}: {difference:.1} points"),
+                );
+            }
+        }
+    }
+    for ((what, limit), (difference, where_)) in
+        [("throughput", LIMITS.0), ("Mc", LIMITS.1), ("Mw", LIMITS.1)]
+            .into_iter()
+            .zip(&worst)
+    {
+        table.check_when_quiet(
+            format!("{what} within ±{limit} points of the simulator everywhere (most at {where_})"),
+            *difference <= limit,
+        );
+    }
+    table.check(
+        format!(
+            "offline, the classifiers give the {} verdicts they gave live",
+            verdicts.verdicts
+        ),
+        verdicts.differ == 0 && verdicts.verdicts > 0,
+    );
+    table.check(
+        "the emulator's logs replay fate for fate".into(),
+        fates == 0,
+    );
+    Ok(table)
+}
+
+fn job(
+    bench: &Bench,
+    name: &str,
+    flows: u32,
+    id: &str,
+    seconds: u64,
+    seed: u64,
+) -> Result<Job, RealityError> {
+    let directory = bench.directory(&format!("classifiers-{name}-{flows}-{id}-{seed}"))?;
+    let file = directory.join("network.toml");
+    std::fs::write(&file, network(name, flows, id, seconds)).map_err(failed(&file))?;
+    let (program, log) = (bench.shell(), directory.join("log"));
+    let path = |name: String| super::quoted(&directory.join(name));
+    let mut arguments: Vec<String> = [
+        "link",
+        &file.to_string_lossy(),
+        "--log",
+        &log.to_string_lossy(),
+        "--late-bound",
+        "100ms",
+        "--seed",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    arguments.push(seed.to_string());
+    let mut leads = Vec::new();
+    for i in 1..=flows {
+        let recv = format!(
+            "exec {program} recv 5000 --transport '{TRANSPORT}' --classifier {id} --arrivals {} --stats {} --truth {}",
+            path(format!("arrivals-{i}.jsonl")),
+            path(format!("received-{i}.jsonl")),
+            super::quoted(&log)
+        );
+        let send = format!(
+            "exec {program} send $WHYLOSS_D{i}:5000 --transport '{TRANSPORT}' --packet '762 B' --time {seconds}s"
+        );
+        arguments.extend([
+            "--at".into(),
+            format!("d{i}={recv}"),
+            "--at".into(),
+            format!("s{i}={send}"),
+        ]);
+        leads.push(format!("d{i}"));
+    }
+    arguments.extend(["--leads".into(), leads.join(",")]);
+    Ok(Job {
+        arguments,
+        directory,
+    })
+}
+
+fn classifier(id: &str) -> Result<whyloss::receiver::Classifier, RealityError> {
+    let entry = whyloss::receiver::find(id);
+    let built = entry.and_then(|entry| entry.build(&[]).ok());
+    built.ok_or_else(|| RealityError::Result(format!("no classifier is called {id}")))
+}
+
+fn real(
+    jobs: &[Job],
+    name: &str,
+    flows: u32,
+    id: &str,
+) -> Result<(Measured, Compared, (u64, u64)), RealityError> {
+    let (mut measured, mut compared, mut fates) =
+        (Measured::default(), Compared::default(), (0, 0));
+    for job in jobs {
+        for i in 1..=flows {
+            let received = last_line(&job.directory.join(format!("received-{i}.jsonl")))?;
+            let rate =
+                number(&received, &["packets"])? * PACKET * 8.0 / number(&received, &["at"])?;
+            measured.throughput.push(100.0 * rate / share(name, flows));
+            let count = |key: &str| number(&received, &["truth", key]).map(|count| count as u64);
+            let scores = Scores {
+                congestion_called_congestion: count("congestion_called_congestion")?,
+                congestion_called_wireless: count("congestion_called_wireless")?,
+                wireless_called_congestion: count("wireless_called_congestion")?,
+                wireless_called_wireless: count("wireless_called_wireless")?,
+                unknown: count("unknown")?,
+            };
+            measured.confusion.merge(&scores.confusion());
+            let one = replay(
+                &arrivals_of(&job.directory.join(format!("arrivals-{i}.jsonl")))?,
+                classifier(id)?,
+                Skew::default(),
+            );
+            compared.verdicts += one.verdicts;
+            compared.differ += one.differ;
+        }
+        let replayed = crate::archive::replay_run(&job.directory.join("log"))
+            .map_err(|error| RealityError::Result(error.to_string()))?;
+        fates.0 += replayed.offers;
+        fates.1 += replayed.differences;
+    }
+    Ok((measured, compared, fates))
+}
+
+fn simulated(name: &str, flows: u32, id: &str, seconds: u64) -> Result<Measured, RealityError> {
+    let scenario = Scenario::from_toml(&network(name, flows, id, seconds), "network.toml", &[])
+        .map_err(|error| RealityError::Result(error.to_string()))?;
+    let mut measured = Measured::default();
+    for seed in 1..=10 {
+        let run = whyloss_sim::run(&scenario, seed, &mut ())
+            .map_err(|error| RealityError::Result(error.to_string()))?;
+        for flow in &run.flows {
+            let rate = flow.received_bytes as f64 * 8.0 / seconds as f64;
+            measured.throughput.push(100.0 * rate / share(name, flows));
+            measured.confusion.merge(&flow.packets);
+        }
+    }
+    Ok(measured)
+}
+
+/// Clocks that do not agree: the logged arrivals of the runs above, with another clock at the receiver.
+pub(super) fn clocks(bench: &Bench) -> Result<Table, RealityError> {
+    let mut table = Table::new(
+        "clocks",
+        "Clocks apart",
+        "The arrivals that the receivers of the table above logged, fed to the classifiers again with a receiver's clock that is an hour \
+         ahead, and with one that is also fast by 100 ppm. A constant offset may change nothing. A drift moves the relative trip time by \
+         6 ms in a minute, which those that compare it with what it once was must see.",
+        &[
+            "network",
+            "flows",
+            "classifier",
+            "verdicts",
+            "changed by an hour",
+            "changed by an hour and 100 ppm",
+        ],
+    );
+    let (counts, seconds, _) = sizes(bench.quick);
+    let hour = Duration::from_secs(3_600);
+    let mut changed = 0;
+    for name in ["WLH", "WB"] {
+        for &flows in counts {
+            for id in ids(bench.quick) {
+                let directory = bench
+                    .scratch
+                    .join(format!("classifiers-{name}-{flows}-{id}-1"));
+                if !Path::new(&directory).exists() {
+                    let job = job(bench, name, flows, id, seconds, 1)?;
+                    job.run(bench, seconds + 60)?.succeeded(&job)?;
+                }
+                let (mut apart, mut drifting) = (Compared::default(), 0);
+                for i in 1..=flows {
+                    let lines = arrivals_of(&directory.join(format!("arrivals-{i}.jsonl")))?;
+                    let offset = replay(
+                        &lines,
+                        classifier(id)?,
+                        Skew {
+                            offset: hour,
+                            drift: 0.0,
+                        },
+                    );
+                    apart.verdicts += offset.verdicts;
+                    apart.differ += offset.differ;
+                    drifting += replay(
+                        &lines,
+                        classifier(id)?,
+                        Skew {
+                            offset: hour,
+                            drift: 1e-4,
+                        },
+                    )
+                    .differ;
+                }
+                changed += apart.differ;
+                table.rows.push(vec![
+                    name.into(),
+                    flows.to_string(),
+                    id.into(),
+                    apart.verdicts.to_string(),
+                    apart.differ.to_string(),
+                    drifting.to_string(),
+                ]);
+            }
+        }
+    }
+    table.check(
+        "clocks an hour apart change no verdict".into(),
+        changed == 0,
+    );
+    Ok(table)
+}

@@ -1,0 +1,155 @@
+//! IFTP-W over a link that damages bits: what arrives, against what the log says was damaged.
+
+use std::collections::HashMap;
+
+use super::jobs::Job;
+use super::{Bench, RealityError, Table, arrivals_of, last_line, number};
+use crate::record::Fate;
+
+/// The port of the receiver.
+const PORT: u16 = 5000;
+/// Bytes from the start of the IP packet that are covered.
+const COVERAGE: u32 = 100;
+/// Bytes of a packet, and of those before the payload.
+const PACKET: u32 = 762;
+const HEADERS: u32 = 28 + 16;
+
+pub(super) fn damage(bench: &Bench) -> Result<Table, RealityError> {
+    let seconds = if bench.quick { 4 } else { 20 };
+    let mut table = Table::new(
+        "damage",
+        "Damaged payloads",
+        &format!(
+            "IFTP-W in packets of {PACKET} bytes, of which the first {COVERAGE} (from the IP header) are covered, over a link that damages bits \
+             at a rate of 2e-5, for {seconds} s: over UDP, where the application checks its section, and over UDP-Lite, where the kernel does, too. \
+             A packet with a damaged bit in the section must not be taken; one that is damaged beyond must be, with the very bits flipped \
+             that the emulator's log has. IFTP, which covers all, must take none."
+        ),
+        &[
+            "protocol",
+            "carrier",
+            "data packets on the link",
+            "damaged in the section",
+            "of them taken",
+            "damaged beyond",
+            "of them not taken",
+            "with other bits than the log's",
+            "fates that differ",
+        ],
+    );
+    for (protocol, carrier, flag, coverage) in [
+        ("IFTP-W", "UDP", "", COVERAGE),
+        ("IFTP-W", "UDP-Lite", "--udp-lite", COVERAGE),
+        ("IFTP", "UDP", "", PACKET),
+    ] {
+        let directory = bench.directory(&format!("damage-{protocol}-{carrier}"))?;
+        let (program, log) = (bench.shell(), directory.join("log"));
+        let path = |name: &str| super::quoted(&directory.join(name));
+        let section = if coverage < PACKET {
+            format!("--coverage '{coverage} B'")
+        } else {
+            String::new()
+        };
+        let recv = format!(
+            "exec {program} recv {PORT} --transport iftp {flag} --arrivals {} --stats {}",
+            path("arrivals.jsonl"),
+            path("received.jsonl")
+        );
+        let send = format!(
+            "exec {program} send $WHYLOSS_SERVER:{PORT} --transport iftp {flag} --packet '{PACKET} B' {section} --first 65000 --time {seconds}s --stats {}",
+            path("sent.jsonl")
+        );
+        let job = Job::new(
+            &directory,
+            &[
+                "link",
+                "--rate",
+                "2mbit",
+                "--delay",
+                "20ms",
+                "--queue",
+                "30",
+                "--loss-up",
+                "bits:2e-5",
+                "--late-bound",
+                "100ms",
+                "--log",
+                &log.to_string_lossy(),
+                "--both",
+                &recv,
+                &send,
+            ],
+        );
+        let finished = job.run(bench, seconds + 60)?;
+        if carrier == "UDP-Lite" && finished.err.contains("no UDP-Lite") {
+            table.rows.push(vec![
+                protocol.into(),
+                "UDP-Lite: this kernel has none".into(),
+            ]);
+            continue;
+        }
+        finished.succeeded(&job)?;
+        let records = crate::archive::records(&log)
+            .map_err(|error| RealityError::Result(error.to_string()))?;
+        // Numbers of IFTP wrap after 65536 packets, more than there are.
+        let arrived: HashMap<u32, Vec<u32>> = arrivals_of(&directory.join("arrivals.jsonl"))?
+            .into_iter()
+            .map(|line| (line.number & 0xFFFF, line.damaged))
+            .collect();
+        let (mut data, mut within, mut taken, mut beyond, mut missed, mut other) =
+            (0, 0, 0, 0, 0, 0);
+        for record in &records {
+            let number = record
+                .headers
+                .sequence
+                .filter(|_| record.headers.destination_port == Some(PORT));
+            let (Some(number), "up") = (number, record.link.as_str()) else {
+                continue;
+            };
+            data += 1;
+            let arrival = arrived.get(&number);
+            match record.bits.first() {
+                Some(&first) if first < coverage * 8 => {
+                    within += 1;
+                    taken += u64::from(arrival.is_some());
+                }
+                Some(_) if record.fate == Fate::Damaged => {
+                    beyond += 1;
+                    let bits: Vec<u32> = record
+                        .bits
+                        .iter()
+                        .copied()
+                        .filter(|&bit| bit >= HEADERS * 8)
+                        .collect();
+                    missed += u64::from(arrival.is_none());
+                    other += u64::from(arrival.is_some_and(|arrival| *arrival != bits));
+                }
+                _ => other += u64::from(arrival.is_some_and(|arrival| !arrival.is_empty())),
+            }
+        }
+        let replayed = crate::archive::replay_run(&log)
+            .map_err(|error| RealityError::Result(error.to_string()))?;
+        table.rows.push(vec![
+            protocol.into(),
+            carrier.into(),
+            format!("{data}"),
+            format!("{within}"),
+            format!("{taken}"),
+            format!("{beyond}"),
+            format!("{missed}"),
+            format!("{other}"),
+            format!("{} of {}", replayed.differences, replayed.offers),
+        ]);
+        let received = number(&last_line(&directory.join("received.jsonl"))?, &["packets"])?;
+        let exact = taken + missed + other == 0
+            && within > 0
+            && (beyond > 0 || coverage == PACKET)
+            && received > 0.0;
+        table.check(format!("{protocol} over {carrier}: {beyond} damaged payloads delivered exactly where the log says, {within} packets dropped exactly where the damage is covered"), exact);
+        table.check(
+            format!("{protocol} over {carrier}: the log replays, damaged bits and all"),
+            replayed.differences == 0,
+        );
+    }
+    Ok(table)
+}

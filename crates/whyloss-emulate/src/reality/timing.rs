@@ -1,0 +1,113 @@
+//! How late packets leave, and how much the emulator can hold.
+
+use super::jobs::Job;
+use super::{Bench, RealityError, Table, json, number};
+
+/// Mbit/s of full packets that must be held, and how late 99 % of them may be.
+const PROMISE: (u32, f64) = (300, 1.0);
+
+pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
+    let mut table = Table::new(
+        "timing",
+        "Timing",
+        "TCP (CUBIC, iperf3) and UDP in packets of 1500 bytes fill a link with 10 ms of delay each way and room for 1000 \
+         packets, with the log on. Lateness is how much later than scheduled a packet left. Faults are packets that left more \
+         than 10 ms late or that the kernel dropped on their way.",
+        &[
+            "traffic",
+            "rate, Mbit/s",
+            "seconds",
+            "packets",
+            "carried, Mbit/s",
+            "late p50, ms",
+            "late p99, ms",
+            "most, ms",
+            "faults",
+            "log replayed: fates that differ",
+        ],
+    );
+    let rates: &[u32] = if bench.quick {
+        &[50]
+    } else {
+        &[10, 100, 200, 300, 400]
+    };
+    let seconds = if bench.quick { 3 } else { 8 };
+    let mut promised = Vec::new();
+    for (traffic, flags) in [("TCP", "-C cubic"), ("UDP", "-u -l 1472")] {
+        for &rate in rates {
+            let name = format!("timing-{traffic}-{rate}");
+            let directory = bench.directory(&name)?;
+            let log = directory.join("log");
+            // A little more than the link carries.
+            let load = if traffic == "UDP" {
+                format!("-b {}M", rate + rate / 100)
+            } else {
+                String::new()
+            };
+            let client =
+                format!("iperf3 -c $WHYLOSS_SERVER -t {seconds} {flags} {load} >/dev/null");
+            let job = Job::new(
+                &directory,
+                &[
+                    "link",
+                    "--rate",
+                    &format!("{rate}mbit"),
+                    "--delay",
+                    "10ms",
+                    "--queue",
+                    "1000",
+                    "--log",
+                    &log.to_string_lossy(),
+                    "--both",
+                    "iperf3 -s -1 >/dev/null",
+                    &client,
+                ],
+            );
+            job.run(bench, 60)?.succeeded(&job)?;
+            let summary = json(&log.join("summary.json"))?;
+            let replayed = crate::archive::replay_run(&log)
+                .map_err(|error| RealityError::Result(error.to_string()))?;
+            let up = summary["links"]
+                .as_array()
+                .and_then(|links| links.iter().find(|link| link["name"] == "up"))
+                .cloned();
+            let up = up.ok_or_else(|| RealityError::Result("no link is called up".into()))?;
+            let lateness = |key| number(&summary, &["lateness", key]).map(|nanos| nanos / 1e6);
+            let faults =
+                number(&summary, &["faults", "late"])? + number(&summary, &["faults", "device"])?;
+            let (p50, p99, most) = (
+                lateness("p50_ns")?,
+                lateness("p99_ns")?,
+                lateness("max_ns")?,
+            );
+            table.rows.push(vec![
+                traffic.into(),
+                rate.to_string(),
+                seconds.to_string(),
+                format!("{}", number(&summary, &["lateness", "packets"])?),
+                format!(
+                    "{:.1}",
+                    number(&up, &["bytes"])? * 8e-6 / f64::from(seconds)
+                ),
+                format!("{p50:.3}"),
+                format!("{p99:.3}"),
+                format!("{most:.3}"),
+                format!("{faults}"),
+                format!("{} of {}", replayed.differences, replayed.offers),
+            ]);
+            table.check(
+                format!("{traffic} at {rate} Mbit/s: the log replays fate for fate"),
+                replayed.differences == 0 && replayed.offers > 0,
+            );
+            if rate == PROMISE.0 {
+                promised.push((traffic, p99, faults));
+            }
+            // Large, and of no more use.
+            let _ = std::fs::remove_dir_all(&directory);
+        }
+    }
+    for (traffic, p99, faults) in promised {
+        table.check_when_quiet(format!("{traffic} at {} Mbit/s: 99 % leave within {} ms ({p99:.3} ms), without a fault ({faults})", PROMISE.0, PROMISE.1), p99 < PROMISE.1 && faults == 0.0);
+    }
+    Ok(table)
+}
