@@ -1,6 +1,7 @@
 //! `whyloss link`: runs commands behind an emulated link that knows why it lost each packet.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +21,6 @@ pub(crate) const INIT: &str = "link-init";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
-#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub(crate) struct LinkArgs {
     /// A file with links, as scenarios have them (docs/scenarios.md); instead of --rate, --delay, --queue and --loss.
     #[arg(value_name = "PATH.toml")]
@@ -302,7 +302,8 @@ fn line(snapshot: &Snapshot<'_>, last: &mut (f64, Vec<u64>)) -> String {
     for ((link, waiting), before) in snapshot.links.iter().zip(snapshot.waiting).zip(&mut last.1) {
         let rate = (link.bytes - *before) as f64 * 8e-6 / (now - last.0).max(1e-9);
         *before = link.bytes;
-        text += &format!(
+        let _ = write!(
+            text,
             "\n  {:<10} {rate:8.2} Mbit/s   queue {waiting:5}   lost: overflow {}, aqm {}, channel {}   damaged {}",
             link.name, link.overflow, link.aqm, link.channel, link.damaged
         );

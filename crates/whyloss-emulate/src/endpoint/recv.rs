@@ -1,6 +1,6 @@
 //! The receiving end.
 
-use std::net::{SocketAddr, SocketAddrV4};
+use std::net::{IpAddr, SocketAddr, SocketAddrV4};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -678,7 +678,11 @@ impl Receiver<'_> {
             .iter()
             .map(|&(number, _)| short(number))
             .collect();
-        let fates = Fates::await_all(directory, self.wire.port(), &numbers);
+        let fates = Fates::await_all(directory, &numbers, |headers| {
+            IpAddr::V4(headers.source) == session.peer.ip()
+                && headers.source_port == Some(session.peer.port())
+                && headers.destination_port == Some(self.wire.port())
+        });
         let mut scores = Scores::default();
         for (number, (_, called)) in numbers.iter().zip(&session.missing) {
             scores.count(fates.cause(*number), *called);

@@ -96,7 +96,6 @@ const SAY_END: Duration = Duration::from_millis(200);
 const MOST_VERDICTS: usize = 1_000_000;
 
 /// A transport at work.
-#[expect(clippy::large_enum_variant, reason = "there is one")]
 enum Engine {
     Tfrc(tfrc::Sender),
     Iftp(iftp::Sender, Asked),
@@ -486,7 +485,10 @@ impl Session {
             .iter()
             .map(|(sequence, _)| u32::from(self.terms.first.wrapping_add(*sequence as u32) as u16))
             .collect();
-        let fates = Fates::await_all(directory, self.options.peer.port(), &numbers);
+        let fates = Fates::await_all(directory, &numbers, |headers| {
+            headers.destination == *self.options.peer.ip()
+                && headers.destination_port == Some(self.options.peer.port())
+        });
         let mut scores = Scores::default();
         for (number, (_, called)) in numbers.iter().zip(&asked.said) {
             scores.count(fates.cause(*number), *called);

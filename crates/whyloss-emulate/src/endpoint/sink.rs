@@ -89,7 +89,7 @@ impl Lines {
         let what = self.what;
         self.to
             .as_mut()
-            .map_or(Ok(()), |to| to.flush())
+            .map_or(Ok(()), Write::flush)
             .map_err(|source| EndpointError::Write { what, source })
     }
 }

@@ -149,9 +149,8 @@ impl Source {
     /// When to look again, if there is nothing to send.
     pub(super) fn next(&self, now: Time) -> Time {
         match &self.kind {
-            Kind::Greedy => Time::MAX,
+            Kind::Greedy | Kind::Chunks { ended: true, .. } => Time::MAX,
             Kind::Frames(frames) => frames.due,
-            Kind::Chunks { ended: true, .. } => Time::MAX,
             Kind::Chunks { .. } => now + LOOK,
         }
     }

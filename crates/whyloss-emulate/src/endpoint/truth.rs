@@ -7,6 +7,7 @@ use serde::Serialize;
 use whyloss::{Cause, Confusion};
 
 use super::arrivals::Called;
+use crate::header::Headers;
 use crate::record::{Fate, Record};
 
 /// What packets of a session came to, by the log.
@@ -29,14 +30,14 @@ pub struct Scores {
 }
 
 impl Fates {
-    /// The fates of the data packets that went to this port, of either protocol.
-    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>, port: u16) -> Self {
+    /// The fates of the data packets of a session: those whose headers are its own.
+    pub fn of<'a>(
+        records: impl IntoIterator<Item = &'a Record>,
+        own: impl Fn(&Headers) -> bool,
+    ) -> Self {
         let mut fates = HashMap::new();
         for record in records {
-            if record.headers.destination_port != Some(port) {
-                continue;
-            }
-            let Some(number) = record.headers.sequence else {
+            let Some(number) = record.headers.sequence.filter(|_| own(&record.headers)) else {
                 continue;
             };
             let cause = match record.fate {
@@ -52,11 +53,11 @@ impl Fates {
 
     /// The fates in the log of an emulator that may still be running: it is looked at until it knows all of these packets,
     /// or for two seconds. A log that cannot be read knows nothing.
-    pub fn await_all(directory: &Path, port: u16, numbers: &[u32]) -> Self {
+    pub fn await_all(directory: &Path, numbers: &[u32], own: impl Fn(&Headers) -> bool) -> Self {
         let mut fates = Self::default();
         for _ in 0..10 {
             if let Ok(records) = crate::archive::records(directory) {
-                fates = Self::of(&records, port);
+                fates = Self::of(&records, &own);
             }
             if numbers.iter().all(|number| fates.0.contains_key(number)) {
                 break;

@@ -43,7 +43,13 @@ pub(super) fn outage(bench: &Bench) -> Result<Table, RealityError> {
         .chain((0..=10_000).map(|i| 3_000 + gap * 1_000 + i * 2));
     fs::write(
         &trace,
-        times.map(|time| format!("{time}\n")).collect::<String>(),
+        times
+            .map(|time| {
+                time.to_string()
+                    + "
+"
+            })
+            .collect::<String>(),
     )
     .map_err(failed(&trace))?;
     let (program, log) = (bench.shell(), directory.join("log"));

@@ -21,7 +21,6 @@ pub(super) struct Job {
 pub(super) struct Finished {
     /// The exit code; −1 if it was ended by a signal, or for taking too long.
     pub(super) code: i32,
-    pub(super) out: String,
     pub(super) err: String,
 }
 
@@ -72,7 +71,7 @@ impl Job {
         };
         Ok(Finished {
             code,
-            out: read("out")?,
+
             err: read("err")?,
         })
     }
