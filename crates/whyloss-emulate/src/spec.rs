@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(plans[1].spec.rate, Rate::from_kbps(1_500));
         assert_eq!(plans[0].spec.delay, Duration::from_millis(50));
         assert!(
-            matches!(plans[0].spec.channel, ChannelSpec::TimedGilbertElliott(spec) if spec.loss_bad == 0.3)
+            matches!(plans[0].spec.channel, ChannelSpec::TimedGilbertElliott(spec) if (spec.loss_bad - 0.3).abs() < 1e-12)
         );
         assert_eq!(plans[1].spec.channel, ChannelSpec::Bernoulli { loss: 0.01 });
         let ends = (links.node("server").unwrap(), links.node("client").unwrap());
