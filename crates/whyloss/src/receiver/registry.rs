@@ -20,6 +20,11 @@ const UPDATE_FIRST: Parameter = switch(
     true,
     "whether the packet that reveals a gap updates the state before the decision",
 );
+/// Of ZigZag, alone or within a hybrid.
+const DELAY_BEFORE_GAP: Parameter = switch(
+    true,
+    "whether the delay of the packet before the gap is compared, or of the one after it",
+);
 const UPPER: &str = "c of the upper bound (n+c)·T_min";
 const LOCK_SECONDS: &str = "a base scheme is kept for so many seconds …";
 const LOCK_PACKETS: &str = "… or so many packets, whichever comes first";
@@ -83,9 +88,12 @@ classifiers! {
         (
             alpha = real(ZigZag::ALPHA, 0.0001, 0.5, "gain of rott_mean; rott_dev's is twice that"),
             rott_dev_ms = real(0.0, 0.0, 60_000.0, "ms, what rott_dev starts with"),
+            delay_before_gap = DELAY_BEFORE_GAP,
             update_first = UPDATE_FIRST,
         )
-        => ZigZag::new(alpha, millis(rott_dev_ms)).update_first(update_first != 0.0);
+        => ZigZag::new(alpha, millis(rott_dev_ms))
+            .delay_before_gap(delay_before_gap != 0.0)
+            .update_first(update_first != 0.0);
     }
     Zbs {
         "zbs", "ZBS", "ZigZag, mBiaz or Spike, by the spacing of packets",
@@ -94,9 +102,11 @@ classifiers! {
             upper = real(Biaz::MBIAZ, 1.0, 10.0, UPPER),
             lock_seconds = real(3.0, 0.0, 3600.0, LOCK_SECONDS),
             lock_packets = whole(50, 0, 1_000_000, LOCK_PACKETS),
+            delay_before_gap = DELAY_BEFORE_GAP,
             update_first = UPDATE_FIRST,
         )
         => Zbs::new(Rule::Zbs, upper, lock(lock_seconds, lock_packets))
+            .delay_before_gap(delay_before_gap != 0.0)
             .update_first(update_first != 0.0);
 
         "zbs2", "ZBS2", "ZBS with ZigZag for Spike where the delay hardly varies",
@@ -105,9 +115,11 @@ classifiers! {
             upper = real(Biaz::MBIAZ, 1.0, 10.0, UPPER),
             lock_seconds = real(3.0, 0.0, 3600.0, LOCK_SECONDS),
             lock_packets = whole(50, 0, 1_000_000, LOCK_PACKETS),
+            delay_before_gap = DELAY_BEFORE_GAP,
             update_first = UPDATE_FIRST,
         )
         => Zbs::new(Rule::Zbs2, upper, lock(lock_seconds, lock_packets))
+            .delay_before_gap(delay_before_gap != 0.0)
             .update_first(update_first != 0.0);
 
         "zbs3", "ZBS3", "Spike where queues are empty, ZigZag where the delay hardly varies, else ZBS",
@@ -116,9 +128,11 @@ classifiers! {
             upper = real(Biaz::MBIAZ, 1.0, 10.0, UPPER),
             lock_seconds = real(3.0, 0.0, 3600.0, LOCK_SECONDS),
             lock_packets = whole(50, 0, 1_000_000, LOCK_PACKETS),
+            delay_before_gap = DELAY_BEFORE_GAP,
             update_first = UPDATE_FIRST,
         )
         => Zbs::new(Rule::Zbs3, upper, lock(lock_seconds, lock_packets))
+            .delay_before_gap(delay_before_gap != 0.0)
             .update_first(update_first != 0.0);
 
         "zbs-2003", "ZBS (2003)", "Spike where queues are empty, else by the spacing of packets; no lock",
@@ -127,9 +141,11 @@ classifiers! {
             upper = real(Biaz::MBIAZ_2003, 1.0, 10.0, UPPER),
             lock_seconds = real(0.0, 0.0, 3600.0, LOCK_SECONDS),
             lock_packets = whole(0, 0, 1_000_000, LOCK_PACKETS),
+            delay_before_gap = DELAY_BEFORE_GAP,
             update_first = UPDATE_FIRST,
         )
         => Zbs::new(Rule::Zbs2003, upper, lock(lock_seconds, lock_packets))
+            .delay_before_gap(delay_before_gap != 0.0)
             .update_first(update_first != 0.0);
     }
     Reference {

@@ -128,6 +128,13 @@ impl Zbs {
         self
     }
 
+    /// Whose delay ZigZag compares: see [`ZigZag::delay_before_gap`].
+    #[must_use]
+    pub fn delay_before_gap(mut self, delay_before_gap: bool) -> Self {
+        self.zigzag = self.zigzag.delay_before_gap(delay_before_gap);
+        self
+    }
+
     /// The base scheme that decides now.
     pub fn base(&self) -> Base {
         self.base
@@ -214,11 +221,11 @@ impl Zbs {
     }
 
     #[inline]
-    fn judge(&self, rott: Duration, interval: Option<Duration>, missing: u64) -> Cause {
+    fn judge(&self, compared: Option<Duration>, interval: Option<Duration>, missing: u64) -> Cause {
         match self.base {
             Base::MBiaz => self.biaz.judge(interval, missing),
             Base::Spike => self.spike.judge(),
-            Base::ZigZag => self.zigzag.judge(rott, missing),
+            Base::ZigZag => self.zigzag.judge(compared, missing),
         }
     }
 }
@@ -227,12 +234,13 @@ impl ReceiverClassifier for Zbs {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict> {
         let interval = self.biaz.interval(arrival);
+        let compared = self.zigzag.compared(arrival.rott());
         in_order(
             self,
             self.update_first,
             missing,
             |state| state.update(arrival, interval, missing),
-            |state| state.judge(arrival.rott(), interval, missing),
+            |state| state.judge(compared, interval, missing),
         )
     }
 }

@@ -3,7 +3,7 @@
 //! Cen, Cosman & Voelker, MMCN 2002, section 3.3.
 //!
 //! ```text
-//! d = rott − rott_mean
+//! d = rott_i − rott_mean
 //! wireless  ⇔  n = 1 and d < −rott_dev
 //!           or n = 2 and d < −rott_dev/2
 //!           or n = 3 and d < 0
@@ -12,16 +12,20 @@
 //! on each packet:   rott_mean ← (1−α)·rott_mean + α·rott                        α = 1/32
 //!                   rott_dev  ← (1−2α)·rott_dev + 2α·|rott − rott_mean|
 //!
-//! n     packets missing in the gap
-//! rott  ns, relative one-way trip time of the packet
+//! n       packets missing in the gap
+//! rott    ns, relative one-way trip time of the packet
+//! rott_i  ns, that of P_i, the last packet received before the gap
 //! ```
+//!
+//! The section uses "the same notation as in the Biaz scheme", where P_i comes before the gap and P_o after it. Two public
+//! ports compare P_o's delay instead: [`ZigZag::delay_before_gap`] chooses.
 //!
 //! Where the source is silent, or misprinted:
 //! - The bars of |rott − rott_mean| are lost in print; without them the deviation could turn negative.
 //! - The deviation uses the mean just updated, in the order of the printed formulas.
 //! - rott_mean starts with the first rott, rott_dev with zero or what the user says (CEN-A4). Half the first rott, as
 //!   TCP does with round trips, would depend on the offset between the clocks.
-//! - A gap before any rott is known (only possible when the decision comes before the update): congestion.
+//! - A gap before any rott is known: congestion.
 //!
 //! The mean is kept relative to the first rott, so a clock offset cancels in integers, before any rounding.
 
@@ -38,6 +42,9 @@ pub struct ZigZag {
     mean: f64,
     /// rott_dev, ns.
     dev: f64,
+    /// The last packet's rott − origin.
+    last: Duration,
+    delay_before_gap: bool,
     update_first: bool,
 }
 
@@ -52,8 +59,17 @@ impl ZigZag {
             origin: None,
             mean: 0.0,
             dev: rott_dev.as_nanos() as f64,
+            last: Duration::ZERO,
+            delay_before_gap: true,
             update_first: true,
         }
+    }
+
+    /// Whether the delay compared is that of the packet before the gap (the default, P_i) or of the one after it (P_o).
+    #[must_use]
+    pub fn delay_before_gap(mut self, delay_before_gap: bool) -> Self {
+        self.delay_before_gap = delay_before_gap;
+        self
     }
 
     /// Whether the revealing packet updates mean and deviation before the decision (the default) or after it.
@@ -86,18 +102,30 @@ impl ZigZag {
             self.origin = Some(rott);
             return;
         };
-        let rott = (rott - origin).as_nanos() as f64;
+        self.last = rott - origin;
+        let rott = self.last.as_nanos() as f64;
         self.mean = (1.0 - self.alpha) * self.mean + self.alpha * rott;
         self.dev =
             (1.0 - 2.0 * self.alpha) * self.dev + 2.0 * self.alpha * (rott - self.mean).abs();
     }
 
+    /// The delay to compare, from the origin, when a packet of this rott arrives; to be asked before its update.
     #[inline]
-    pub(super) fn judge(&self, rott: Duration, missing: u64) -> Cause {
-        let Some(origin) = self.origin else {
+    pub(super) fn compared(&self, rott: Duration) -> Option<Duration> {
+        let origin = self.origin?;
+        Some(if self.delay_before_gap {
+            self.last
+        } else {
+            rott - origin
+        })
+    }
+
+    #[inline]
+    pub(super) fn judge(&self, compared: Option<Duration>, missing: u64) -> Cause {
+        let Some(compared) = compared else {
             return Cause::Congestion;
         };
-        let d = (rott - origin).as_nanos() as f64 - self.mean;
+        let d = compared.as_nanos() as f64 - self.mean;
         let bound = match missing {
             0 | 1 => -self.dev,
             2 => -self.dev / 2.0,
@@ -116,12 +144,13 @@ impl ReceiverClassifier for ZigZag {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict> {
         let rott = arrival.rott();
+        let compared = self.compared(rott);
         in_order(
             self,
             self.update_first,
             missing,
             |state| state.update(rott),
-            |state| state.judge(rott, missing),
+            |state| state.judge(compared, missing),
         )
     }
 }
@@ -133,7 +162,9 @@ mod tests {
 
     /// A classifier with rott_mean 1000 ns and rott_dev 200 ns.
     fn at_1000_200() -> ZigZag {
-        let mut zigzag = ZigZag::new(ZigZag::ALPHA, Duration::from_nanos(200)).update_first(false);
+        let mut zigzag = ZigZag::new(ZigZag::ALPHA, Duration::from_nanos(200))
+            .delay_before_gap(false)
+            .update_first(false);
         zigzag.on_arrival(&arrival(1 << 40, 1000), 0);
         assert_eq!(zigzag.rott_mean(), Some(Duration::from_nanos(1000)));
         assert_eq!(zigzag.rott_dev(), Duration::from_nanos(200));
@@ -170,6 +201,25 @@ mod tests {
                     at_1000_200().on_arrival(&arrival(1 << 40, rott), missing),
                     Some(Verdict::Gap(cause)),
                     "n = {missing}, rott = {rott}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_packet_before_the_gap_is_compared() {
+        for (before, after, p_i, p_o) in [
+            (700, 1000, Cause::Wireless, Cause::Congestion),
+            (1000, 700, Cause::Congestion, Cause::Wireless),
+        ] {
+            for (delay_before_gap, cause) in [(true, p_i), (false, p_o)] {
+                // Mean 1000 and deviation 200, less what two packets within 300 of it move them by.
+                let mut zigzag = at_1000_200().delay_before_gap(delay_before_gap);
+                zigzag.on_arrival(&arrival(1 << 40, before), 0);
+                assert_eq!(
+                    zigzag.on_arrival(&arrival(1 << 40, after), 1),
+                    Some(Verdict::Gap(cause)),
+                    "{before} {after} {delay_before_gap}"
                 );
             }
         }
