@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! bursts of lost packets:  P(length = k) = lengths[k−1],  mean B = Σ k·lengths[k−1]
-//! good runs in between:    geometric on 1, 2, ...,        mean G = B·(1 − loss)/loss   packets
+//! good runs in between:    mean G = B·(1 − loss)/loss   packets, geometric on 1, 2, ..., or, with a coefficient of
+//!                          variation c, a mixture of two geometrics that share the good packets equally:
+//!                          weights w and 1 − w, start probabilities 2w/G and 2(1 − w)/G, 2w(1 − w) = 1/(c² + 1 + 1/G)
 //! ```
 //!
 //! Cen, Cosman and Voelker (MMCN 2002, section 6.4) report that about one quarter of wireless loss events are two
 //! packets long and very few are longer. A two-state chain cannot do that: its bursts are geometric, and one quarter of
-//! length two forces one quarter of length three or more. Hence the explicit distribution. The channel starts in
+//! length two forces one quarter of length three or more. Hence the explicit distribution. A
+//! radio that fades may have good runs with a longer tail than a geometric law's; hence the mixture. The channel starts in
 //! equilibrium, so the loss rate holds from the first packet.
 
 use std::sync::Arc;
@@ -16,30 +19,33 @@ use super::ChannelError;
 use super::error::{in_range, probability};
 use crate::random::Random;
 
-/// Bursts of a stated length distribution between geometric good runs.
+/// Bursts of a stated length distribution between good runs that are geometric, or have a longer tail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BurstRenewal {
     /// The stationary loss rate.
     pub loss: f64,
     /// `lengths[k−1]` is the probability that a burst is `k` packets long.
     pub lengths: Vec<f64>,
+    /// The coefficient of variation of the good runs, standard deviation over mean; `None` is a geometric law's, √(1 − 1/G).
+    pub good_run_cv: Option<f64>,
 }
 
 impl BurstRenewal {
     /// The stand-in for the unavailable CDMA traces of Cen et al. at this `loss` rate (their Table 1: 0.078, 0.031 or
-    /// 0.010): one quarter of bursts two packets long, one in twenty longer, mean 1.36 (CEN-27).
+    /// 0.010): one quarter of bursts two packets long, the others one, and geometric good runs (CEN-27).
     pub fn cen(loss: f64) -> Self {
         Self {
             loss,
-            lengths: vec![0.70, 0.25, 0.04, 0.01],
+            lengths: vec![0.75, 0.25],
+            good_run_cv: None,
         }
     }
 
     /// Refuses values that no channel can have.
     ///
     /// # Errors
-    /// If a probability is none, the lengths' do not sum to 1 (within 1e-9), or the loss leaves no room for the good
-    /// packet that parts two bursts.
+    /// If a probability is none, the lengths' do not sum to 1 (within 1e-9), the loss leaves no room for the good
+    /// packet that parts two bursts, or no mixture has good runs that vary so.
     pub fn check(&self) -> Result<(), ChannelError> {
         probability("loss", self.loss)?;
         in_range(
@@ -63,6 +69,16 @@ impl BurstRenewal {
                 limit,
             });
         }
+        if let Some(cv) = self.good_run_cv {
+            let mean = self.mean_good_run();
+            let most = if mean < 2.0 { f64::NAN } else { 1000.0 };
+            in_range(
+                "good_run_cv",
+                cv,
+                libm::sqrt(1.0 - 1.0 / mean)..=most,
+                "at least that of a geometric law, √(1 − 1/G), and at most 1000, with good runs of G ≥ 2 packets on average",
+            )?;
+        }
         Ok(())
     }
 
@@ -77,17 +93,34 @@ impl BurstRenewal {
         self.mean_burst() * (1.0 - self.loss) / self.loss
     }
 
-    /// The first packet good, then n − 1 times no burst starts.
+    /// The first packet good, then n − 1 times no burst starts. Either law of good runs has half of the good packets.
     pub(super) fn clear_run(&self, n: u32) -> f64 {
-        let start = 1.0 / self.mean_good_run();
-        (1.0 - self.loss) * libm::pow(1.0 - start, f64::from(n) - 1.0)
+        let clear = |start| libm::pow(1.0 - start, f64::from(n) - 1.0);
+        let [often, seldom] = self.starts().1;
+        (1.0 - self.loss) * f64::midpoint(clear(often), clear(seldom))
+    }
+
+    /// The weight of the shorter good runs, and the probabilities that a burst starts after a good packet of a shorter run
+    /// and of a longer one.
+    fn starts(&self) -> (f64, [f64; 2]) {
+        let mean = self.mean_good_run();
+        let Some(cv) = self.good_run_cv else {
+            return (0.5, [1.0 / mean; 2]);
+        };
+        let spread = (1.0 - 2.0 / (cv * cv + 1.0 + 1.0 / mean)).max(0.0);
+        let weight = f64::midpoint(1.0, libm::sqrt(spread));
+        (weight, [2.0 * weight / mean, 2.0 * (1.0 - weight) / mean])
     }
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Bursts {
-    /// Probability that a burst starts after a good packet, 1/G.
-    start: f64,
+    /// Probabilities that a burst starts after a good packet of a shorter run, and of a longer one.
+    starts: [f64; 2],
+    /// The weight of the shorter runs; `None` if all follow one law.
+    mixture: Option<f64>,
+    /// Which law the good run follows.
+    law: usize,
     /// `P(length ≤ k)` for k = 1, 2, ...
     cumulative: Arc<[f64]>,
     state: State,
@@ -127,8 +160,12 @@ impl Bursts {
         } else {
             State::Good
         };
+        let (weight, starts) = spec.starts();
+        let mixture = spec.good_run_cv.map(|_| weight);
         Self {
-            start: 1.0 / spec.mean_good_run(),
+            starts,
+            mixture,
+            law: usize::from(mixture.is_some() && random.chance(0.5)),
             cumulative: cumulate(&mut spec.lengths.iter().copied()),
             state,
             random,
@@ -138,10 +175,16 @@ impl Bursts {
     #[inline]
     pub(super) fn corrupts(&mut self) -> bool {
         self.state = match self.state {
-            State::Good if self.random.chance(self.start) => {
+            State::Good if self.random.chance(self.starts[self.law]) => {
                 State::Burst(draw(&self.cumulative, &mut self.random) - 1)
             }
-            State::Good | State::Burst(0) => State::Good,
+            State::Good => State::Good,
+            State::Burst(0) => {
+                if let Some(weight) = self.mixture {
+                    self.law = usize::from(!self.random.chance(weight));
+                }
+                State::Good
+            }
             State::Burst(left) => State::Burst(left - 1),
         };
         matches!(self.state, State::Burst(_))
@@ -164,9 +207,9 @@ mod tests {
 
     #[test]
     fn cen_runs_are_as_long_as_the_requirement_says() {
-        for (loss, good_run) in [(0.078, 16.1), (0.031, 42.5), (0.010, 134.6)] {
+        for (loss, good_run) in [(0.078, 14.8), (0.031, 39.1), (0.010, 123.7)] {
             let spec = BurstRenewal::cen(loss);
-            assert!((spec.mean_burst() - 1.36).abs() < 1e-12);
+            assert!((spec.mean_burst() - 1.25).abs() < 1e-12);
             assert!((spec.mean_good_run() - good_run).abs() < 0.05);
             assert!((1.0 - spec.clear_run(1) - loss).abs() < 1e-12);
         }
@@ -174,7 +217,11 @@ mod tests {
 
     #[test]
     fn bursts_and_rate_follow_the_specification() {
-        let spec = ChannelSpec::BurstRenewal(BurstRenewal::cen(0.078));
+        let spec = ChannelSpec::BurstRenewal(BurstRenewal {
+            loss: 0.078,
+            lengths: vec![0.70, 0.25, 0.04, 0.01],
+            good_run_cv: None,
+        });
         let lost = losses(&spec, 1, 400_000);
         // Renewal: variance of the count per packet is (Var(B)·G² + Var(G)·B²)/(B + G)³ = 0.103: σ = 0.00051; 4 σ.
         assert!((rate(&lost) - 0.078).abs() < 0.0021);
@@ -193,12 +240,46 @@ mod tests {
     }
 
     #[test]
+    fn good_runs_vary_as_asked() {
+        let cv = 1.5;
+        let spec = BurstRenewal {
+            good_run_cv: Some(cv),
+            ..BurstRenewal::cen(0.078)
+        };
+        let lost = losses(&ChannelSpec::BurstRenewal(spec.clone()), 1, 800_000);
+        // Longer runs scatter the count more: Var(G)·B²/(B + G)³ is 0.196, σ 0.0005; 4 σ.
+        assert!((rate(&lost) - 0.078).abs() < 0.002);
+        let runs: Vec<f64> = lost
+            .chunk_by(|a, b| a == b)
+            .filter(|run| !run[0])
+            .map(|run| run.len() as f64)
+            .collect();
+        let n = runs.len() as f64;
+        let mean = runs.iter().sum::<f64>() / n;
+        let variance = runs.iter().map(|run| (run - mean).powi(2)).sum::<f64>() / n;
+        assert!((mean / spec.mean_good_run() - 1.0).abs() < 0.03, "{mean}");
+        assert!((variance.sqrt() / mean / cv - 1.0).abs() < 0.05);
+        // How often three packets in a row are good.
+        let clear = lost.windows(3).filter(|w| !w.contains(&true)).count() as f64;
+        let share = clear / (lost.len() - 2) as f64;
+        assert!((share / spec.clear_run(3) - 1.0).abs() < 0.01, "{share}");
+        // A geometric law is the mixture of two that are alike.
+        let geometric = BurstRenewal {
+            good_run_cv: Some(libm::sqrt(1.0 - 1.0 / spec.mean_good_run())),
+            ..spec
+        };
+        let (weight, [a, b]) = geometric.starts();
+        assert!((weight - 0.5).abs() < 1e-6 && (a - b).abs() < 1e-6);
+    }
+
+    #[test]
     fn extremes() {
         let none = ChannelSpec::BurstRenewal(BurstRenewal::cen(0.0));
         assert!(!losses(&none, 1, 1_000).contains(&true));
         let half = BurstRenewal {
             loss: 0.5,
             lengths: vec![1.0],
+            good_run_cv: None,
         };
         // One lost, one good, for ever.
         let lost = losses(&ChannelSpec::BurstRenewal(half), 1, 100);
@@ -209,8 +290,31 @@ mod tests {
     fn impossible_distributions_are_refused() {
         let check = |loss, lengths: &[f64]| {
             let lengths = lengths.to_vec();
-            BurstRenewal { loss, lengths }.check().unwrap_err()
+            let spec = BurstRenewal {
+                loss,
+                lengths,
+                good_run_cv: None,
+            };
+            spec.check().unwrap_err()
         };
+        // Less varied than a geometric law, and runs too short to mix.
+        for (loss, cv) in [(0.078, 0.9), (0.078, f64::NAN), (0.4, 2.0)] {
+            let spec = BurstRenewal {
+                good_run_cv: Some(cv),
+                ..BurstRenewal::cen(loss)
+            };
+            let refused = spec.check().unwrap_err();
+            assert!(
+                matches!(
+                    refused,
+                    ChannelError::OutOfRange {
+                        name: "good_run_cv",
+                        ..
+                    }
+                ),
+                "{refused}"
+            );
+        }
         assert_eq!(
             check(0.1, &[0.5, 0.25]),
             ChannelError::BurstLengthSum { sum: 0.75 }

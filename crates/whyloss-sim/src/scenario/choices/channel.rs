@@ -74,12 +74,16 @@ pub(in crate::scenario) fn channel(
             })
         }
         "burst-renewal" => {
-            only(&["loss", "lengths"])?;
+            only(&["loss", "lengths", "good_run_cv"])?;
             let expected = "the probabilities of bursts of 1, 2, … packets, such as [0.7, 0.3]";
             let lengths = choice.need("lengths", expected)?.list(expected)?;
             ChannelSpec::BurstRenewal(BurstRenewal {
                 loss: probability(&choice.need("loss", LOSS)?)?,
                 lengths: lengths.iter().map(probability).collect::<Result<_, _>>()?,
+                good_run_cv: choice
+                    .get("good_run_cv")
+                    .map(|cv| cv.number(0.0..=1000.0))
+                    .transpose()?,
             })
         }
         "pattern" => {
