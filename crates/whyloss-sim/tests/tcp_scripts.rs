@@ -105,6 +105,34 @@ fn reno_of_ns2_waits_for_the_timer_instead() {
 }
 
 #[test]
+fn fast_retransmit_alone_retransmits_at_every_third_duplicate() {
+    // 0 and 3 are lost. Duplicates let nothing leave; the window is halved by the first loss, from ten to five.
+    let mut script = Script::after_ten(&Options {
+        initial_window: 10,
+        limited_transmit: false,
+        handshake: false,
+        delayed_ack: None,
+        ..Options::ns2(Recovery::FastRetransmit, MSS, 100)
+    });
+    assert_eq!(script.ack(100, 0), []);
+    assert_eq!(script.ack(101, 0), []);
+    assert_eq!(script.ack(102, 0), [0]);
+    for at in 103..109 {
+        assert_eq!(script.ack(at, 0), []);
+    }
+    // Seven are under way, more than the window: three duplicates of 3 are a loss again, though it left before the first.
+    assert_eq!(script.ack(202, 3), []);
+    assert_eq!(script.ack(203, 3), []);
+    assert_eq!(script.ack(204, 3), []);
+    assert_eq!(script.ack(205, 3), [3]);
+    assert_eq!(script.sender.fast_recoveries(), 2);
+    assert!(script.sender.in_recovery());
+    // All is repaired: what the window, halved twice and not inflated, allows.
+    assert_eq!(script.ack(305, 10), [10, 11]);
+    assert!(!script.sender.in_recovery());
+}
+
+#[test]
 fn newreno_repairs_one_loss_per_partial_acknowledgement() {
     // 0 and 3 are lost; eight duplicates.
     let mut script = Script::after_ten(&options(Recovery::NewReno));

@@ -65,6 +65,14 @@ impl WestwoodSpec {
         },
         at_most: Some(2),
     };
+    /// The UCLA module's filter by time: τ = 1 s, m = 2.
+    pub const UCLA_TIMED: Self = Self {
+        gain: Gain::Timed {
+            tau: Duration::from_secs(1),
+            m: 2,
+        },
+        at_most: Some(2),
+    };
 }
 
 /// A remainder of an interval that is shorter than this is no interval of its own.

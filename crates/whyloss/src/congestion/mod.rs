@@ -186,6 +186,11 @@ impl ControllerKind {
         Self::Westwood(WestwoodOptions::timed())
     }
 
+    /// Westwood of UCLA's module for ns-2, with a sample per acknowledgement.
+    pub const fn westwood_ucla() -> Self {
+        Self::Westwood(WestwoodOptions::ucla())
+    }
+
     /// Westwood+.
     pub const fn westwood_plus() -> Self {
         Self::Westwood(WestwoodOptions::plus())

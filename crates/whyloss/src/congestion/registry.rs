@@ -57,6 +57,13 @@ pub static REGISTRY: &[Entry] = &[
         ControllerKind::westwood_filter(),
     ),
     entry(
+        "westwood-ucla",
+        "Westwood (UCLA)",
+        "Westwood of UCLA's module for ns-2, which divides at timeouts; goes with fast retransmit alone",
+        "tcp-westwood.cc 1.3, 2002",
+        ControllerKind::westwood_ucla(),
+    ),
+    entry(
         "westwood-plus",
         "Westwood+",
         "Westwood with one sample per round trip",

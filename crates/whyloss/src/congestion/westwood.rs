@@ -25,6 +25,18 @@
 //! ```
 //!
 //! in whole segments, and with RTT_min the smallest of the smoothed round-trip time (gain 1/8).
+//!
+//! [`Reaction::Ucla`] is what UCLA's module for ns-2 (`tcp-westwood.cc` 1.3, June 2002) does, whose constants Milenkoski &
+//! Stojcevska print and which Le & Hong name:
+//!
+//! ```text
+//! loss              a = 1, in slow start a = min(a + 1/4, 4);  ssthresh = max(Bw·RTT_min, 2·SMSS),  cwnd = min(cwnd, ssthresh)
+//! timeout           a = 1, in slow start a = min(a + 1, 4);    ssthresh = max(Bw·RTT_min/a, 2·SMSS),  cwnd = SMSS
+//! ```
+//!
+//! in whole segments; a starts from 0, slow start is cwnd < ssthresh, and without an estimate Bw is 0. A loss that is spared
+//! wholly skips all of its line, so a policy decides what later timeouts divide by. (The module measures RTT_min in ticks of
+//! ns-2's clock; here it is exact. It repairs losses in a way of its own, too, which is the transport's business.)
 
 use super::{Controller, Pipe, Spared, Start, Window};
 use crate::bandwidth::{Arithmetic, EstimatorSpec, TibetFilter, WestwoodSpec};
@@ -39,6 +51,8 @@ pub enum Reaction {
     Westwood,
     /// It is the window; ssthresh is Reno's.
     Linux,
+    /// As [`Self::Westwood`], and a timeout divides it by a factor that grows while slow starts end in losses.
+    Ucla,
 }
 
 /// The choices of Westwood.
@@ -70,6 +84,22 @@ impl WestwoodOptions {
     /// Westwood with a filter by time, as in Le & Hong (BAL-1).
     pub const fn timed() -> Self {
         Self::new(EstimatorSpec::Westwood(WestwoodSpec::TIMED))
+    }
+
+    /// UCLA's module for ns-2, with its filter of type 1 (a sample per acknowledgement).
+    pub const fn ucla() -> Self {
+        Self {
+            reaction: Reaction::Ucla,
+            ..Self::per_ack()
+        }
+    }
+
+    /// UCLA's module for ns-2, with its filter of type 3 (by time).
+    pub const fn ucla_timed() -> Self {
+        Self {
+            reaction: Reaction::Ucla,
+            ..Self::new(EstimatorSpec::Westwood(WestwoodSpec::UCLA_TIMED))
+        }
     }
 
     /// Westwood+.
@@ -110,6 +140,8 @@ pub struct Westwood {
     cut: bool,
     /// RTT, smoothed with gain 1/8.
     smoothed: Option<Duration>,
+    /// UCLA's a, in quarters.
+    quarters: u8,
 }
 
 impl Westwood {
@@ -122,6 +154,7 @@ impl Westwood {
             renews_min_rtt: options.renews_min_rtt,
             cut: false,
             smoothed: None,
+            quarters: 0,
         }
     }
 
@@ -139,6 +172,23 @@ impl Westwood {
     fn share(&self, loss: &LossEvent) -> u64 {
         let without = || self.half(loss.in_flight);
         self.pipe.bytes().unwrap_or_else(without)
+    }
+
+    /// UCLA's a after a loss that adds so many quarters to it in slow start.
+    fn divisor(&mut self, quarters: u8) -> u64 {
+        self.quarters = if self.window.in_slow_start() {
+            (self.quarters + quarters).min(16)
+        } else {
+            4
+        };
+        u64::from(self.quarters)
+    }
+
+    /// max(Bw·RTT_min·4/quarters, 2·SMSS) in whole segments; without an estimate two.
+    fn ucla_share(&self, quarters: u64) -> u64 {
+        let pipe = self.pipe.bytes().unwrap_or(0);
+        let divided = self.whole(pipe.saturating_mul(4) / quarters);
+        divided.max(2 * self.window.segment())
     }
 
     fn smooth(&mut self, sample: Duration) -> Duration {
@@ -168,6 +218,11 @@ impl Controller for Westwood {
                 let ssthresh = self.whole(self.half(loss.window));
                 self.window.set(self.whole(share), ssthresh);
             }
+            Reaction::Ucla => {
+                self.divisor(1);
+                let ssthresh = self.ucla_share(4);
+                self.window.set(self.window.cwnd().min(ssthresh), ssthresh);
+            }
         }
     }
 
@@ -195,6 +250,10 @@ impl Controller for Westwood {
         let ssthresh = match self.reaction {
             Reaction::Westwood => self.share(loss),
             Reaction::Linux => self.whole(self.half(loss.window)),
+            Reaction::Ucla => {
+                let quarters = self.divisor(4);
+                self.ucla_share(quarters)
+            }
         };
         self.window.set(0, ssthresh);
         self.cut = false;
@@ -347,6 +406,41 @@ mod tests {
         westwood.on_ack(&at(20_000, 1000, 120));
         westwood.on_timeout(&loss(20_000, 30_000));
         assert_eq!(westwood.ssthresh(), 8000);
+    }
+
+    #[test]
+    fn ucla_divides_at_timeouts_by_what_slow_starts_cost() {
+        // 8000 bytes in the pipe, segments of 1000.
+        let mut westwood = settled(WestwoodOptions::ucla());
+        // In slow start: a = 1/4, 1/2; a loss does not divide.
+        for quarters in [1, 2] {
+            westwood.set_window(12_000, 20_000);
+            westwood.on_loss(&loss(12_000, 12_000));
+            assert_eq!(sizes(&westwood), (8000, 8000));
+            assert_eq!(westwood.quarters, quarters);
+        }
+        // Spared wholly: not even a changes.
+        westwood.set_window(12_000, 20_000);
+        westwood.on_spared_loss(&loss(12_000, 12_000), Spared::Wholly);
+        assert_eq!((sizes(&westwood), westwood.quarters), ((12_000, 20_000), 2));
+        // Timeouts in slow start: a = 3/2, 5/2, 7/2, 4: whole segments of 8/a, two at least.
+        for ssthresh in [5000, 3000, 2000, 2000] {
+            westwood.set_window(2000, 20_000);
+            westwood.on_timeout(&loss(2000, 2000));
+            assert_eq!(sizes(&westwood), (1000, ssthresh));
+        }
+        // In congestion avoidance: a = 1, at a loss or a timeout.
+        westwood.set_window(12_000, 12_000);
+        westwood.on_loss(&loss(12_000, 12_000));
+        assert_eq!((sizes(&westwood), westwood.quarters), ((8000, 8000), 4));
+        westwood.set_window(6000, 5000);
+        westwood.on_timeout(&loss(6000, 6000));
+        assert_eq!(sizes(&westwood), (1000, 8000));
+        // Without an estimate two segments are left.
+        let mut westwood = Westwood::new(&START, WestwoodOptions::ucla());
+        westwood.set_window(12_000, 20_000);
+        westwood.on_loss(&loss(12_000, 12_000));
+        assert_eq!(sizes(&westwood), (2000, 2000));
     }
 
     #[test]

@@ -145,6 +145,9 @@ pub enum Recovery {
     /// Selective acknowledgements and the pipe algorithm (RFC 6675).
     #[default]
     Sack,
+    /// Fast retransmit alone, as UCLA's Westwood module for ns-2 has it: every third duplicate retransmits and counts as a
+    /// loss, also while an earlier window is repaired; nothing inflates the window, and the next new acknowledgement grows it.
+    FastRetransmit,
     /// Vegas's: by the third duplicate or a fine-grained timeout, if the controller has one (Brakmo & Peterson 1995).
     Vegas,
 }

@@ -4,6 +4,8 @@
 //! Reno, NewReno   third duplicate: retransmit una, the window is the controller's + 3 segments; each further
 //! (RFC 5681,      duplicate adds one. New acknowledgement: Reno ends the recovery; NewReno ends it at `recover`,
 //!  RFC 6582)      before that it retransmits una and takes the newly acknowledged segments − 1 off the window
+//! fast retransmit third duplicate: retransmit una. New acknowledgement: the window grows; three further duplicates are
+//! alone           another loss (`tcp-westwood.cc` 1.3 of ns-2)
 //! SACK            third duplicate with news, or IsLost(una): retransmit una; then send NextSeg as long as
 //! (RFC 6675)      pipe < window. Ends at `recover`
 //! ```
@@ -34,6 +36,8 @@ impl Sender {
             self.on_ack_vegas(now, ack, stamped);
         } else if self.recovery == Recovery::Sack {
             self.on_ack_selective(now, ack, stamped);
+        } else if self.recovery == Recovery::FastRetransmit {
+            self.on_ack_without_recovery(now, ack, stamped);
         } else if ack.next == self.una {
             self.on_duplicate(now, stamped);
         } else if !self.in_recovery {
@@ -117,6 +121,23 @@ impl Sender {
         } else {
             self.open_window();
         }
+    }
+
+    /// [`Recovery::FastRetransmit`]: a loss is retransmitted, and that is all.
+    fn on_ack_without_recovery(&mut self, now: Time, ack: &Ack, stamped: Time) {
+        if ack.next == self.una {
+            self.count_duplicate(now, stamped, 0);
+            if self.duplicates == DUP_THRESH {
+                self.begin_recovery(now);
+            }
+            self.open_window();
+            return;
+        }
+        if self.in_recovery {
+            self.in_recovery = false;
+            self.control.on_recovery_end(now, u64::MAX);
+        }
+        self.on_new_ack(now, ack, stamped, 0);
     }
 
     pub(super) fn count_duplicate(&mut self, now: Time, stamped: Time, sacked: u64) {

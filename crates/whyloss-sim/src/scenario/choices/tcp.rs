@@ -61,6 +61,7 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
             ("reno", Recovery::Reno),
             ("newreno", Recovery::NewReno),
             ("sack", Recovery::Sack),
+            ("fast-retransmit", Recovery::FastRetransmit),
             ("vegas", Recovery::Vegas),
         ])
     })?;
