@@ -21,6 +21,7 @@ const RTT: &str =
     "round-trip time: 0 last sample, 1 smoothed with gain 1/8, 2 smallest of the last round trip";
 const AT_LOSSES: &str = "whether it is evaluated at losses, not at each round-trip time";
 const FLIGHT: &str = "whether what is under way counts, not the congestion window";
+const TICK: &str = "ms, the tick of the clock that measures round trips; 0 is an exact clock";
 const CONGESTED: &str = "whether the network counts as congested until a round-trip time is known";
 const TIMEOUTS: &str = "whether timeouts are classified; if not, they are congestion";
 
@@ -58,9 +59,11 @@ classifiers! {
             flight = switch(false, FLIGHT),
             congested = switch(true, CONGESTED),
             timeouts = switch(true, TIMEOUTS),
+            tick_ms = real(0.0, 0.0, 10_000.0, TICK),
         )
         => Vegas::new(alpha, beta)
             .rtt(rtt_of(rtt))
+            .tick(Duration::from_secs_f64(tick_ms / 1e3))
             .evaluate(if at_losses == 0.0 { Evaluate::Samples } else { Evaluate::Losses })
             .window(if flight == 0.0 { WindowOf::Congestion } else { WindowOf::Flight })
             .congested_at_first(congested != 0.0)

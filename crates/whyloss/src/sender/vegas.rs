@@ -21,13 +21,14 @@
 //! - RTT is the last sample (MAR-2), RTT_min includes it. Nothing makes up for acknowledgements that the receiver
 //!   delays (MAR-A6).
 //! - cwnd is the window when the acknowledgement arrived, so before any reaction to a loss (MAR-2).
+//! - Round trips are exact; or whole ticks of a clock, at least one, as ns-2 measures them (100 ms until March 2002).
 //! - Until there is a round-trip time: congested (MAR-2, conservative) or not (BAL-3).
 //! - Timeouts are classified (MAR-3), or are congestion (BAL-7: BaLDE does not differentiate them).
 
 use super::backlog::{Backlog, Segments};
 use super::{SenderClassifier, Verdict};
-use crate::Cause;
 use crate::event::{AckEvent, Detection, LossEvent};
+use crate::{Cause, Duration};
 use core::cmp::Ordering;
 
 pub use super::backlog::RttOf;
@@ -60,6 +61,8 @@ pub struct Vegas {
     evaluate: Evaluate,
     window: WindowOf,
     timeouts: bool,
+    /// Round trips are whole ticks of this length; zero: they are exact.
+    tick: Duration,
     backlog: Backlog,
     congested: bool,
 }
@@ -78,6 +81,7 @@ impl Vegas {
             evaluate: Evaluate::default(),
             window: WindowOf::default(),
             timeouts: true,
+            tick: Duration::ZERO,
             backlog: Backlog::new(RttOf::Last),
             congested: true,
         }
@@ -101,6 +105,13 @@ impl Vegas {
     #[must_use]
     pub fn window(mut self, of: WindowOf) -> Self {
         self.window = of;
+        self
+    }
+
+    /// The tick of the clock that measures round trips: each counts as the nearest number of ticks, at least one. Zero: exact.
+    #[must_use]
+    pub fn tick(mut self, tick: Duration) -> Self {
+        self.tick = tick;
         self
     }
 
@@ -129,6 +140,13 @@ impl Vegas {
         self.backlog.segments(window, segment_size)
     }
 
+    /// A round trip as the clock measures it.
+    fn measured(&self, rtt: Duration) -> Duration {
+        let tick = self.tick.as_nanos();
+        let ticks = (rtt.as_nanos() + tick / 2) / tick;
+        Duration::from_nanos(ticks.max(1) * tick)
+    }
+
     #[inline]
     fn estimate(&mut self, cwnd: u64, in_flight: u64, segment_size: u32) {
         let window = match self.window {
@@ -147,7 +165,11 @@ impl Vegas {
 impl SenderClassifier for Vegas {
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {
-        if self.backlog.on_ack(ack) && self.evaluate == Evaluate::Samples {
+        let mut ack = *ack;
+        if self.tick > Duration::ZERO {
+            ack.rtt = ack.rtt.map(|rtt| self.measured(rtt));
+        }
+        if self.backlog.on_ack(&ack) && self.evaluate == Evaluate::Samples {
             self.estimate(ack.window, ack.in_flight, ack.segment_size);
         }
     }
@@ -227,6 +249,16 @@ mod tests {
         ] {
             vegas.on_ack(&ack(100, 5_000));
             assert_eq!(cause(vegas.on_loss(&loss(window))), expected, "{window}");
+        }
+    }
+
+    #[test]
+    fn a_coarse_clock_sees_no_short_queue() {
+        // Ticks of 100 ns: 149 ns are one, as 80 are; 150 are two, so half of the window waits.
+        let mut vegas = Vegas::new(1.0, 3.0).tick(Duration::from_nanos(100));
+        for (rtt, congested) in [(80, false), (149, false), (150, true), (149, false)] {
+            vegas.on_ack(&ack(rtt, 30_000));
+            assert_eq!(vegas.is_congested(), congested, "{rtt}");
         }
     }
 
