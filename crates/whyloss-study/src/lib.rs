@@ -21,5 +21,5 @@ pub use experiment::{Context, Experiment, ExperimentError, Progress};
 pub use line::{Line, Lines};
 pub use mean::Mean;
 pub use memo::Replications;
-pub use outcome::{CONFIDENCE, Cell, Claim, Figure, Look, Outcome, Panel, Series};
+pub use outcome::{CONFIDENCE, Cell, Claim, Figure, Look, Nulls, Outcome, Panel, Series, Weight};
 pub use plan::{Axis, Metric, Plan, Runs};

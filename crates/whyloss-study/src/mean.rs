@@ -45,6 +45,7 @@ impl Mean {
             mean: finite(self.value),
             half_width: finite(self.half_width),
             tolerance: None,
+            ..Cell::default()
         }
     }
 }

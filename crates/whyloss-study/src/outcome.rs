@@ -109,7 +109,7 @@ impl Outcome {
 }
 
 /// One measured value, beside the paper's where it states one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
     /// The table's row, such as `throughput` (figures: the panel).
     pub row: String,
@@ -127,6 +127,21 @@ pub struct Cell {
     pub half_width: Option<f64>,
     /// How far from the paper's value the mean may lie, fixed before anything was measured.
     pub tolerance: Option<f64>,
+    /// What is measured, such as `Mw`: cells are scored per metric. May be empty.
+    pub metric: &'static str,
+    /// What answers that know nothing of the column would get here.
+    pub nulls: Nulls,
+    /// Whether a constant that was fitted to the paper's values decides it: it is shown and not counted.
+    pub fitted: bool,
+}
+
+/// What trivial answers would get in a cell; `None` where such an answer has nothing to say, which counts as outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Nulls {
+    /// Every loss is congestion.
+    pub unaware: Option<f64>,
+    /// Every loss's cause is known.
+    pub oracle: Option<f64>,
 }
 
 impl Cell {
@@ -142,11 +157,13 @@ impl Cell {
 
     /// Whether the mean lies within tolerance; `None` where there is nothing to compare.
     pub fn within(&self) -> Option<bool> {
+        self.would_be_within(self.mean)
+    }
+
+    /// Whether another value would.
+    pub fn would_be_within(&self, value: Option<f64>) -> Option<bool> {
         let (paper, tolerance) = (self.paper?, self.tolerance?);
-        Some(
-            self.mean
-                .is_some_and(|mean| (mean - paper).abs() <= tolerance),
-        )
+        Some(value.is_some_and(|value| (value - paper).abs() <= tolerance))
     }
 }
 
@@ -161,6 +178,20 @@ pub struct Claim {
     pub holds: bool,
     /// The numbers that decided it.
     pub evidence: String,
+    /// Whether it counts.
+    pub weight: Weight,
+}
+
+/// Whether a claim counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Weight {
+    /// It is a statement of the paper in the reading that its words name.
+    #[default]
+    Counted,
+    /// It is such a statement in another reading: evidence beside the one that counts.
+    Beside,
+    /// It holds whatever happens, so that it says nothing for whoever measures it.
+    Foregone,
 }
 
 impl Claim {
@@ -171,6 +202,40 @@ impl Claim {
             text: text.into(),
             holds,
             evidence,
+            weight: Weight::Counted,
+        }
+    }
+
+    /// The same with this weight.
+    #[must_use]
+    pub fn weighing(mut self, weight: Weight) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// The same, marked as one that holds whatever happens.
+    #[must_use]
+    pub fn foregone(self) -> Self {
+        self.weighing(Weight::Foregone)
+    }
+
+    /// Whether it counts: as a statement, or because what should hold whatever happens does not.
+    pub fn counts(&self) -> bool {
+        match self.weight {
+            Weight::Counted => true,
+            Weight::Beside => false,
+            Weight::Foregone => !self.holds,
+        }
+    }
+
+    /// What the measurements say of it, in a word or two.
+    pub fn verdict(&self) -> &'static str {
+        match (self.weight, self.holds) {
+            (Weight::Counted, true) => "holds",
+            (Weight::Counted | Weight::Foregone, false) => "FAILS",
+            (Weight::Beside, true) => "also holds",
+            (Weight::Beside, false) => "fails beside",
+            (Weight::Foregone, true) => "holds whatever happens",
         }
     }
 }

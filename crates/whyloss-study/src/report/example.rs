@@ -1,6 +1,6 @@
 //! Synthetic outcomes that have one of everything, for the tests of the reports.
 
-use crate::{Cell, Claim, Figure, Look, Outcome, Panel, Series};
+use crate::{Cell, Claim, Figure, Look, Outcome, Panel, Series, Weight};
 
 /// A table with cells inside, outside and without tolerance, and one that could not be measured.
 pub(crate) fn table() -> Outcome {
@@ -13,6 +13,8 @@ pub(crate) fn table() -> Outcome {
         mean,
         half_width,
         tolerance,
+        metric: "throughput",
+        ..Cell::default()
     };
     Outcome {
         id: "example-table-1".into(),
@@ -70,12 +72,14 @@ pub(crate) fn table() -> Outcome {
                 text: "Unaware transports fall short of the oracle.".into(),
                 holds: true,
                 evidence: "57.6 and 89.9 < 99.0 %".into(),
+                weight: Weight::Counted,
             },
             Claim {
                 id: "EX-10".into(),
                 text: "ZigZag loses less to congestion than TCP & Co.".into(),
                 holds: false,
                 evidence: "2.31 > 0.51 %".into(),
+                weight: Weight::Counted,
             },
         ],
         figures: vec![],
@@ -144,6 +148,7 @@ pub(crate) fn figure() -> Outcome {
                         mean: Some(curve(index, n)),
                         half_width: Some(0.3),
                         tolerance: Some(2.0),
+                        ..Cell::default()
                     })
             })
             .collect(),

@@ -5,7 +5,7 @@
 //! ascends. Two cells for one place keep both: the second opens a row of the same label. Units stand with the rows, or,
 //! if rows mix units and columns do not, with the columns.
 
-use crate::{Cell, Outcome};
+use crate::Cell;
 
 /// Rows and columns with a common heading.
 pub(super) struct Block<'a> {
@@ -177,28 +177,6 @@ fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// How many of how many: cells within tolerance, claims that hold.
-pub(super) struct Score {
-    pub(super) cells: (usize, usize),
-    pub(super) claims: (usize, usize),
-}
-
-pub(super) fn score<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Score {
-    let mut score = Score {
-        cells: (0, 0),
-        claims: (0, 0),
-    };
-    for outcome in outcomes {
-        for within in outcome.cells.iter().filter_map(Cell::within) {
-            score.cells.0 += usize::from(within);
-            score.cells.1 += 1;
-        }
-        score.claims.0 += outcome.claims.iter().filter(|claim| claim.holds).count();
-        score.claims.1 += outcome.claims.len();
-    }
-    score
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,6 +191,7 @@ mod tests {
             mean: Some(mean),
             half_width: None,
             tolerance: None,
+            ..Cell::default()
         }
     }
 

@@ -3,9 +3,10 @@
 
 use core::fmt::Write;
 
-use super::grid::{self, Block, Score};
+use super::grid::{self, Block};
 use super::page::{Page, Statement, Verdict, escape};
-use crate::{Cell, Outcome};
+use super::score::{Cells, Score};
+use crate::{Cell, Claim, Outcome, Weight};
 
 /// The whole page.
 pub fn render(outcomes: &[Outcome]) -> String {
@@ -17,13 +18,15 @@ pub fn render(outcomes: &[Outcome]) -> String {
     page.finish(&format!(
         "Measured by whyloss {} on simulated networks. A mean comes with half the width of its confidence interval \
          (Student’s t over the seeds). The paper’s value stands below it: ✓ within a tolerance that was fixed \
-         beforehand, ✗ outside. – means that nothing could be measured.",
+         beforehand, ✗ outside, (fitted) if a constant was fitted to it, so that it does not count. – means that nothing \
+         could be measured. Beside a score stands what an answer that is zero everywhere would score, and one that takes \
+         every loss for congestion (unaware) or knows every cause (oracle).",
         env!("CARGO_PKG_VERSION")
     ))
 }
 
 fn push_summary(page: &mut String, outcomes: &[Outcome]) {
-    let total = grid::score(outcomes);
+    let total = Score::of(outcomes);
     let _ = write!(
         page,
         "<header>\n<h1>Papers reproduced</h1>\n<p class=\"scores\">{}</p>\n</header>\n",
@@ -31,17 +34,18 @@ fn push_summary(page: &mut String, outcomes: &[Outcome]) {
     );
     page.push_str(
         "<div class=\"wide\"><table class=\"summary\">\n<thead><tr><th>experiment</th><th>shows</th>\
-         <th class=\"number\">seeds</th><th class=\"number\">cells in tolerance</th>\
+         <th class=\"number\">seeds</th><th class=\"number\">cells in tolerance</th><th>trivial answers</th>\
          <th class=\"number\">claims held</th></tr></thead>\n<tbody>\n",
     );
     for outcome in outcomes {
-        let score = grid::score([outcome]);
+        let score = Score::of([outcome]);
         let _ = writeln!(
             page,
-            "<tr><td><a href=\"#{id}\">{id}</a></td><td>{}</td><td class=\"number\">{}</td>{}{}</tr>",
+            "<tr><td><a href=\"#{id}\">{id}</a></td><td>{}</td><td class=\"number\">{}</td>{}<td>{}</td>{}</tr>",
             escape(&outcome.title),
             outcome.seeds,
-            share(score.cells),
+            share((score.cells.within, score.cells.of)),
+            nulls(&score.cells),
             share(score.claims),
             id = escape(&outcome.id),
         );
@@ -61,6 +65,14 @@ fn share((part, whole): (usize, usize)) -> String {
     }
 }
 
+/// What trivial answers would score, if there is anything to score.
+fn nulls(cells: &Cells) -> String {
+    if cells.of == 0 {
+        return String::new();
+    }
+    cells.nulls()
+}
+
 fn badges(score: &Score) -> String {
     let badge = |(part, whole): (usize, usize), what: &str| {
         if whole == 0 {
@@ -69,7 +81,21 @@ fn badges(score: &Score) -> String {
         let class = class(Some(part == whole));
         format!("<span class=\"badge {class}\"><b>{part}/{whole}</b> {what}</span> ")
     };
-    badge(score.cells, "cells in tolerance") + &badge(score.claims, "claims held")
+    let mut html = badge((score.cells.within, score.cells.of), "cells in tolerance");
+    let plain = |text: &str| format!("<span class=\"badge\">{}</span> ", escape(text));
+    if score.cells.of > 0 {
+        html.push_str(&plain(&score.cells.nulls()));
+    }
+    html.push_str(&badge(score.claims, "claims held"));
+    for text in score.besides() {
+        html.push_str(&plain(&text));
+    }
+    if score.metrics.len() > 1 {
+        for (name, cells) in &score.metrics {
+            html.push_str(&plain(&format!("{name} {cells}")));
+        }
+    }
+    html
 }
 
 fn push_outcome(page: &mut Page, outcome: &Outcome) {
@@ -80,7 +106,7 @@ fn push_outcome(page: &mut Page, outcome: &Outcome) {
          <p class=\"scores\">{}<span class=\"badge\"><b>{}</b> {}</span> <span class=\"badge\">intervals at {} %</span> \
          <a class=\"file\" href=\"{id}.csv\">CSV</a></p>\n",
         escape(&outcome.title),
-        badges(&grid::score([outcome])),
+        badges(&Score::of([outcome])),
         outcome.seeds,
         if outcome.seeds == 1 { "seed" } else { "seeds" },
         grid::percent(outcome.confidence),
@@ -134,10 +160,12 @@ fn push_block(page: &mut String, block: &Block<'_>) {
 }
 
 fn push_cell(page: &mut String, cell: &Cell, decimals: usize) {
+    // What was fitted agrees with nothing.
+    let agrees = cell.within().filter(|_| !cell.fitted);
     let _ = write!(
         page,
         "<td class=\"{}\">{}",
-        class(cell.within()),
+        class(agrees),
         grid::mean(cell, decimals)
     );
     if cell.half_width.is_some() {
@@ -147,10 +175,28 @@ fn push_cell(page: &mut String, cell: &Cell, decimals: usize) {
         let _ = write!(
             page,
             "<span class=\"paper\">paper {paper} <b>{}</b></span>",
-            grid::sign(cell.within())
+            mark(cell)
         );
     }
     page.push_str("</td>");
+}
+
+/// The sign of a cell, or that it was fitted.
+fn mark(cell: &Cell) -> &'static str {
+    if cell.fitted {
+        "(fitted)"
+    } else {
+        grid::sign(cell.within())
+    }
+}
+
+/// How a claim is marked and what is said of it.
+fn said(claim: &Claim) -> (Verdict, &'static str) {
+    match (claim.weight, claim.holds) {
+        (Weight::Counted, true) => (Verdict::Good, "✓ holds"),
+        (Weight::Counted | Weight::Foregone, false) => (Verdict::Bad, "✗ fails"),
+        (Weight::Beside | Weight::Foregone, _) => (Verdict::Open, claim.verdict()),
+    }
 }
 
 fn push_claims(page: &mut Page, outcome: &Outcome) {
@@ -159,12 +205,8 @@ fn push_claims(page: &mut Page, outcome: &Outcome) {
     }
     page.heading("Claims");
     page.statements(outcome.claims.iter().map(|claim| Statement {
-        verdict: verdict(Some(claim.holds)),
-        label: if claim.holds {
-            "✓ holds"
-        } else {
-            "✗ fails"
-        },
+        verdict: said(claim).0,
+        label: said(claim).1,
         id: &claim.id,
         text: &claim.text,
         evidence: &claim.evidence,

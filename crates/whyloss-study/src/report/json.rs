@@ -3,8 +3,11 @@
 //! ```text
 //! { "id", "title", "seeds", "confidence",
 //!   "cells":  [ { "row", "column", "x" (figures only), "unit", "paper" or null,
-//!                 "mean" or null, "half_width" or null, "within" or null } ],
-//!   "claims": [ { "id", "text", "holds", "evidence" } ] }
+//!                 "mean" or null, "half_width" or null, "within" or null,
+//!                 "unaware", "oracle" (what such an answer would get, if it gets anything), "fitted" (if it is) } ],
+//!   "claims": [ { "id", "text", "holds", "evidence", "weight": "counted", "beside" or "foregone" } ],
+//!   "score":  { "within", "of": cells that count; "zero", "unaware" or null, "oracle" or null: what such answers would score;
+//!               "metrics": [ { "metric", and the same } ], "claims_held", "claims" } }
 //! ```
 //!
 //! Several experiments are several objects, one per line (JSON Lines): one experiment is exactly one JSON document,
@@ -12,7 +15,8 @@
 
 use serde::Serialize;
 
-use crate::{Cell, Claim, Outcome};
+use super::score::{Cells, Score};
+use crate::{Cell, Claim, Outcome, Weight};
 
 /// One object on one line, with the newline.
 pub fn render(outcome: &Outcome) -> String {
@@ -23,6 +27,7 @@ pub fn render(outcome: &Outcome) -> String {
         confidence: outcome.confidence,
         cells: outcome.cells.iter().map(CellObject::from).collect(),
         claims: outcome.claims.iter().map(ClaimObject::from).collect(),
+        score: ScoreObject::from(&Score::of([outcome])),
     };
     // Strings, numbers and lists of them always serialise.
     let mut line = serde_json::to_string(&object).unwrap_or_default();
@@ -38,6 +43,66 @@ struct Object<'a> {
     confidence: f64,
     cells: Vec<CellObject<'a>>,
     claims: Vec<ClaimObject<'a>>,
+    score: ScoreObject,
+}
+
+#[derive(Serialize)]
+struct ScoreObject {
+    #[serde(flatten)]
+    cells: CellsObject,
+    metrics: Vec<MetricObject>,
+    claims_held: usize,
+    claims: usize,
+}
+
+#[derive(Serialize)]
+struct MetricObject {
+    metric: &'static str,
+    #[serde(flatten)]
+    cells: CellsObject,
+}
+
+#[derive(Serialize)]
+struct CellsObject {
+    within: usize,
+    of: usize,
+    zero: usize,
+    unaware: Option<usize>,
+    oracle: Option<usize>,
+}
+
+impl From<&Cells> for CellsObject {
+    fn from(cells: &Cells) -> Self {
+        let Cells {
+            within,
+            of,
+            zero,
+            unaware,
+            oracle,
+        } = *cells;
+        Self {
+            within,
+            of,
+            zero,
+            unaware,
+            oracle,
+        }
+    }
+}
+
+impl From<&Score> for ScoreObject {
+    fn from(score: &Score) -> Self {
+        let metric = |(metric, cells): &(&'static str, Cells)| MetricObject {
+            metric,
+            cells: cells.into(),
+        };
+        Self {
+            cells: (&score.cells).into(),
+            metrics: score.metrics.iter().map(metric).collect(),
+            claims_held: score.claims.0,
+            claims: score.claims.1,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -51,6 +116,12 @@ struct CellObject<'a> {
     mean: Option<f64>,
     half_width: Option<f64>,
     within: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unaware: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oracle: Option<f64>,
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    fitted: bool,
 }
 
 impl<'a> From<&'a Cell> for CellObject<'a> {
@@ -64,6 +135,9 @@ impl<'a> From<&'a Cell> for CellObject<'a> {
             mean: cell.mean,
             half_width: cell.half_width,
             within: cell.within(),
+            unaware: cell.nulls.unaware,
+            oracle: cell.nulls.oracle,
+            fitted: cell.fitted,
         }
     }
 }
@@ -74,6 +148,7 @@ struct ClaimObject<'a> {
     text: &'a str,
     holds: bool,
     evidence: &'a str,
+    weight: &'static str,
 }
 
 impl<'a> From<&'a Claim> for ClaimObject<'a> {
@@ -83,6 +158,11 @@ impl<'a> From<&'a Claim> for ClaimObject<'a> {
             text: &claim.text,
             holds: claim.holds,
             evidence: &claim.evidence,
+            weight: match claim.weight {
+                Weight::Counted => "counted",
+                Weight::Beside => "beside",
+                Weight::Foregone => "foregone",
+            },
         }
     }
 }

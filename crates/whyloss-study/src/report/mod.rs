@@ -18,6 +18,7 @@ pub use grid::place;
 pub mod html;
 pub mod json;
 pub mod page;
+mod score;
 pub mod summary;
 pub mod svg;
 pub mod table;

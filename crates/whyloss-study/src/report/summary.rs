@@ -5,76 +5,151 @@
 use core::fmt::Write;
 
 use super::grid;
-use crate::{Cell, Outcome};
+use super::score::Score;
+use crate::{Cell, Claim, Outcome};
+
+/// Where the cause of a disagreement lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Whose {
+    /// It may still be ours: a reading or a mechanism.
+    Ours,
+    /// The paper leaves open what decides it.
+    Open,
+    /// It is the paper's: what it says contradicts itself, or cannot be in the network that it describes.
+    Papers,
+}
+
+/// Why something does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Why {
+    /// Where that lies.
+    pub whose: Whose,
+    /// In words.
+    pub text: &'static str,
+}
 
 /// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if that is known.
-pub type Reason = fn(experiment: &str, what: &str) -> Option<&'static str>;
+pub type Reason = fn(experiment: &str, what: &str) -> Option<Why>;
 
-/// A table of scores, per experiment and per paper, and a table of everything that does not hold. Ends with a newline.
+/// Tables of scores, per experiment, per paper and per metric, and of everything that does not hold: first what may still
+/// be ours, then what is open, then what is the paper's. Ends with a newline.
 pub fn render(outcomes: &[Outcome], reason: Reason) -> String {
     let mut text = scores(outcomes);
+    text.push_str(&metrics(outcomes));
     let failures = failures(outcomes, reason);
-    if !failures.is_empty() {
-        text.push_str(
-            "\n| experiment | does not hold | measured | why, as far as we know |\n|---|---|---|---|\n",
-        );
-        text.push_str(&failures);
+    for (whose, heading) in [
+        (Whose::Ours, "does not hold, and may still be ours"),
+        (
+            Whose::Open,
+            "does not hold, and hangs on what the paper leaves open",
+        ),
+        (Whose::Papers, "does not hold, and is the paper's"),
+    ] {
+        let mut rows = failures.iter().filter(|(of, _)| *of == whose).peekable();
+        if rows.peek().is_some() {
+            let _ = write!(
+                text,
+                "\n| experiment | {heading} | measured | why, as far as we know |\n|---|---|---|---|\n"
+            );
+        }
+        rows.for_each(|(_, row)| text.push_str(row));
     }
     text
+}
+
+/// The outcomes of each paper, with its name.
+fn papers(outcomes: &[Outcome]) -> impl Iterator<Item = (&str, &[Outcome])> {
+    let paper = |outcome: &Outcome| outcome.id.split('-').next().unwrap_or_default().to_owned();
+    let groups = outcomes.chunk_by(move |a, b| paper(a) == paper(b));
+    groups.filter_map(|group| Some((group.first()?.id.split('-').next()?, group)))
 }
 
 fn scores(outcomes: &[Outcome]) -> String {
     let mut text =
-        "| experiment | seeds | cells in tolerance | claims held |\n|---|---|---|---|\n".to_owned();
-    let mut row = |name: &str, seeds: &str, outcomes: &[&Outcome]| {
-        let score = grid::score(outcomes.iter().copied());
+        "| experiment | seeds | cells in tolerance | trivial answers | claims held | besides |\n\
+                    |---|---|---|---|---|---|\n"
+            .to_owned();
+    let mut row = |name: &str, seeds: &str, outcomes: &[Outcome]| {
+        let score = Score::of(outcomes);
         let share = |(held, of): (usize, usize)| match of {
             0 => "–".to_owned(),
             _ => format!("{held} / {of}"),
         };
+        let nulls = match score.cells.of {
+            0 => "–".to_owned(),
+            _ => score.cells.nulls(),
+        };
         let _ = writeln!(
             text,
-            "| {name} | {seeds} | {} | {} |",
-            share(score.cells),
-            share(score.claims)
+            "| {name} | {seeds} | {} | {nulls} | {} | {} |",
+            share((score.cells.within, score.cells.of)),
+            share(score.claims),
+            score.besides().join(", ")
         );
     };
-    let paper = |outcome: &Outcome| outcome.id.split('-').next().unwrap_or_default().to_owned();
-    for of_paper in outcomes.chunk_by(|a, b| paper(a) == paper(b)) {
-        let of_paper: Vec<_> = of_paper.iter().collect();
-        for outcome in &of_paper {
-            row(&outcome.id, &outcome.seeds.to_string(), &[outcome]);
+    for (name, of_paper) in papers(outcomes) {
+        for outcome in of_paper {
+            row(
+                &outcome.id,
+                &outcome.seeds.to_string(),
+                core::slice::from_ref(outcome),
+            );
         }
-        let name = of_paper.first().map(|outcome| paper(outcome));
-        row(
-            &format!("**{}, together**", name.unwrap_or_default()),
-            "",
-            &of_paper,
+        row(&format!("**{name}, together**"), "", of_paper);
+    }
+    text
+}
+
+/// Cells per metric; empty if none are scored so.
+fn metrics(outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    for (name, of_paper) in papers(outcomes) {
+        for (metric, cells) in &Score::of(of_paper).metrics {
+            let _ = writeln!(
+                text,
+                "| {name} | {metric} | {} / {} | {} |",
+                cells.within,
+                cells.of,
+                cells.nulls()
+            );
+        }
+    }
+    if !text.is_empty() {
+        text.insert_str(
+            0,
+            "\n| paper | metric | cells in tolerance | trivial answers |\n|---|---|---|---|\n",
         );
     }
     text
 }
 
-fn failures(outcomes: &[Outcome], reason: Reason) -> String {
-    let mut text = String::new();
+fn failures(outcomes: &[Outcome], reason: Reason) -> Vec<(Whose, String)> {
+    let mut rows = Vec::new();
     let mut push = |experiment: &str, key: &str, what: &str, measured: &str| {
-        let why = reason(experiment, key).unwrap_or("not found yet");
+        let Why { whose, text: why } = reason(experiment, key).unwrap_or(Why {
+            whose: Whose::Ours,
+            text: "not found yet",
+        });
         let [what, measured] = [what, measured].map(|field| field.replace('|', "\\|"));
-        let _ = writeln!(text, "| {experiment} | {what} | {measured} | {why} |");
+        rows.push((
+            whose,
+            format!("| {experiment} | {what} | {measured} | {why} |\n"),
+        ));
     };
     for outcome in outcomes {
         for cell in &outcome.cells {
-            if cell.within() == Some(false) {
+            if cell.within() == Some(false) && !cell.fitted {
                 let what = place(cell);
                 push(&outcome.id, &what, &what, &measured(cell));
             }
         }
-        for claim in outcome.claims.iter().filter(|claim| !claim.holds) {
+        let fails = |claim: &&Claim| claim.counts() && !claim.holds;
+        for claim in outcome.claims.iter().filter(fails) {
             let what = format!("{}: {}", claim.id, claim.text);
             push(&outcome.id, &claim.id, &what, &claim.evidence);
         }
     }
-    text
+    rows
 }
 
 /// Where a cell stands: `row, column` and its x, if it has one. The key of its reason, too.

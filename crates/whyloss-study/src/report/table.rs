@@ -10,6 +10,7 @@
 use core::fmt::Write;
 
 use super::grid::{self, Block};
+use super::score::Score;
 use crate::Outcome;
 
 /// Characters in a line.
@@ -32,10 +33,12 @@ pub fn render(outcome: &Outcome) -> String {
     if !outcome.claims.is_empty() {
         text.push_str("\nclaims\n");
         let id_width = outcome.claims.iter().map(|claim| width(&claim.id)).max();
+        let verdicts = outcome.claims.iter().map(|claim| width(claim.verdict()));
+        let verdict_width = verdicts.max().unwrap_or(0);
         for claim in &outcome.claims {
-            let verdict = if claim.holds { "holds" } else { "FAILS" };
             let head = format!(
-                "  {verdict}  {}  ",
+                "  {:<verdict_width$}  {}  ",
+                claim.verdict(),
                 padded(&claim.id, id_width.unwrap_or(0))
             );
             push_wrapped(
@@ -51,14 +54,18 @@ pub fn render(outcome: &Outcome) -> String {
             push_wrapped(&mut text, "  - ", note);
         }
     }
-    let score = grid::score([outcome]);
-    push_line(
-        &mut text,
-        &format!(
-            "\ncells in tolerance {}/{} · claims held {}/{}",
-            score.cells.0, score.cells.1, score.claims.0, score.claims.1
-        ),
-    );
+    let score = Score::of([outcome]);
+    let mut parts = vec![
+        format!("cells in tolerance {}", score.cells),
+        format!("claims held {}/{}", score.claims.0, score.claims.1),
+    ];
+    parts.extend(score.besides());
+    push_line(&mut text, &format!("\n{}", parts.join(" · ")));
+    if score.metrics.len() > 1 {
+        for (name, cells) in &score.metrics {
+            push_line(&mut text, &format!("  {name} {cells}"));
+        }
+    }
     text
 }
 
