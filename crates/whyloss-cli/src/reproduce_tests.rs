@@ -23,6 +23,7 @@ fn outcome(id: &str, seeds: u64) -> Outcome {
             mean: Some(rayon::current_num_threads() as f64),
             half_width: None,
             tolerance: None,
+            ..Cell::default()
         }],
         claims: vec![],
         figures: vec![],

@@ -10,6 +10,7 @@ pub mod cen;
 pub mod ela;
 pub mod mar;
 pub mod mil;
+mod ns2_of_2004;
 #[cfg(test)]
 mod ns2_path;
 mod reasons;

@@ -32,6 +32,7 @@ impl Variant {
             Recovery::Reno => ("reno", "Reno"),
             Recovery::NewReno => ("newreno", "NewReno"),
             Recovery::Sack => ("sack", "SACK"),
+            Recovery::FastRetransmit => ("fast-retransmit", "fast retransmit"),
             Recovery::Vegas => ("vegas", "Vegas"),
         };
         Self {

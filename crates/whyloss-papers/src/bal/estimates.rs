@@ -242,11 +242,14 @@ pub(crate) fn fig_5(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
             "BaLDE's estimate is then close to the available 1.5 Mbit/s (within 20 %)",
             sarbe.near(CAPACITY, NEAR * CAPACITY),
         )
-        .claim(
-            "BAL-30a",
-            "ACK compression does not affect SARBE: the estimate stays within 20 % of that before",
-            change.near(0.0, 100.0 * NEAR),
-        )
+        .claims([change
+            .near(0.0, 100.0 * NEAR)
+            .claim(
+                "BAL-30a",
+                "ACK compression does not affect SARBE: the estimate stays within 20 % of that before",
+            )
+            // It goes by the receiver's stamps, which compression does not touch.
+            .foregone()])
         .claim(
             "BAL-30b",
             "Westwood overestimates under ACK compression (by more than 10 % of the link)",
@@ -297,9 +300,10 @@ mod tests {
         }
     }
 
-    /// Why shares are overestimated: ten packets back to back at 10 Mbit/s, every 80 ms, are 1 Mbit/s. The long interval
-    /// before a burst makes SARBE's samples unstable, so it is the one that the stability filter ignores. Westwood's
-    /// trapezoid gives it half of the rate of the burst before.
+    /// Why shares are overestimated: ten packets back to back at 10 Mbit/s, every 80 ms, are 1 Mbit/s. SARBE
+    /// averages per acknowledgement, and nine of ten samples show the link's rate: 9.01 with any fixed gain. (α is 0.88 at the long
+    /// interval, which counts, and 1 at the first packet of the burst after it.) Westwood's trapezoid gives the long interval
+    /// half of the rate of the burst before.
     #[test]
     fn bursts_look_like_the_link() {
         let average = |spec: EstimatorSpec| {

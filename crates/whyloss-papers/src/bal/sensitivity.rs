@@ -2,7 +2,7 @@
 
 use whyloss::bandwidth::{DuplicateAcks, Gain, WestwoodSpec};
 use whyloss::{Duration, Rate};
-use whyloss_sim::host::tcp::{Options, Recovery, RtoOptions, RttSampling};
+use whyloss_sim::host::tcp::{Echo, Options, Recovery, RtoOptions, RttSampling};
 
 use whyloss_study::{Cell, Context, ExperimentError, Metric, Outcome, Plan};
 
@@ -10,7 +10,7 @@ use super::estimates::{DURING, ERROR, SETTLING, changing, compressing};
 use super::goodput::lossy;
 use super::network::{Cross, EDGE_RATE, Network};
 use super::sharing::TOTAL;
-use super::stack::{PACKET, Stack};
+use super::stack::{Module, PACKET, Stack};
 use super::trace::{self, Trace};
 
 /// A reading of the paper.
@@ -69,18 +69,30 @@ fn readings() -> Vec<Reading> {
     };
     vec![
         taken(),
-        with("NewReno's recovery", |options| {
-            options.recovery = Recovery::NewReno;
+        estimating("the module's recovery on all three", |stack| {
+            stack.module = Module::All;
         }),
-        with("the RFCs' TCP, Reno's recovery", |options| {
-            *options = Options {
+        estimating("Reno's recovery on all three", |stack| {
+            stack.module = Module::Nobody;
+        }),
+        estimating("NewReno's recovery on all three", |stack| {
+            stack.module = Module::Nobody;
+            stack.options.recovery = Recovery::NewReno;
+        }),
+        estimating("the RFCs' TCP, Reno's recovery on all three", |stack| {
+            stack.module = Module::Nobody;
+            stack.options = Options {
                 recovery: Recovery::Reno,
                 delayed_ack: None,
                 ..Options::rfc(PACKET)
             };
         }),
-        with("SACK's recovery", |options| {
-            options.recovery = Recovery::Sack;
+        estimating("SACK's recovery on all three", |stack| {
+            stack.module = Module::Nobody;
+            stack.options.recovery = Recovery::Sack;
+        }),
+        with("acknowledgements echo the earliest segment", |options| {
+            options.echo = Echo::Earliest;
         }),
         with("RTO at least 0.2 s, 3 s at first", |options| {
             options.rto = RtoOptions::ns2();
@@ -100,16 +112,13 @@ fn readings() -> Vec<Reading> {
         estimating("Westwood: a sample per acknowledgement", |stack| {
             stack.westwood = WestwoodSpec::PER_ACK;
         }),
-        estimating("Westwood: m = 2", |stack| {
-            stack.westwood.gain = Gain::Timed {
-                tau: Duration::from_secs(1),
-                m: 2,
-            };
+        estimating("Westwood: m = 10", |stack| {
+            stack.westwood = WestwoodSpec::TIMED;
         }),
         estimating("Westwood: τ = 0.5 s", |stack| {
             stack.westwood.gain = Gain::Timed {
                 tau: Duration::from_millis(500),
-                m: 10,
+                m: 2,
             };
         }),
         estimating(

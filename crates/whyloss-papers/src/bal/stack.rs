@@ -2,10 +2,10 @@
 //!
 //! | open | chosen | why |
 //! |---|---|---|
-//! | whose TCP | ns-2's, with its Reno recovery for all three | the paper ran ns-2's Reno and UCLA's module, an heir of it |
+//! | whose TCP | that of [`ns2_of_2004`](crate::ns2_of_2004), Reno's for Reno and BaLDE | the paper cites ns-2 with that year |
+//! | Westwood | UCLA's module, its repair of losses and its filter by time (m = 2) included | "We used the recent Westwood module of NS-2 in all comparisons" |
 //! | acknowledgements | of every segment | ns-2's plain sink, the default |
 //! | round trips | of every acknowledgement | LDEA wants one at each (BAL-3) |
-//! | RTO | 6 s at first, at least 1 s, ticks of 10 ms | ns-2 of 2004, which the paper cites: 0.2 s are its default since October 2004, 3 s since 2006 |
 //! | receiver's stamps | exact | ns-2's are; a real clock has ticks (BAL-2: 1 ms) |
 //! | initial ssthresh | the receiver's window, which never limits (BAL-A4) | "set too high" |
 //!
@@ -13,9 +13,10 @@
 
 use whyloss::Duration;
 use whyloss::bandwidth::{DuplicateAcks, EstimatorSpec, WestwoodSpec};
-use whyloss::congestion::{ControllerKind, WestwoodOptions, WirelessPolicy};
-use whyloss_sim::host::tcp::{Options, Recovery, RtoOptions, RttSampling};
+use whyloss::congestion::{ControllerKind, Reaction, WestwoodOptions, WirelessPolicy};
+use whyloss_sim::host::tcp::{Options, Recovery};
 
+use crate::ns2_of_2004;
 use crate::variant::{Variant, classifier};
 
 /// Bytes of every data packet, and of a segment in windows and estimates.
@@ -23,11 +24,25 @@ pub(crate) const PACKET: u32 = 1000;
 /// The receiver's window in segments: above any pipe and its buffer (2·BDP reaches 900 segments at 180 ms).
 const WINDOW: u32 = 10_000;
 
+/// Whose losses UCLA's module repairs in its way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Module {
+    /// Westwood's, whose module it is.
+    #[default]
+    Westwood,
+    /// Those of all three.
+    All,
+    /// Nobody's: Westwood's equations stand on the common recovery.
+    Nobody,
+}
+
 /// What the three have in common, and how two of them estimate.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
     /// All but the controller.
     pub(crate) options: Options,
+    /// Whose losses the module repairs.
+    pub(crate) module: Module,
     /// Westwood's filter.
     pub(crate) westwood: WestwoodSpec,
     /// What duplicate acknowledgements count for in SARBE.
@@ -38,17 +53,11 @@ impl Default for Stack {
     fn default() -> Self {
         Self {
             options: Options {
-                rtt_sampling: RttSampling::EveryAck,
-                timestamp_tick: Some(Duration::from_nanos(1)),
-                rto: RtoOptions {
-                    initial: Duration::from_secs(6),
-                    min: Duration::from_secs(1),
-                    ..RtoOptions::ns2()
-                },
                 delayed_ack: None,
-                ..Options::ns2(Recovery::Reno, PACKET, WINDOW)
+                ..ns2_of_2004::tcp(Recovery::Reno, PACKET, WINDOW)
             },
-            westwood: WestwoodSpec::TIMED,
+            module: Module::default(),
+            westwood: WestwoodSpec::UCLA_TIMED,
             duplicates: DuplicateAcks::Wait,
         }
     }
@@ -64,23 +73,37 @@ impl Stack {
 
     /// TCP Reno.
     pub(crate) fn reno(&self) -> Variant {
+        let mut options = self.options;
+        if self.module == Module::All {
+            options.recovery = Recovery::FastRetransmit;
+            options.limited_transmit = false;
+        }
         Variant {
             id: "reno",
             name: "Reno",
-            ..Variant::plain(self.options.recovery, self.options)
+            ..Variant::plain(options.recovery, options)
         }
     }
 
     /// TCP Westwood (BAL-1).
     pub(crate) fn westwood(&self) -> Variant {
         let estimator = EstimatorSpec::Westwood(self.westwood);
-        self.controlled(ControllerKind::Westwood(WestwoodOptions::new(estimator)))
-            .with(
-                "westwood",
-                "Westwood",
-                classifier("unaware", &[]),
-                WirelessPolicy::default(),
-            )
+        let options = WestwoodOptions::new(estimator);
+        let mut variant = self.controlled(ControllerKind::Westwood(options));
+        if self.module != Module::Nobody {
+            let reaction = Reaction::Ucla;
+            let module = WestwoodOptions {
+                reaction,
+                ..options
+            };
+            variant.options = ns2_of_2004::westwood(self.options, module);
+        }
+        variant.with(
+            "westwood",
+            "Westwood",
+            classifier("unaware", &[]),
+            WirelessPolicy::default(),
+        )
     }
 
     /// TCP BaLDE: SARBE, LDEA, and the window kept at a loss that LDEA calls wireless (BAL-5 … BAL-7).

@@ -34,7 +34,8 @@ impl Level {
         }
     }
 
-    /// The stand-in of CEN-27: a quarter of the bursts lose two packets, few lose more, good runs are geometric.
+    /// The stand-in of CEN-27: a quarter of the bursts lose two packets, the others one. The text does not speak of good
+    /// runs; those of our radio (`cen-fig-8`) vary as a geometric law's, so they are geometric.
     pub(crate) fn channel(self) -> ChannelSpec {
         ChannelSpec::BurstRenewal(BurstRenewal::cen(self.loss()))
     }

@@ -249,7 +249,8 @@ pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
                 at(&SEVERAL, |n| wb.throughput("mbiaz", n)
                     - wb.throughput("unaware", n))
             ),
-        ),
+        )
+        .foregone(),
         Claim::new(
             "CEN-58a",
             "Spike: Mc close to zero above one flow, throughput high for every number of flows",

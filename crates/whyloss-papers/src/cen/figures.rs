@@ -75,8 +75,8 @@ fn outcome(
         claims,
         figures: Level::ALL.map(figure).into(),
         notes: vec![
-            "Throughput is what crossed the bottleneck, packets that the radio then corrupted included; what was received \
-             stands beside it (see `cen-table-2` for the reason). Mc and Mw are averages over the flows that had such \
+            "Throughput is what was received by TCP and what crossed the bottleneck of the others; both stand beside it for all \
+             (see `cen-table-2` for the reason). Mc and Mw are averages over the flows that had such \
              losses; pooled, they are those of all flows' losses together."
                 .into(),
             "The paper prints no data for this figure, so only the numbers in its text are compared; everything else is \

@@ -3,7 +3,9 @@
 use super::channel::Level;
 use super::findings::{Findings, Metric};
 use super::network::Topology;
-use super::scheme::Scheme;
+use super::scheme::{Scheme, is_tcp};
+use whyloss_study::Nulls;
+
 use crate::{Cell, Figure, Panel, Series};
 
 /// A row label: the metric, and the level where it is not the paper's default.
@@ -24,7 +26,7 @@ pub(crate) fn table(
 ) -> Vec<Cell> {
     let mut cells = Vec::new();
     // With one flow, pooled rates are the flow's own.
-    let metrics = &Metric::ALL[..5];
+    let metrics = &Metric::ALL[..6];
     for level in Level::ALL {
         for &metric in metrics {
             for scheme in schemes {
@@ -130,12 +132,37 @@ fn cell(
         mean: summary.and_then(|summary| summary.mean),
         half_width: summary.and_then(|summary| summary.ci95),
         tolerance: paper.filter(|_| !by_definition).map(|_| metric.tolerance()),
+        metric: metric.name(),
+        nulls: nulls(findings, metric, topology, level, flows),
+        ..Cell::default()
+    }
+}
+
+/// What TFRC and Omni get, if it stood in every column.
+fn nulls(
+    findings: &Findings,
+    metric: Metric,
+    topology: Topology,
+    level: Level,
+    flows: usize,
+) -> Nulls {
+    let of = |scheme, (mc, mw)| match metric {
+        Metric::Mc | Metric::PooledMc => Some(mc),
+        Metric::Mw | Metric::PooledMw => Some(mw),
+        _ => {
+            let summary = findings.summary(metric, topology, level, flows, scheme);
+            summary.and_then(|summary| summary.mean)
+        }
+    };
+    Nulls {
+        unaware: of("unaware", (0.0, 100.0)),
+        oracle: of("oracle", (0.0, 0.0)),
     }
 }
 
 /// Whether the scheme's verdicts are a classifier's own.
 fn is_classified(scheme: &Scheme) -> bool {
-    !(scheme.id.starts_with("tcp") || scheme.id == "unaware" || scheme.id == "oracle")
+    !(is_tcp(&scheme.id) || scheme.id == "unaware" || scheme.id == "oracle")
 }
 
 fn drawn(metric: Metric, schemes: &[Scheme]) -> impl Iterator<Item = &Scheme> {

@@ -43,6 +43,11 @@ fn tcp_with(id: &str, name: &str, recovery: tcp::Recovery) -> Scheme {
     }
 }
 
+/// Whether a scheme, or a flow by its name, is TCP.
+pub(crate) fn is_tcp(name: &str) -> bool {
+    name.starts_with("tcp")
+}
+
 /// TFRC as ns-2 has it, told of every loss.
 pub(crate) fn unaware() -> Scheme {
     classified("unaware", "TFRC", &[])

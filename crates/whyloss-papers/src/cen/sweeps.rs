@@ -71,6 +71,7 @@ impl Sweep {
                             mean: summary.and_then(|summary| summary.mean),
                             half_width: summary.and_then(|summary| summary.ci95),
                             tolerance: None,
+                            ..Cell::default()
                         });
                     }
                 }
@@ -310,6 +311,7 @@ pub(crate) fn random(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
                 mean: Some(*share),
                 half_width: None,
                 tolerance: None,
+                ..Cell::default()
             });
         }
     }

@@ -11,6 +11,7 @@ use super::protocols::{HEADER, PACKET, Protocol};
 use super::study::{Axis, Metric, Plan, Study, View, short, together};
 use crate::experiment::{Context, ExperimentError};
 use crate::{Claim, Outcome};
+use whyloss_study::Weight;
 
 /// UDP's rates, kbit/s.
 const UDP_RATES: [f64; 11] = [
@@ -48,7 +49,18 @@ fn plans(medium: Medium) -> (String, Vec<Plan>) {
 pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let panels = vec![plans(Medium::Shared), plans(Medium::Own)];
     let study = Study::measure(context, &UDP_RATES, panels)?;
-    let claims = study.views.iter().flat_map(claims).collect();
+    // Section 7 is about competition: the shared medium, which comes first, is what its words name.
+    let weight = |index| match index {
+        0 => Weight::Counted,
+        _ => Weight::Beside,
+    };
+    let views = study.views.iter().enumerate();
+    let claims = views
+        .flat_map(|(index, view)| {
+            let claims = claims(view).into_iter();
+            claims.map(move |claim| claim.weighing(weight(index)))
+        })
+        .collect();
     let notes = vec![
         "\"shared\": one wireless link of 1 Mbit/s for all, with 50 000 bytes of buffer; \"own links\": one for each client, \
          as Fig. 1 draws it, so that nobody can notice anybody. 120 s, no bit errors."

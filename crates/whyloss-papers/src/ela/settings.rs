@@ -50,6 +50,19 @@ pub(crate) struct Setting {
     pub(crate) plans: fn(Reading) -> Vec<Plan>,
 }
 
+impl Setting {
+    /// The reading that the paper's words name: the error rate as it is labelled; a medium of one's own for who "exists alone
+    /// in the network", a shared one where flows "fight for bandwidth".
+    pub(crate) fn named(&self) -> Reading {
+        let shared = (Errors::Labelled, Medium::Shared);
+        if self.readings.contains(&shared) {
+            shared
+        } else {
+            (Errors::Labelled, Medium::Own)
+        }
+    }
+}
+
 /// Scenario 1's networks.
 pub(crate) fn alone(reading: Reading, ber: f64, protocol: Protocol) -> Network {
     Network {

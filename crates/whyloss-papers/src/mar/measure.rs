@@ -139,6 +139,7 @@ impl Line {
             mean: Some(point.mean).filter(|mean| mean.is_finite()),
             half_width: point.half_width,
             tolerance: None,
+            ..Cell::default()
         };
         self.points.iter().map(cell).collect()
     }

@@ -1,16 +1,14 @@
 //! The variants of TCP that the paper compares, all upon one TCP.
 //!
-//! The paper used ns-2 (Section 3), so the TCP is ns-2's with the defaults of 2004: the timer waits for at least a second
-//! (`minrto_`, 0.2 s since 14 October 2004), and an acknowledgement echoes the stamp of the segment that made it leave
-//! (`ts_echo_bugfix_ false`). Two things differ. The window never limits: the text speaks of queue overflow, and ns-2's 20
-//! segments would not fill the link. Every acknowledgement measures a round trip, by time stamps: the predictor needs
-//! that (MAR-2). `mar-sensitivity` has other choices.
+//! The paper used ns-2 (Section 3), so the TCP is that of [`ns2_of_2004`]. The window never limits: the text speaks of
+//! queue overflow, and ns-2's 20 segments would not fill the link. Every acknowledgement measures a round trip: the
+//! predictor needs that (MAR-2). `mar-sensitivity` has other choices.
 
-use whyloss::Duration;
-use whyloss::congestion::{ControllerKind, ControllerSpec, WirelessPolicy};
-use whyloss_sim::host::tcp::{Echo, Options, Recovery, RtoOptions, RttSampling};
+use whyloss::congestion::{ControllerKind, ControllerSpec, WestwoodOptions, WirelessPolicy};
+use whyloss_sim::host::tcp::{Options, Recovery};
 
 use super::network::SEGMENT;
+use crate::ns2_of_2004;
 use crate::variant::{Variant, classifier};
 
 /// A window that never limits, in segments.
@@ -18,15 +16,7 @@ const NO_LIMIT: u32 = 1 << 20;
 
 /// The TCP of all variants: NewReno recovery, delayed acknowledgements (MAR-7).
 pub(crate) fn base() -> Options {
-    Options {
-        rtt_sampling: RttSampling::EveryAck,
-        echo: Echo::Latest,
-        rto: RtoOptions {
-            min: Duration::from_secs(1),
-            ..RtoOptions::ns2()
-        },
-        ..Options::ns2(Recovery::NewReno, SEGMENT, NO_LIMIT)
-    }
+    ns2_of_2004::tcp(Recovery::NewReno, SEGMENT, NO_LIMIT)
 }
 
 /// A TCP with every variant of the paper upon it.
@@ -77,10 +67,25 @@ impl Schemes {
             .with("newreno-ideal-lp", name, oracle, self.wireless)
     }
 
-    /// Westwood-NR as UCLA's module for ns-2 has it (`tcp-westwood.cc` 1.3 of 2002, "TCPW-NR"): a sample per acknowledgement
-    /// (`filter_type_ 1`), on NewReno's recovery (MAR-5).
+    /// Westwood-NR, "using the ns modules available at" UCLA: its module, which calls itself TCPW-NR, with a sample per
+    /// acknowledgement (its `filter_type_ 1`, the default of its code) (MAR-5).
     pub(crate) fn westwood_nr(&self) -> Variant {
-        self.controlled("westwood-nr", "Westwood-NR", ControllerKind::westwood())
+        Variant {
+            id: "westwood-nr",
+            name: "Westwood-NR",
+            options: ns2_of_2004::westwood(self.base, WestwoodOptions::ucla()),
+            ..self.newreno()
+        }
+    }
+
+    /// The same filter on NewReno's recovery, which the module's name promises and its code lacks.
+    pub(crate) fn westwood_on_newreno(&self) -> Variant {
+        let kind = ControllerKind::westwood();
+        self.controlled(
+            "westwood-on-newreno",
+            "Westwood on NewReno's recovery",
+            kind,
+        )
     }
 
     /// Westwood-NR with ABSE, which the paper's friendliness follows in method (MAR-5).

@@ -240,6 +240,7 @@ pub(crate) fn jain_index(context: &Context<'_>) -> Result<Outcome, ExperimentErr
                 mean: Some(point.mean),
                 half_width: point.half_width,
                 tolerance: paper.map(|_| 0.002),
+                ..Cell::default()
             });
             cells.push(Cell {
                 row: format!("Jain's index of the mean goodputs, {}", reading.name),
@@ -250,6 +251,7 @@ pub(crate) fn jain_index(context: &Context<'_>) -> Result<Outcome, ExperimentErr
                 mean: jain(&family.mean_goodputs(index)),
                 half_width: None,
                 tolerance: None,
+                ..Cell::default()
             });
         }
         indices.push(line.points.first().copied());

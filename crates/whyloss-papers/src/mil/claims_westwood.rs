@@ -63,14 +63,16 @@ pub(crate) fn scenario_1(study: &Study) -> Vec<Claim> {
                 study.both(rate, Single, &PERS),
                 study.both(rate, Multiple, &PERS)
             ),
-        ),
+        )
+        .foregone(),
         never_more(study),
     ]
 }
 
-/// MIL-42: the LDA variant of a scheme that adapts to the network never has more loss events than its original.
+/// MIL-42: the LDA variant of a scheme that adapts to the network never has "more congestion packet losses" than its
+/// original: losses that it takes for congestion, as the original takes all.
 pub(crate) fn never_more(study: &Study) -> Claim {
-    let events: fn(&Run) -> f64 = |run| run.events;
+    let events: fn(&Run) -> f64 = |run| run.noc;
     let more = |topology| {
         PERS.into_iter()
             .any(|per| study.lda(events, topology, per) > study.plain(events, topology, per))
@@ -89,7 +91,7 @@ pub(crate) fn never_more(study: &Study) -> Claim {
 
 /// Table 2: the ratio of events.
 pub(crate) fn fewer(study: &Study) -> Vec<Claim> {
-    let events: fn(&Run) -> f64 = |run| run.events;
+    let events: fn(&Run) -> f64 = |run| run.noc;
     let pers = [1, 8];
     vec![Claim::new(
         "MIL-42",
@@ -102,7 +104,7 @@ pub(crate) fn fewer(study: &Study) -> Vec<Claim> {
 
 /// Table 3.
 pub(crate) fn much_fewer(study: &Study) -> Vec<Claim> {
-    let events: fn(&Run) -> f64 = |run| run.events;
+    let events: fn(&Run) -> f64 = |run| run.noc;
     let pers = [4, 8];
     let less_prone = pers.iter().all(|&per| {
         study.plain(events, Multiple, per) < study.plain(events, Single, per)
@@ -125,7 +127,8 @@ pub(crate) fn much_fewer(study: &Study) -> Vec<Claim> {
                 study.both(events, Single, &pers),
                 study.both(events, Multiple, &pers)
             ),
-        ),
+        )
+        .foregone(),
     ]
 }
 
@@ -173,6 +176,7 @@ pub(crate) fn scenario_2(study: &Study) -> Vec<Claim> {
                 PERS.map(|per| short(study.lda(rate, Multiple, per)))
                     .join(" ")
             ),
-        ),
+        )
+        .foregone(),
     ]
 }

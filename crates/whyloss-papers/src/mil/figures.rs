@@ -82,7 +82,8 @@ pub(crate) fn improvement(context: &Context<'_>, sheet: Sheet) -> Result<Outcome
             "mean AckdInterval".to_owned(),
             format!("{}-bottleneck", topology.name()),
         );
-        let tolerance = Some(0.2 * value);
+        // 5.499 ms over three bottlenecks would make some 950 events of Table 3's 249 at .04: no target.
+        let tolerance = (topology == Topology::Single).then_some(0.2 * value);
         cells.push(cell(
             label,
             None,

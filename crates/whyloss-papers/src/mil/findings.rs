@@ -16,6 +16,7 @@ use crate::replicate::{Precision, Replications};
 use crate::statistics::{self, Summary};
 use crate::variant::Variant;
 use crate::{CONFIDENCE, Cell};
+use whyloss_study::Nulls;
 
 /// "The achieved statistical precision is 5% with 95% confidence interval." The cap is ours.
 pub(crate) const PRECISION: Precision = Precision {
@@ -312,6 +313,17 @@ pub(crate) fn cell(
         mean: summary.mean,
         half_width: summary.ci95,
         tolerance: stated.and_then(|stated| stated.tolerance),
+        metric: match unit {
+            "%" => "improvement",
+            "ms" => "AckdInterval",
+            _ => "count",
+        },
+        nulls: Nulls {
+            // Without an LDA nothing improves. The LDA is the oracle.
+            unaware: stated.filter(|_| unit == "%").map(|_| 0.0),
+            oracle: None,
+        },
+        ..Cell::default()
     }
 }
 

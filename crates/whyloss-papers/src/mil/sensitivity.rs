@@ -1,6 +1,7 @@
 //! Scenario 1 (and Scenario 2 over three bottlenecks) under other readings of what the paper leaves open, one at a time.
 
 use whyloss::Duration;
+use whyloss::congestion::ControllerKind;
 use whyloss_sim::host::tcp::{Dialect, Recovery};
 
 use super::findings::{Findings, cell};
@@ -62,7 +63,14 @@ fn cases() -> Vec<Case> {
     let mut cases = common(&variants::newreno());
     let westwood = variants::westwood();
     cases.extend(common(&westwood));
+    let taken = variants::westwood().plain.options;
+    cases.push(Case {
+        name: "the module's recovery without its factor",
+        scheme: variants::westwood_with(taken, ControllerKind::westwood()),
+        reading: Reading::Taken,
+    });
     for (name, recovery, dialect) in [
+        ("Reno of RFC 5681", Recovery::Reno, Dialect::Rfc),
         ("Reno of ns-2", Recovery::Reno, Dialect::Ns2),
         ("NewReno's recovery", Recovery::NewReno, Dialect::Ns2),
         ("SACK", Recovery::Sack, Dialect::Ns2),

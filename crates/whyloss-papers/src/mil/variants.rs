@@ -4,14 +4,15 @@
 //! |---|---|---|---|---|
 //! | NewReno | NewReno | Reno | unaware | – |
 //! | NewRenoLDA (MIL-2) | NewReno | Reno | ideal | window kept |
-//! | Westwood (MIL-3) | Reno | Westwood, a sample per acknowledgement | unaware | – |
-//! | WestwoodLDA (MIL-4) | Reno | likewise | ideal | window kept, no sample from that acknowledgement |
+//! | Westwood (MIL-3) | fast retransmit alone | UCLA's Westwood, a sample per acknowledgement | unaware | – |
+//! | WestwoodLDA (MIL-4) | likewise | likewise | ideal | window kept, no sample from that acknowledgement |
 //! | Vegas (MIL-5) | Vegas | Vegas | unaware | – |
 //! | VegasLDA (MIL-6) | Vegas | Vegas | ideal | window and timeout kept |
 //!
-//! Westwood's equations 3 to 6 have the coefficients of the UCLA module for ns-2 (`tcp-westwood.cc`, filter type 1), which
-//! is built upon Reno and retransmits at every third duplicate, also while it still repairs an earlier window: Reno of
-//! RFC 5681, not ns-2's own with its `bugFix_`. (The module does not inflate the window meanwhile; ours does.)
+//! Westwood's equations 3 to 6 have the constants of the UCLA module for ns-2 (`tcp-westwood.cc` 1.3, filter type 1), so it is
+//! that module: every third duplicate retransmits and is a loss, nothing inflates the window, and a timeout divides the
+//! estimate by a factor that losses in slow start raise and losses in congestion avoidance reset. Who skips the congestion
+//! action, as the LDA does, skips the factor's change with it.
 //!
 //! The ideal LDA (MIL-7) looks up the first lost packet, remembers what was corrupted once, and is not asked at
 //! retransmission timeouts.
@@ -81,17 +82,26 @@ pub(crate) fn newreno() -> Scheme {
 
 /// Westwood and WestwoodLDA.
 pub(crate) fn westwood() -> Scheme {
-    westwood_upon(Recovery::Reno, Dialect::Rfc)
+    let options = Options {
+        limited_transmit: false,
+        ..base(Recovery::FastRetransmit)
+    };
+    westwood_with(options, ControllerKind::westwood_ucla())
 }
 
-/// The same with another recovery.
+/// The equations alone, upon another recovery.
 pub(crate) fn westwood_upon(recovery: Recovery, dialect: Dialect) -> Scheme {
     let options = Options {
         dialect,
         ..base(recovery)
     };
-    let mut plain = Variant::plain(recovery, options);
-    plain.options.controller.kind = ControllerKind::westwood();
+    westwood_with(options, ControllerKind::westwood())
+}
+
+/// Westwood and WestwoodLDA with these options and this controller.
+pub(crate) fn westwood_with(options: Options, kind: ControllerKind) -> Scheme {
+    let mut plain = Variant::plain(options.recovery, options);
+    plain.options.controller.kind = kind;
     let plain = plain.with(
         "westwood",
         "Westwood",
