@@ -3,18 +3,18 @@
 //! Thresholds, fixed before the first run: "very accurate" is 80 % of the loss events at every rate, "approaches an ideal
 //! estimator" 90 %, and "always higher than 70 %" is meant literally.
 
-use whyloss::{Cause, Duration, Rate};
+use whyloss::{Cause, Confusion, Duration, Rate};
 use whyloss_link::ChannelSpec;
-use whyloss_sim::Scenario;
+use whyloss_sim::Measurement;
+use whyloss_study::{
+    Axis, Cell, Check, Context, ExperimentError, Line, Lines, Look, Outcome, Plan, Runs,
+};
 
-use super::evidence;
-use super::measure::{CONFIDENCE, Families, Line, accuracy, loss_events, panel};
+use super::measure::{ACCURACY, loss_events, outcome, run, run_one};
 use super::network::{Hop, Network, correlated, independent};
 use super::probe;
 use super::scheme::Schemes;
-use crate::experiment::{Context, ExperimentError};
 use crate::variant::Variant;
-use crate::{Cell, Claim, Figure, Outcome};
 
 /// Packet error rates of the figures (MAR-9).
 pub(crate) const RATES: [f64; 13] = [
@@ -30,151 +30,117 @@ pub(crate) fn base(channel: ChannelSpec, flow: &Variant) -> Network<'_> {
     Network::wired_cum_wireless((TEN, TEN), channel, flow)
 }
 
-/// What a family says about its verdicts: accuracy, Mc, Mw in per cent, and how many loss events a run has.
-struct Verdicts {
-    accuracy: Line,
-    mc: Line,
-    mw: Line,
-    events: Line,
+pub(crate) const PER: Axis = Axis::log("packet error rate");
+
+/// What a line says about its verdicts in per cent: accuracy, Mc, Mw.
+fn verdicts(runs: &Runs<Measurement>, line: &str) -> [Line; 3] {
+    let judged = |name, rate: fn(&Confusion) -> Option<f64>| {
+        runs.read_off(line, (name, name), "%", |run| {
+            Some(100.0 * rate(&loss_events(run))?)
+        })
+    };
+    let dashed = |line: Line| line.drawn(Look::Dashed);
+    [
+        runs.line(line, &ACCURACY).called("accuracy", "accuracy"),
+        dashed(judged("Mc", Confusion::mc)),
+        dashed(judged("Mw", Confusion::mw)),
+    ]
 }
 
-impl Verdicts {
-    fn of(families: &Families, id: &str) -> Result<Self, ExperimentError> {
-        let family = families.family(id)?;
-        let percent = |share: Option<f64>| share.map(|share| 100.0 * share);
-        Ok(Self {
-            accuracy: family.line(accuracy).named("accuracy"),
-            mc: family
-                .line(|run| percent(loss_events(run).mc()))
-                .named("Mc"),
-            mw: family
-                .line(|run| percent(loss_events(run).mw()))
-                .named("Mw"),
-            events: family
-                .line(|run| {
-                    let events = loss_events(run);
-                    let causes = [Cause::Congestion, Cause::Wireless];
-                    Some(causes.map(|cause| events.total(cause) as f64).iter().sum())
-                })
-                .named("loss events"),
-        })
-    }
-
-    fn cells(&self, row: &str) -> Vec<Cell> {
-        let mut cells = Vec::new();
-        for line in [&self.accuracy, &self.mc, &self.mw] {
-            cells.extend(line.cells(row, "%"));
-        }
-        cells.extend(self.events.cells(&format!("{row}, in a run"), ""));
-        cells
-    }
+/// The same as cells, with intervals, and how many loss events a run has.
+fn cells(runs: &Runs<Measurement>, line: &str, row: &str) -> Vec<Cell> {
+    let events = runs.read_off(line, ("events", "loss events"), "", |run| {
+        let events = loss_events(run);
+        let causes = [Cause::Congestion, Cause::Wireless];
+        Some(causes.map(|cause| events.total(cause) as f64).iter().sum())
+    });
+    let verdicts = verdicts(runs, line);
+    let mut cells: Vec<Cell> = verdicts.iter().flat_map(|line| line.cells(row)).collect();
+    cells.extend(events.cells(&format!("{row}, in a run")));
+    cells
 }
 
 /// `mar-fig-2`.
 pub(crate) fn fig_2(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let lp = Schemes::paper().lp();
-    let points = |cross: bool| {
-        RATES.map(|per| {
+    let panels = [
+        ("MAR-40a", "(a) no cross traffic", false),
+        ("MAR-40b", "(b) cross traffic", true),
+    ];
+    let plans = panels.map(|(.., cross)| {
+        Plan::new(&PER, &RATES).line(lp.id, lp.name, |per| {
             let network = base(independent(per), &lp);
-            let network = if cross {
+            if cross {
                 network.with_cross_traffic()
             } else {
                 network
-            };
-            (per, network.scenario())
+            }
+            .scenario()
         })
-    };
-    let panels = [
-        ("MAR-40a", "(a) no cross traffic", points(false)),
-        ("MAR-40b", "(b) cross traffic", points(true)),
-    ];
-    let plan = |(_, title, points): &(&str, &str, [(f64, Scenario); 13])| {
-        let (id, name) = ((*title).to_owned(), lp.name.to_owned());
-        (id, name, points.to_vec())
-    };
-    let families = Families::measure(context, panels.iter().map(plan).collect())?;
-    let (mut cells, mut claims, mut drawn) = (Vec::new(), Vec::new(), Vec::new());
-    for (id, title, points) in &panels {
-        let verdicts = Verdicts::of(&families, title)?;
-        let queued = probe::queued(context, points)?;
-        cells.extend(verdicts.cells(title));
-        cells.extend(queued.cells(title, "%"));
-        let lowest = verdicts.accuracy.lowest();
-        claims.push(Claim::new(
-            id,
-            &format!(
-                "Fig. 2{title}: the predictor is right about at least 80 % of the loss events at every packet error rate"
-            ),
-            lowest.is_some_and(|point| point.mean >= 80.0),
-            format!("accuracy in %: {}", evidence::all(&verdicts.accuracy)),
-        ));
-        let axes = ("packet error rate", "%");
-        let (mc, mw) = (verdicts.mc.bare(), verdicts.mw.bare());
-        let lines = [verdicts.accuracy, mc, mw, queued];
-        drawn.push(panel(title, axes, true, &lines, 3));
+    });
+    let all = run(context, &plans)?;
+    let queued = probe::queued(context, &plans)?;
+    let title = "Fig. 2: accuracy of the Vegas predictor, independent losses";
+    let mut of_panels = outcome("mar-fig-2", title, &all);
+    let mut drawn = Vec::new();
+    for ((id, title, _), (runs, queued)) in panels.into_iter().zip(all.iter().zip(queued)) {
+        let [accuracy, mc, mw] = verdicts(runs, lp.id);
+        let queued = queued.line(lp.id).named("meets β waiting");
+        of_panels = of_panels
+            .cells(cells(runs, lp.id, title))
+            .cells(queued.cells(title))
+            .claim(
+                id,
+                &format!(
+                    "Fig. 2{title}: the predictor is right about at least 80 % of the loss events at every packet error rate"
+                ),
+                accuracy.at_least(80.0),
+            );
+        let lines = [accuracy, mc.bare(), mw.bare(), queued.drawn(Look::Dashed)];
+        drawn.push(runs.gather(("%", ""), lines).panel(title));
     }
-    let mut notes = notes();
-    notes.push(
-        "Independent losses strike whatever packet comes, so the share of packets that meet at least β = 3 others waiting at \
-         the bottleneck (counted there) is what a predictor that goes by the queue must call congestion: its least Mw."
-            .into(),
-    );
-    Ok(Outcome {
-        id: "mar-fig-2".into(),
-        title: "Fig. 2: accuracy of the Vegas predictor, independent losses".into(),
-        seeds: families.seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims,
-        figures: vec![Figure {
-            name: "mar-fig-2".into(),
-            caption: "Loss events given their true cause; dashed: congestion called wireless (Mc), wireless called congestion \
-                      (Mw), and packets that meet β others waiting"
-                .into(),
-            panels: drawn,
-        }],
-        notes,
-    })
+    Ok(of_panels
+        .captioned(
+            "Loss events given their true cause; dashed: congestion called wireless (Mc), wireless called congestion \
+             (Mw), and packets that meet β others waiting",
+            drawn,
+        )
+        .notes(notes())
+        .note(
+            "Independent losses strike whatever packet comes, so the share of packets that meet at least β = 3 others waiting at \
+             the bottleneck (counted there) is what a predictor that goes by the queue must call congestion: its least Mw.",
+        ))
 }
 
 /// `mar-fig-3`.
 pub(crate) fn fig_3(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let lp = Schemes::paper().lp();
-    let points = BAD.map(|bad| (bad, base(correlated(bad / 100.0), &lp).scenario()));
-    let plan = ("correlated".into(), lp.name.into(), points.into());
-    let families = Families::measure(context, vec![plan])?;
-    let verdicts = Verdicts::of(&families, "correlated")?;
-    let lowest = verdicts.accuracy.lowest();
-    Ok(Outcome {
-        id: "mar-fig-3".into(),
-        title: "Fig. 3: accuracy of the Vegas predictor, correlated losses".into(),
-        seeds: families.seeds,
-        confidence: CONFIDENCE,
-        cells: verdicts.cells("no cross traffic"),
-        claims: vec![Claim::new(
+    let axis = Axis::linear("packet error rate in the bad state (%)");
+    let plan = Plan::new(&axis, &BAD).line(lp.id, lp.name, |bad| {
+        base(correlated(bad / 100.0), &lp).scenario()
+    });
+    let runs = run_one(context, plan)?;
+    let [accuracy, mc, mw] = verdicts(&runs, lp.id);
+    let accurate = accuracy.at_least(90.0);
+    let lines = [accuracy, mc.bare(), mw.bare()];
+    let title = "Fig. 3: accuracy of the Vegas predictor, correlated losses";
+    Ok(outcome("mar-fig-3", title, std::slice::from_ref(&runs))
+        .cells(cells(&runs, lp.id, "no cross traffic"))
+        .captioned(
+            "Loss events given their true cause, correlated losses; dashed: Mc, Mw",
+            [runs.gather(("%", ""), lines).panel("no cross traffic")],
+        )
+        .claim(
             "MAR-40c",
             "Fig. 3: with correlated losses the predictor approaches an ideal one (90 % at every packet error rate)",
-            lowest.is_some_and(|point| point.mean >= 90.0),
-            format!("accuracy in %: {}", evidence::all(&verdicts.accuracy)),
-        )],
-        figures: vec![Figure {
-            name: "mar-fig-3".into(),
-            caption: "Loss events given their true cause, correlated losses; dashed: Mc, Mw".into(),
-            panels: vec![panel(
-                "no cross traffic",
-                ("packet error rate in the bad state (%)", "%"),
-                false,
-                &[verdicts.accuracy, verdicts.mc.bare(), verdicts.mw.bare()],
-                2,
-            )],
-        }],
-        notes: notes(),
-    })
+            accurate,
+        )
+        .notes(notes()))
 }
 
 /// Numbers of connections, and of hops (MAR-29).
-const CONNECTIONS: [usize; 5] = [1, 2, 5, 10, 20];
-const HOPS: [usize; 4] = [1, 2, 3, 5];
+const CONNECTIONS: [f64; 5] = [1.0, 2.0, 5.0, 10.0, 20.0];
+const HOPS: [f64; 4] = [1.0, 2.0, 3.0, 5.0];
 /// Rates at which they are looked at.
 const FEW_RATES: [f64; 3] = [1e-4, 1e-3, 1e-2];
 
@@ -200,92 +166,66 @@ fn chain(hops: usize, per: f64, flow: &Variant) -> Network<'_> {
 /// `mar-accuracy`.
 pub(crate) fn further(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let lp = Schemes::paper().lp();
-    let shared = |per| {
-        CONNECTIONS.map(|n| {
-            let mut network = base(independent(per), &lp);
-            network.flows = vec![&lp; n];
-            (n as f64, network.scenario())
-        })
+    let shared = |per, count: f64| {
+        let mut network = base(independent(per), &lp);
+        network.flows = vec![&lp; count as usize];
+        network.scenario()
     };
-    let mut plans = Vec::new();
+    let mut connections = Plan::new(&Axis::linear("connections"), &CONNECTIONS);
+    let mut hops = Plan::new(&Axis::linear("hops"), &HOPS);
     for per in FEW_RATES {
-        plans.push((
-            format!("connections {per}"),
-            format!("PER {per}"),
-            shared(per).into(),
-        ));
-        let chains = HOPS.map(|hops| (hops as f64, chain(hops, per, &lp).scenario()));
-        plans.push((format!("hops {per}"), format!("PER {per}"), chains.into()));
+        let name = format!("PER {per}");
+        connections = connections.line(&name, &name, |count| shared(per, count));
+        hops = hops.line(&name, &name, |hops| {
+            chain(hops as usize, per, &lp).scenario()
+        });
     }
-    let families = Families::measure(context, plans)?;
-    let lines = |what: &str| -> Result<Vec<Line>, ExperimentError> {
-        FEW_RATES
-            .iter()
-            .map(|per| Ok(families.family(&format!("{what} {per}"))?.line(accuracy)))
-            .collect()
-    };
-    let claim = |id: &str, what: &str, lines: &[Line]| {
-        let lowest: Vec<_> = lines.iter().map(Line::lowest).collect();
-        let said = lines.iter().zip(&lowest);
-        let said: Vec<String> = said
-            .map(|(line, lowest)| format!("{}: lowest {}", line.name, evidence::at(*lowest)))
-            .collect();
-        Claim::new(
-            id,
-            &format!("{what}: accuracy is above 70 % in every scenario"),
-            lowest
-                .iter()
-                .all(|point| point.is_some_and(|point| point.mean > 70.0)),
-            said.join("; "),
+    let plans = [connections, hops];
+    let runs = run(context, &plans)?;
+    let queued = probe::queued(context, &plans[..1])?;
+    let title = "Section 4: accuracy with more connections and more hops";
+    let mut both = outcome("mar-accuracy", title, &runs);
+    let mut panels = Vec::new();
+    for (runs, (what, heading, id, text)) in runs.iter().zip([
+        (
+            "connections",
+            "connections",
+            "MAR-31a",
+            "1 to 20 connections",
+        ),
+        (
+            "hops",
+            "wired hops with cross traffic",
+            "MAR-31b",
+            "1 to 5 wired hops, each with cross traffic",
+        ),
+    ]) {
+        let accuracy = runs.lines(&ACCURACY).labelled("%");
+        let mw = runs.lines_by(("Mw", "%"), |run| Some(100.0 * loss_events(run).mw()?));
+        let high = |lines: &Lines| {
+            let lines: Vec<&Line> = lines.iter().collect();
+            Check::all(&lines, |line| line.every(|share| share > 70.0))
+        };
+        both = both
+            .cells(accuracy.cells(&format!("accuracy over {what}")))
+            .cells(mw.cells(&format!("Mw over {what}")))
+            .claim(
+                id,
+                &format!("{text}: accuracy is above 70 % in every scenario"),
+                high(&accuracy),
+            );
+        panels.push(accuracy.panel(heading));
+    }
+    let queued = queued
+        .iter()
+        .flat_map(|lines| lines.cells("packets that meet β waiting over connections"));
+    Ok(both
+        .cells(queued)
+        .captioned(
+            "Loss events given their true cause in networks that the paper only mentions",
+            panels,
         )
-    };
-    let (connections, hops) = (lines("connections")?, lines("hops")?);
-    let mut cells = Vec::new();
-    for (what, lines) in [("connections", &connections), ("hops", &hops)] {
-        for line in lines {
-            cells.extend(line.cells(&format!("accuracy over {what}"), "%"));
-        }
-        for per in FEW_RATES {
-            let verdicts = Verdicts::of(&families, &format!("{what} {per}"))?;
-            let mw = verdicts.mw.named(&format!("PER {per}"));
-            cells.extend(mw.cells(&format!("Mw over {what}"), "%"));
-        }
-    }
-    for per in FEW_RATES {
-        let queued = probe::queued(context, &shared(per))?.named(&format!("PER {per}"));
-        cells.extend(queued.cells("packets that meet β waiting over connections", "%"));
-    }
-    Ok(Outcome {
-        id: "mar-accuracy".into(),
-        title: "Section 4: accuracy with more connections and more hops".into(),
-        seeds: families.seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims: vec![
-            claim("MAR-31a", "1 to 20 connections", &connections),
-            claim(
-                "MAR-31b",
-                "1 to 5 wired hops, each with cross traffic",
-                &hops,
-            ),
-        ],
-        figures: vec![Figure {
-            name: "mar-accuracy".into(),
-            caption: "Loss events given their true cause in networks that the paper only mentions"
-                .into(),
-            panels: vec![
-                panel("connections", ("connections", "%"), false, &connections, 0),
-                panel(
-                    "wired hops with cross traffic",
-                    ("hops", "%"),
-                    false,
-                    &hops,
-                    0,
-                ),
-            ],
-        }],
-        notes: notes(),
-    })
+        .notes(notes()))
 }
 
 fn notes() -> Vec<String> {

@@ -5,24 +5,23 @@
 //! lost, since below that congestion is the main cause.
 
 use whyloss::{Duration, Rate};
+use whyloss_sim::Measurement;
+use whyloss_study::{
+    Axis, Cell, Check, Claim, Context, ExperimentError, Line, Outcome, Panel, Plan, Runs,
+};
 
 use super::accuracy::{BAD, RATES};
-use super::evidence;
-use super::measure::{
-    CONFIDENCE, Estimate, Families, Family, Line, Plan, accuracy, constant, goodput, panel,
-};
+use super::measure::{ACCURACY, GOODPUT, labelled, outcome, run};
 use super::network::{Network, RTT, correlated, independent};
 use super::scheme::Schemes;
-use crate::experiment::{Context, ExperimentError};
 use crate::variant::Variant;
-use crate::{Cell, Claim, Figure, Outcome, Panel};
 
 const NEWRENO: &str = "newreno";
 const LP: &str = "newreno-lp";
 const IDEAL: &str = "newreno-ideal-lp";
 const WESTWOOD: &str = "westwood-nr";
 /// Round-trip times of Fig. 7 in ms; the paper prints no range.
-const RTTS: [i64; 8] = [50, 100, 150, 200, 250, 300, 400, 500];
+const RTTS: [f64; 8] = [50.0, 100.0, 150.0, 200.0, 250.0, 300.0, 400.0, 500.0];
 /// The loss rate of Fig. 7.
 const LOSS: f64 = 0.005;
 /// From here on losses are mainly wireless.
@@ -39,445 +38,285 @@ fn variants() -> Vec<Variant> {
     ]
 }
 
-/// One panel of a figure: what it is called, and the lines in it.
+/// A panel of goodputs, and below it one of what LP and NewReno have of the bound.
 struct Study {
-    /// `(a) 2 Mbit/s`.
-    title: String,
+    /// `(a) `.
+    letter: &'static str,
     /// `2 Mbit/s`.
     rate: String,
-    x_label: &'static str,
-    log_x: bool,
-    goodput: Vec<Line>,
-    lp: Family,
-    newreno: Family,
-    ideal: Family,
-    /// LP's accuracy.
-    accuracy: Line,
+    runs: Runs<Measurement>,
 }
 
 impl Study {
-    fn of(
-        families: &Families,
-        title: String,
-        rate: String,
-        variants: &[Variant],
-        (x_label, log_x): (&'static str, bool),
-    ) -> Result<Self, ExperimentError> {
-        let family = |id: &str| families.family(&format!("{rate} {id}")).cloned();
-        let goodput: Result<Vec<Line>, _> = variants
-            .iter()
-            .map(|variant| Ok::<_, ExperimentError>(family(variant.id)?.line(self::goodput)))
-            .collect();
-        let (newreno, lp, ideal) = (family(NEWRENO)?, family(LP)?, family(IDEAL)?);
-        let accuracy = lp.line(accuracy);
-        Ok(Self {
-            title,
-            rate,
-            x_label,
-            log_x,
-            goodput: goodput?,
-            accuracy,
-            newreno,
-            lp,
-            ideal,
-        })
+    fn goodput(&self, id: &str) -> Line {
+        self.runs.line(id, &GOODPUT)
     }
 
     /// LP's goodput over the bound's, seed by seed.
     fn of_bound(&self) -> Line {
-        self.lp.ratio(&self.ideal, goodput)
+        self.goodput(LP).over(&self.goodput(IDEAL))
     }
 
     fn of_newreno(&self) -> Line {
-        self.lp.ratio(&self.newreno, goodput)
-    }
-
-    fn line(&self, variants: &[Variant], id: &str) -> Option<&Line> {
-        let index = variants.iter().position(|variant| variant.id == id)?;
-        self.goodput.get(index)
+        self.goodput(LP).over(&self.goodput(NEWRENO))
     }
 
     fn cells(&self) -> Vec<Cell> {
-        let goodput = self.goodput.iter();
-        let row = format!("goodput, {}", self.rate);
-        let mut cells: Vec<Cell> = goodput
-            .flat_map(|line| line.cells(&row, "Mbit/s"))
-            .collect();
+        let goodput = self.runs.lines(&GOODPUT);
+        let mut cells = goodput.cells(&format!("goodput, {}", self.rate));
         let row = format!("quotients and accuracy, {}", self.rate);
-        for line in [self.of_newreno(), self.of_bound()] {
-            cells.extend(line.cells(&row, ""));
+        let mut accuracy = self.runs.line(LP, &ACCURACY).named("accuracy of LP (%)");
+        accuracy.unit = "";
+        for line in [self.of_newreno(), self.of_bound(), accuracy] {
+            cells.extend(line.cells(&row));
         }
-        let accuracy = self.accuracy.clone().named("accuracy of LP (%)");
-        cells.extend(accuracy.cells(&row, ""));
         cells
     }
 
-    /// Goodput, and below it what LP and NewReno have of the bound.
     fn panels(&self) -> [Panel; 2] {
         let bound = self.of_bound();
-        let equal = constant("equal", 1.0, &bound);
-        let newreno = self.newreno.ratio(&self.ideal, goodput);
-        let lines = [newreno.named("NewReno"), bound.named("NewReno-LP"), equal];
+        let equal = bound.constant("equal", "equal", 1.0);
+        let newreno = self.goodput(NEWRENO).over(&self.goodput(IDEAL));
+        let shares = [newreno.named("NewReno"), bound.named("NewReno-LP"), equal];
+        let shares = self.runs.gather(("goodput / that of Ideal-LP", ""), shares);
+        let goodput = labelled(self.runs.lines(&GOODPUT));
         [
-            panel(
-                &self.title,
-                (self.x_label, "goodput (Mbit/s)"),
-                self.log_x,
-                &self.goodput,
-                0,
+            goodput.panel(&format!("{}{}", self.letter, self.rate)),
+            shares.panel(&format!("{}: share of the bound", self.rate)),
+        ]
+    }
+
+    /// A claim about this panel.
+    fn claim(&self, id: &str, text: &str, check: Check) -> Claim {
+        check.claim(id, &format!("{}: {text}", self.rate))
+    }
+
+    fn against_newreno(&self, mainly_wireless: f64) -> Claim {
+        self.claim(
+            "MAR-33a",
+            "LP is nowhere more than 2 % below NewReno, and above it wherever losses are mainly wireless",
+            Check::of([&self.of_newreno()], |[ratio]| {
+                let lossy = ratio.only(|x| x >= mainly_wireless);
+                ratio.every(|ratio| ratio >= 0.98) && lossy.every(|ratio| ratio > 1.0)
+            }),
+        )
+    }
+
+    fn same_without_loss(&self) -> Claim {
+        let least = self.runs.xs()[0];
+        self.claim(
+            "MAR-33b",
+            "LP comes to what NewReno does as losses vanish (within 2 %)",
+            self.of_newreno().only(|x| x <= least).near(1.0, 0.02),
+        )
+    }
+
+    fn against_bound(&self, id: &str, words: &str, share: f64) -> Claim {
+        let percent = 100.0 * share;
+        self.claim(
+            id,
+            &format!("LP {words} its bound (at least {percent:.0} % of it everywhere)"),
+            self.of_bound().at_least(share),
+        )
+    }
+
+    /// Westwood-NR is ahead of LP and NewReno, most where much is lost: on average at rates from `most_lost` on (MAR-35).
+    fn westwood(&self, most_lost: f64) -> [Claim; 2] {
+        let (newreno, lp) = (self.goodput(NEWRENO), self.goodput(LP));
+        let lead = self
+            .goodput(WESTWOOD)
+            .by_mean("Westwood-NR over the better", |x, mean| {
+                mean / newreno.at(x).value.max(lp.at(x).value)
+            });
+        [
+            self.claim(
+                "MAR-35a",
+                "Westwood-NR is nowhere more than 2 % below the better of LP and NewReno",
+                lead.at_least(0.98),
             ),
-            panel(
-                &format!("{}: share of the bound", self.rate),
-                (self.x_label, "goodput / that of Ideal-LP"),
-                self.log_x,
-                &lines,
-                1,
+            self.claim(
+                "MAR-35b",
+                &format!(
+                    "Westwood-NR's lead is greater at error rates from {most_lost} on than below (on average)"
+                ),
+                Check::of([&lead], |[lead]| {
+                    let (above, below) = (lead.only(|x| x >= most_lost), lead.only(|x| x < most_lost));
+                    above.average() > below.average()
+                }),
             ),
         ]
     }
 }
 
-/// The panels of a figure: goodputs above, quotients below.
-fn figure(name: &str, caption: &str, studies: &[Study]) -> Figure {
+/// Both panels of each rate, its lines the variants over the axis.
+fn studies<'a>(
+    context: &Context<'_>,
+    (axis, xs): (&Axis, &[f64]),
+    rates: &[(&'static str, u64)],
+    variants: &'a [Variant],
+    network: impl Fn(u64, f64, &'a Variant) -> Network<'a>,
+) -> Result<Vec<Study>, ExperimentError> {
+    let plan = |&(_, rate): &(&str, u64)| {
+        variants.iter().fold(Plan::new(axis, xs), |plan, variant| {
+            plan.line(variant.id, variant.name, |x| {
+                network(rate, x, variant).scenario()
+            })
+        })
+    };
+    let plans: Vec<Plan> = rates.iter().map(plan).collect();
+    let runs = run(context, &plans)?;
+    let study = |(&(letter, rate), runs)| {
+        let rate = format!("{rate} Mbit/s");
+        Study { letter, rate, runs }
+    };
+    Ok(rates.iter().zip(runs).map(study).collect())
+}
+
+/// Goodputs above, quotients below, and the claims of each study.
+fn figure(
+    (id, title, caption): (&str, &str, &str),
+    studies: &[Study],
+    claims: impl Fn(&Study) -> Vec<Claim>,
+) -> Outcome {
+    let runs: Vec<_> = studies.iter().map(|study| study.runs.clone()).collect();
     let (above, below): (Vec<Panel>, Vec<Panel>) =
         studies.iter().map(|study| study.panels().into()).unzip();
-    Figure {
-        name: name.into(),
-        caption: caption.into(),
-        panels: above.into_iter().chain(below).collect(),
-    }
-}
-
-/// MAR-33 and MAR-34 over packet error rates.
-fn against_newreno(study: &Study, mainly_wireless: f64) -> Claim {
-    let ratio = study.of_newreno();
-    let lossy = ratio.where_x(|x| x >= mainly_wireless);
-    let (everywhere, there) = (ratio.lowest(), lossy.lowest());
-    Claim::new(
-        "MAR-33a",
-        &format!(
-            "{}: LP is nowhere more than 2 % below NewReno, and above it wherever losses are mainly wireless",
-            study.rate
-        ),
-        everywhere.is_some_and(|p| p.mean >= 0.98) && there.is_some_and(|p| p.mean > 1.0),
-        format!(
-            "LP/NewReno: lowest {}, where mainly wireless {}, highest {}",
-            evidence::at(everywhere),
-            evidence::at(there),
-            evidence::at(ratio.highest())
-        ),
-    )
-}
-
-fn same_without_loss(study: &Study) -> Claim {
-    let ratio = study.of_newreno();
-    let first = ratio.points.first().copied();
-    Claim::new(
-        "MAR-33b",
-        &format!(
-            "{}: LP comes to what NewReno does as losses vanish (within 2 %)",
-            study.rate
-        ),
-        first.is_some_and(|p| (p.mean - 1.0).abs() <= 0.02),
-        format!("LP/NewReno {}", evidence::at(first)),
-    )
-}
-
-fn against_bound(study: &Study, id: &str, words: &str, share: f64) -> Claim {
-    let bound = study.of_bound();
-    let lowest = bound.lowest();
-    Claim::new(
-        id,
-        &format!(
-            "{}: LP {words} its bound (at least {:.0} % of it everywhere)",
-            study.rate,
-            100.0 * share
-        ),
-        lowest.is_some_and(|p| p.mean >= share),
-        format!(
-            "LP/Ideal-LP: lowest {}, highest {}",
-            evidence::at(lowest),
-            evidence::at(bound.highest())
-        ),
-    )
-}
-
-/// MAR-35: Westwood-NR is ahead of LP and NewReno, most where much is lost: on average at rates from `most_lost` on.
-fn westwood(study: &Study, variants: &[Variant], most_lost: f64) -> Vec<Claim> {
-    let lines = [WESTWOOD, NEWRENO, LP].map(|id| study.line(variants, id));
-    let [Some(westwood), Some(newreno), Some(lp)] = lines else {
-        return Vec::new();
-    };
-    let lead = |point: &Estimate| Estimate {
-        mean: point.mean / newreno.at(point.x).max(lp.at(point.x)),
-        half_width: None,
-        ..*point
-    };
-    let lead = Line {
-        name: String::new(),
-        points: westwood.points.iter().map(lead).collect(),
-    };
-    let lowest = lead.lowest();
-    let average = |line: &Line| {
-        let means: Vec<f64> = line.points.iter().map(|point| point.mean).collect();
-        crate::statistics::mean(&means).unwrap_or(f64::NAN)
-    };
-    let above = average(&lead.where_x(|x| x >= most_lost));
-    let below = average(&lead.where_x(|x| x < most_lost));
-    vec![
-        Claim::new(
-            "MAR-35a",
-            &format!(
-                "{}: Westwood-NR is nowhere more than 2 % below the better of LP and NewReno",
-                study.rate
-            ),
-            lowest.is_some_and(|point| point.mean >= 0.98),
-            format!(
-                "Westwood-NR over the better: lowest {}, highest {}",
-                evidence::at(lowest),
-                evidence::at(lead.highest())
-            ),
-        ),
-        Claim::new(
-            "MAR-35b",
-            &format!(
-                "{}: Westwood-NR's lead is greater at error rates from {most_lost} on than below (on average)",
-                study.rate
-            ),
-            above > below,
-            format!(
-                "Westwood-NR over the better: {above:.2} and {below:.2}; {}",
-                evidence::all(&lead)
-            ),
-        ),
-    ]
-}
-
-/// Families of every variant at these rates.
-fn plans<'a>(
-    rate: &str,
-    variants: &'a [Variant],
-    xs: &[f64],
-    network: impl Fn(f64, &'a Variant) -> Network<'a>,
-) -> Vec<Plan> {
-    let plan = |variant: &'a Variant| {
-        let points = xs.iter().map(|&x| (x, network(x, variant).scenario()));
-        (
-            format!("{rate} {}", variant.id),
-            variant.name.to_owned(),
-            points.collect(),
-        )
-    };
-    variants.iter().map(plan).collect()
-}
-
-fn mbps(rate: u64) -> String {
-    format!("{rate} Mbit/s")
+    outcome(id, title, &runs)
+        .cells(studies.iter().flat_map(Study::cells))
+        .claims(studies.iter().flat_map(claims))
+        .captioned(caption, above.into_iter().chain(below))
+        .notes(notes())
 }
 
 /// Figs 4 and 5: C_SN of these rates, and 10 Mbit/s of radio.
 fn independent_losses(
     context: &Context<'_>,
-    (id, title, letters): (&str, &str, &[&str]),
-    rates: &[u64],
+    (id, title): (&str, &str),
+    rates: &[(&'static str, u64)],
 ) -> Result<Outcome, ExperimentError> {
     let variants = variants();
-    let ten = Rate::from_mbps(10);
-    let plans = rates.iter().flat_map(|&rate| {
-        plans(&mbps(rate), &variants, &RATES, move |per, variant| {
-            Network::wired_cum_wireless((Rate::from_mbps(rate), ten), independent(per), variant)
-        })
-    });
-    let families = Families::measure(context, plans.collect())?;
-    let study = |(&rate, letter): (&u64, &&str)| {
-        let title = format!("{letter}{}", mbps(rate));
-        Study::of(
-            &families,
-            title,
-            mbps(rate),
-            &variants,
-            ("packet error rate", true),
-        )
-    };
-    let studies: Vec<Study> = rates
-        .iter()
-        .zip(letters)
-        .map(study)
-        .collect::<Result<_, _>>()?;
-    let claims = studies.iter().flat_map(|study| {
+    let axis = Axis::log("packet error rate");
+    let studies = studies(
+        context,
+        (&axis, &RATES),
+        rates,
+        &variants,
+        |rate, per, variant| {
+            let rates = (Rate::from_mbps(rate), Rate::from_mbps(10));
+            Network::wired_cum_wireless(rates, independent(per), variant)
+        },
+    )?;
+    let caption = "Steady-state goodput over the packet error rate of the wireless link";
+    Ok(figure((id, title, caption), &studies, |study| {
         let mut claims = vec![
-            against_newreno(study, MAINLY_WIRELESS),
-            same_without_loss(study),
-            against_bound(study, "MAR-34a", "approaches", 0.90),
+            study.against_newreno(MAINLY_WIRELESS),
+            study.same_without_loss(),
+            study.against_bound("MAR-34a", "approaches", 0.90),
         ];
-        claims.extend(westwood(study, &variants, 1e-2));
+        claims.extend(study.westwood(1e-2));
         claims
-    });
-    Ok(Outcome {
-        id: id.into(),
-        title: title.into(),
-        seeds: families.seeds,
-        confidence: CONFIDENCE,
-        cells: studies.iter().flat_map(Study::cells).collect(),
-        claims: claims.collect(),
-        figures: vec![figure(
-            id,
-            "Steady-state goodput over the packet error rate of the wireless link",
-            &studies,
-        )],
-        notes: notes(),
-    })
+    }))
 }
 
 /// `mar-fig-4`.
 pub(crate) fn fig_4(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let names = (
-        "mar-fig-4",
-        "Fig. 4: goodput over packet error rate, 2 and 5 Mbit/s",
-        &["(a) ", "(b) "][..],
-    );
-    independent_losses(context, names, &[2, 5])
+    let title = "Fig. 4: goodput over packet error rate, 2 and 5 Mbit/s";
+    independent_losses(context, ("mar-fig-4", title), &[("(a) ", 2), ("(b) ", 5)])
 }
 
 /// `mar-fig-5`.
 pub(crate) fn fig_5(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let names = (
-        "mar-fig-5",
-        "Fig. 5: goodput over packet error rate, 10 Mbit/s",
-        &[""][..],
-    );
-    let mut outcome = independent_losses(context, names, &[10])?;
-    outcome.notes.push(
-        "The caption repeats the 2 Mbit/s of Fig. 4(a); the text has 2, 5 and 10 Mbit/s, so this is 10.".into(),
-    );
-    Ok(outcome)
+    let title = "Fig. 5: goodput over packet error rate, 10 Mbit/s";
+    Ok(independent_losses(context, ("mar-fig-5", title), &[("", 10)])?.note(
+        "The caption repeats the 2 Mbit/s of Fig. 4(a); the text has 2, 5 and 10 Mbit/s, so this is 10.",
+    ))
 }
 
 /// `mar-fig-6`.
 pub(crate) fn fig_6(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let variants = variants();
-    let rates = [2, 5];
-    let plans = rates.into_iter().flat_map(|rate| {
-        plans(&mbps(rate), &variants, &BAD, move |bad, variant| {
+    let axis = Axis::linear("packet error rate in the bad state (%)");
+    let rates = [("(a) ", 2), ("(b) ", 5)];
+    let studies = studies(
+        context,
+        (&axis, &BAD),
+        &rates,
+        &variants,
+        |rate, bad, variant| {
             let rates = (Rate::from_mbps(10), Rate::from_mbps(rate));
             Network::wired_cum_wireless(rates, correlated(bad / 100.0), variant)
-        })
+        },
+    )?;
+    let [slow, fast] = [0, 1].map(|index| {
+        let study: &Study = &studies[index];
+        let name = format!("LP/NewReno at {}", study.rate);
+        study.of_newreno().only(|bad| bad >= 20.0).named(&name)
     });
-    let families = Families::measure(context, plans.collect())?;
-    let study = |(rate, letter): (u64, &str)| {
-        let title = format!("{letter}{}", mbps(rate));
-        let axis = ("packet error rate in the bad state (%)", false);
-        Study::of(&families, title, mbps(rate), &variants, axis)
-    };
-    let studies: Vec<Study> = rates
-        .into_iter()
-        .zip(["(a) ", "(b) "])
-        .map(study)
-        .collect::<Result<_, _>>()?;
-    let mut claims: Vec<Claim> = studies
-        .iter()
-        .flat_map(|study| {
-            let mut claims = vec![
-                against_newreno(study, 20.0),
-                same_without_loss(study),
-                against_bound(study, "MAR-34b", "practically overlaps", 0.95),
-            ];
-            claims.extend(westwood(study, &variants, 50.0));
-            claims
-        })
-        .collect();
-    let gains: Vec<Line> = studies
-        .iter()
-        .map(|study| study.of_newreno().where_x(|bad| bad >= 20.0))
-        .collect();
-    if let [slow, fast] = &gains[..] {
-        claims.push(Claim::new(
+    let names = (
+        "mar-fig-6",
+        "Fig. 6: goodput with correlated losses, wireless link of 2 and 5 Mbit/s",
+        "Steady-state goodput with correlated losses",
+    );
+    let outcome = figure(names, &studies, |study| {
+        let mut claims = vec![
+            study.against_newreno(20.0),
+            study.same_without_loss(),
+            study.against_bound("MAR-34b", "practically overlaps", 0.95),
+        ];
+        claims.extend(study.westwood(50.0));
+        claims
+    });
+    Ok(outcome
+        .claim(
             "MAR-36a",
             "LP gains more over NewReno at 5 than at 2 Mbit/s, wherever at least 20 % are lost in the bad state",
-            slow.points.iter().all(|point| fast.at(point.x) > point.mean),
-            format!("LP/NewReno at 2 Mbit/s: {}; at 5 Mbit/s: {}", evidence::all(slow), evidence::all(fast)),
-        ));
-    }
-    let mut notes = notes();
-    notes.push(
-        "The wireless link has the stated capacity and the wired one 10 Mbit/s; the paper does not say (MAR-A2). The link \
-         is good for 1 s and bad for 50 ms on average."
-            .into(),
-    );
-    Ok(Outcome {
-        id: "mar-fig-6".into(),
-        title: "Fig. 6: goodput with correlated losses, wireless link of 2 and 5 Mbit/s".into(),
-        seeds: families.seeds,
-        confidence: CONFIDENCE,
-        cells: studies.iter().flat_map(Study::cells).collect(),
-        claims,
-        figures: vec![figure(
-            "mar-fig-6",
-            "Steady-state goodput with correlated losses",
-            &studies,
-        )],
-        notes,
-    })
+            Check::of([&slow, &fast], |[slow, fast]| {
+                slow.means().all(|(x, slow)| fast.at(x).value > slow.value)
+            }),
+        )
+        .note(
+            "The wireless link has the stated capacity and the wired one 10 Mbit/s; the paper does not say (MAR-A2). The link \
+             is good for 1 s and bad for 50 ms on average.",
+        ))
 }
 
 /// `mar-fig-7`.
 pub(crate) fn fig_7(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let variants = &variants()[..3];
-    let rates = [2, 5];
-    let rtts = RTTS.map(|rtt| rtt as f64);
-    let plans = rates.into_iter().flat_map(|rate| {
-        plans(&mbps(rate), variants, &rtts, move |rtt, variant| {
+    let variants = variants();
+    let axis = Axis::linear("round-trip time (ms)");
+    let rates = [("(a) ", 2), ("(b) ", 5)];
+    let studies = studies(
+        context,
+        (&axis, &RTTS),
+        &rates,
+        &variants[..3],
+        |rate, rtt, variant| {
             let rtt = Duration::from_millis(rtt as i64);
             Network::single(Rate::from_mbps(rate), rtt, independent(LOSS), vec![variant])
-        })
-    });
-    let families = Families::measure(context, plans.collect())?;
-    let study = |(rate, letter): (u64, &str)| {
-        let title = format!("{letter}{}", mbps(rate));
-        Study::of(
-            &families,
-            title,
-            mbps(rate),
-            variants,
-            ("round-trip time (ms)", false),
-        )
-    };
-    let studies: Vec<Study> = rates
-        .into_iter()
-        .zip(["(a) ", "(b) "])
-        .map(study)
-        .collect::<Result<_, _>>()?;
-    let claims = studies.iter().flat_map(|study| {
-        let gain = study.of_newreno();
-        let places = [50.0, 100.0, 200.0, 500.0];
-        let rising = places.windows(2).all(|pair| gain.at(pair[0]) < gain.at(pair[1]));
-        [
-            against_newreno(study, 0.0),
-            against_bound(study, "MAR-34c", "practically overlaps", 0.95),
-            Claim::new(
+        },
+    )?;
+    let names = (
+        "mar-fig-7",
+        "Fig. 7: goodput over round-trip time, 0.5 % loss",
+        "Steady-state goodput over a single link that loses 0.5 %",
+    );
+    let outcome = figure(names, &studies, |study| {
+        let gain = study
+            .of_newreno()
+            .only(|rtt| [50.0, 100.0, 200.0, 500.0].contains(&rtt));
+        vec![
+            study.against_newreno(0.0),
+            study.against_bound("MAR-34c", "practically overlaps", 0.95),
+            study.claim(
                 "MAR-36b",
-                &format!("{}: LP gains more over NewReno the longer the round trip (50, 100, 200, 500 ms)", study.rate),
-                rising,
-                format!("LP/NewReno: {}", evidence::all(&gain)),
+                "LP gains more over NewReno the longer the round trip (50, 100, 200, 500 ms)",
+                gain.rises(),
             ),
         ]
     });
-    let mut notes = notes();
-    notes.push("The paper prints no range of round-trip times; the queue is the bandwidth-delay product of each.".into());
-    Ok(Outcome {
-        id: "mar-fig-7".into(),
-        title: "Fig. 7: goodput over round-trip time, 0.5 % loss".into(),
-        seeds: families.seeds,
-        confidence: CONFIDENCE,
-        cells: studies.iter().flat_map(Study::cells).collect(),
-        claims: claims.collect(),
-        figures: vec![figure(
-            "mar-fig-7",
-            "Steady-state goodput over a single link that loses 0.5 %",
-            &studies,
-        )],
-        notes,
-    })
+    Ok(outcome.note(
+        "The paper prints no range of round-trip times; the queue is the bandwidth-delay product of each.",
+    ))
 }
 
 fn notes() -> Vec<String> {

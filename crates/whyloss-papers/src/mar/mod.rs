@@ -15,7 +15,6 @@
 //! The paper's statements (MAR-30 … -40) are decided beside the figures, with thresholds fixed in advance.
 
 mod accuracy;
-mod evidence;
 mod goodput;
 mod measure;
 mod network;
@@ -26,8 +25,7 @@ mod sharing;
 mod test_bed;
 mod thresholds;
 
-use crate::Outcome;
-use crate::experiment::{Context, Experiment, ExperimentError};
+use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
 
 /// Replications; the paper says "multiple" (MAR-16).
 const SEEDS: u64 = 10;

@@ -6,9 +6,9 @@
 use whyloss::Time;
 use whyloss_link::Fate;
 use whyloss_sim::{Observer, Packet, Scenario};
+use whyloss_study::{Context, ExperimentError, Lines, Metric, Plan};
 
-use super::measure::{Estimate, Line};
-use crate::experiment::{Context, ExperimentError};
+use super::measure::CONFIDENCE;
 
 /// β: as many segments waiting are congestion (MAR-1).
 const BETA: usize = 3;
@@ -32,35 +32,27 @@ impl Observer for Probe {
     }
 }
 
-/// The share of the flow's packets that find at least β packets waiting at the first link, %.
-pub(crate) fn queued(
-    context: &Context<'_>,
-    points: &[(f64, Scenario)],
-) -> Result<Line, ExperimentError> {
-    let runs = context.each(
-        points,
-        |(_, scenario)| format!("queued {scenario:?}"),
-        |(_, scenario), seed| {
-            let mut probe = Probe {
-                from: scenario.measure_from,
-                offered: 0,
-                queued: 0,
-            };
-            whyloss_sim::run(scenario, seed, &mut probe)
-                .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
-            Ok(probe)
-        },
-    )?;
-    let estimate = |((x, _), runs): (&(f64, Scenario), &Vec<std::sync::Arc<Probe>>)| {
-        let share = |probe: &std::sync::Arc<Probe>| {
-            let share = probe.queued as f64 / probe.offered as f64;
-            (probe.offered > 0).then_some(100.0 * share)
+/// The share of packets that find at least β packets waiting at the first link.
+const QUEUED: Metric<Probe> = Metric::new("meets β waiting", "%", |probe| {
+    let share = probe.queued as f64 / probe.offered as f64;
+    (probe.offered > 0).then_some(100.0 * share)
+});
+
+/// That share of the first flow's packets, for every line of each plan.
+pub(crate) fn queued(context: &Context<'_>, plans: &[Plan]) -> Result<Vec<Lines>, ExperimentError> {
+    let key = |scenario: &Scenario| format!("queued {scenario:?}");
+    let probe = |scenario: &Scenario, seed| {
+        let mut probe = Probe {
+            from: scenario.measure_from,
+            offered: 0,
+            queued: 0,
         };
-        let values: Vec<f64> = runs.iter().filter_map(share).collect();
-        Estimate::of(*x, &values)
+        whyloss_sim::run(scenario, seed, &mut probe)
+            .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
+        Ok(probe)
     };
-    Ok(Line {
-        name: "meets β waiting".into(),
-        points: points.iter().zip(&runs).map(estimate).collect(),
-    })
+    let runs = Plan::run_all_with(context, plans, key, probe)?.into_iter();
+    Ok(runs
+        .map(|runs| runs.with_confidence(CONFIDENCE).lines(&QUEUED))
+        .collect())
 }

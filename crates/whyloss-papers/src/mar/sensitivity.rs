@@ -6,12 +6,12 @@ use whyloss_link::queue::Limit;
 use whyloss_sim::Scenario;
 use whyloss_sim::host::tcp::{Echo, Options, Recovery, RtoOptions, RttSampling};
 
+use whyloss_study::{Context, ExperimentError, Line, Outcome, Plan};
+
 use super::accuracy::base as fig_1;
-use super::measure::{CONFIDENCE, Families, Line, accuracy, goodput};
+use super::measure::{ACCURACY, GOODPUT, outcome, run_one};
 use super::network::{SEGMENT, correlated, independent};
 use super::scheme::{Schemes, base};
-use crate::experiment::{Context, ExperimentError};
-use crate::{Cell, Outcome};
 
 /// A reading of the paper.
 struct Reading {
@@ -155,95 +155,63 @@ fn places() -> [(&'static str, ChannelSpec, bool); 6] {
 /// `mar-sensitivity`.
 pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let readings = readings();
-    let mut plans = Vec::new();
-    for reading in &readings {
-        let flows = [
-            reading.schemes.newreno(),
-            reading.schemes.lp_with(reading.predictor),
-            reading.schemes.ideal(),
-            reading.schemes.westwood_nr(),
-            reading.schemes.westwood_on_newreno(),
-            reading.schemes.westwood_abse(),
-        ];
-        for flow in &flows {
-            let points = places()
-                .into_iter()
-                .enumerate()
-                .map(|(index, (_, channel, cross))| {
-                    let network = fig_1(channel, flow);
-                    let network = if cross {
-                        network.with_cross_traffic()
-                    } else {
-                        network
-                    };
-                    let mut scenario = network.scenario();
-                    (reading.network)(&mut scenario);
-                    (index as f64, scenario)
-                });
-            let id = format!("{} {}", reading.name, flow.id);
-            plans.push((id, flow.name.to_owned(), points.collect()));
-        }
-    }
-    let families = Families::measure(context, plans)?;
-    let mut cells = Vec::new();
-    for (index, (place, ..)) in places().into_iter().enumerate() {
+    let mut plan = Plan::table();
+    for (place, channel, cross) in places() {
         for reading in &readings {
-            let family = |id: &str| families.family(&format!("{} {id}", reading.name));
-            let (newreno, lp, ideal) = (
-                family("newreno")?,
-                family("newreno-lp")?,
-                family("newreno-ideal-lp")?,
-            );
-            let westwood = family("westwood-nr")?;
-            let columns: [(&str, &'static str, Line); 9] = [
-                ("accuracy", "%", lp.line(accuracy)),
-                ("NewReno", "Mbit/s", newreno.line(goodput)),
-                ("LP", "Mbit/s", lp.line(goodput)),
-                ("Ideal-LP", "Mbit/s", ideal.line(goodput)),
-                ("LP / NewReno", "", lp.ratio(newreno, goodput)),
-                ("LP / Ideal-LP", "", lp.ratio(ideal, goodput)),
-                ("Westwood-NR", "Mbit/s", westwood.line(goodput)),
-                (
-                    "Westwood-NR on NewReno's recovery",
-                    "Mbit/s",
-                    family("westwood-on-newreno")?.line(goodput),
-                ),
-                (
-                    "Westwood-NR with ABSE",
-                    "Mbit/s",
-                    family("westwood-abse")?.line(goodput),
-                ),
-            ];
-            for (column, unit, line) in columns {
-                let point = line.points.get(index);
-                cells.push(Cell {
-                    row: format!("{place}: {}", reading.name),
-                    column: column.into(),
-                    x: None,
-                    unit,
-                    paper: None,
-                    mean: point
-                        .map(|point| point.mean)
-                        .filter(|mean| mean.is_finite()),
-                    half_width: point.and_then(|point| point.half_width),
-                    tolerance: None,
-                    ..Cell::default()
-                });
+            let schemes = &reading.schemes;
+            for flow in [
+                schemes.newreno(),
+                schemes.lp_with(reading.predictor),
+                schemes.ideal(),
+                schemes.westwood_nr(),
+                schemes.westwood_on_newreno(),
+                schemes.westwood_abse(),
+            ] {
+                let network = fig_1(channel.clone(), &flow);
+                let network = if cross {
+                    network.with_cross_traffic()
+                } else {
+                    network
+                };
+                let mut scenario = network.scenario();
+                (reading.network)(&mut scenario);
+                let id = format!("{place}: {} {}", reading.name, flow.id);
+                plan = plan.line(&id, flow.name, |_| scenario.clone());
             }
         }
     }
-    Ok(Outcome {
-        id: "mar-sensitivity".into(),
-        title: "Accuracy and goodput under other readings of the paper".into(),
-        seeds: families.seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims: Vec::new(),
-        figures: Vec::new(),
-        notes: vec![
+    let runs = run_one(context, plan)?;
+    let (goodput, accuracy) = (runs.lines(&GOODPUT), runs.lines(&ACCURACY));
+    let mut cells = Vec::new();
+    for (place, ..) in places() {
+        for reading in &readings {
+            let row = format!("{place}: {}", reading.name);
+            let of = |id: &str| goodput.line(&format!("{row} {id}"));
+            let (newreno, lp, ideal) = (of("newreno"), of("newreno-lp"), of("newreno-ideal-lp"));
+            let columns: [(&str, Line); 9] = [
+                ("accuracy", accuracy.line(&format!("{row} newreno-lp"))),
+                ("NewReno", newreno.clone()),
+                ("LP", lp.clone()),
+                ("Ideal-LP", ideal.clone()),
+                ("LP / NewReno", lp.over(&newreno)),
+                ("LP / Ideal-LP", lp.over(&ideal)),
+                ("Westwood-NR", of("westwood-nr")),
+                (
+                    "Westwood-NR on NewReno's recovery",
+                    of("westwood-on-newreno"),
+                ),
+                ("Westwood-NR with ABSE", of("westwood-abse")),
+            ];
+            for (column, line) in columns {
+                cells.extend(line.named(column).cells(&row));
+            }
+        }
+    }
+    let title = "Accuracy and goodput under other readings of the paper";
+    Ok(outcome("mar-sensitivity", title, std::slice::from_ref(&runs))
+        .cells(cells)
+        .note(
             "One thing varies at a time, on the network of Fig. 1 at 10 Mbit/s. The module of Westwood-NR repairs losses in a way \
-             of its own, so what changes NewReno's recovery does not change it."
-                .into(),
-        ],
-    })
+             of its own, so what changes NewReno's recovery does not change it.",
+        ))
 }

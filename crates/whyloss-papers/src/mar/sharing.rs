@@ -6,16 +6,13 @@
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::ChannelSpec;
+use whyloss_study::statistics::{jain, mean};
+use whyloss_study::{Axis, Check, Context, ExperimentError, Line, Look, Outcome, Plan};
 
-use super::evidence;
-use super::measure::{
-    CONFIDENCE, Estimate, Families, Line, Plan, constant, goodput, goodput_of, jain, jain_of, panel,
-};
+use super::measure::{GOODPUT, JAIN, goodput_of, goodputs, outcome, run, run_one};
 use super::network::{Network, RTT};
 use super::scheme::Schemes;
-use crate::experiment::{Context, ExperimentError};
 use crate::variant::Variant;
-use crate::{Cell, Claim, Figure, Outcome};
 
 /// Flows on the link.
 const FLOWS: usize = 5;
@@ -27,138 +24,78 @@ fn mixture<'a>(n: usize, variant: &'a Variant, newreno: &'a Variant) -> Network<
     Network::single(RATE, RTT, ChannelSpec::None, flows.collect())
 }
 
-/// One panel of Fig. 8: both kinds' goodput, and the fair share, over the number of flows that are not NewReno.
-struct Mixtures {
-    variant: Line,
-    newreno: Line,
-    fair: Line,
-}
-
-fn mixtures(families: &Families, variant: &Variant) -> Result<Mixtures, ExperimentError> {
-    let family = families.family(variant.id)?;
-    let kind = |name: &str, id: &str| {
-        let line = family.line(|run| goodput_of(run, id));
-        Line {
-            name: name.into(),
-            ..line.where_mean_exists()
-        }
-    };
-    let newreno = kind("NewReno", "newreno");
-    // What five NewReno flows come to: the link's rate less headers.
-    let fair = family.line(goodput);
-    let share = fair.at(0.0);
-    Ok(Mixtures {
-        variant: kind(variant.name, variant.id),
-        fair: constant("fair share", share, &fair),
-        newreno,
-    })
-}
-
 /// `mar-fig-8`.
 pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let schemes = Schemes::paper();
     let newreno = schemes.newreno();
     let variants = [schemes.lp(), schemes.westwood_nr(), schemes.westwood_abse()];
-    let plan = |variant: &Variant| -> Plan {
-        let points = (0..=FLOWS).map(|n| (n as f64, mixture(n, variant, &newreno).scenario()));
-        (variant.id.into(), variant.name.into(), points.collect())
-    };
-    let families = Families::measure(context, variants.iter().map(plan).collect())?;
-    let mut claims = Vec::new();
-    let (mut cells, mut panels): (Vec<Cell>, _) = (Vec::new(), Vec::new());
-    let mut measured = Vec::new();
-    for (variant, letter) in variants.iter().zip(["(a)", "(b)", "not in the paper:"]) {
-        let mixtures = mixtures(&families, variant)?;
-        let title = format!("{letter} {} and NewReno", variant.name);
-        let lines = [
-            mixtures.variant.clone(),
-            mixtures.newreno.clone(),
-            mixtures.fair.clone(),
-        ];
-        for line in &lines {
-            cells.extend(line.cells(&title, "Mbit/s"));
-        }
-        let x_label = format!("flows of {} among five", variant.name);
-        let mut drawn = panel(
-            &title,
-            (&x_label, "mean goodput (Mbit/s)"),
-            false,
-            &lines,
-            1,
-        );
-        // Bars begin at zero, so that the panels can be compared.
-        for series in &mut drawn.series {
-            if series.look == crate::Look::Line {
-                series.look = crate::Look::Bars;
-            }
-        }
-        panels.push(drawn);
-        measured.push(mixtures);
-    }
-    if let Some(lp) = measured.first() {
-        let off = |line: &Line| over(line, &lp.fair);
-        let (lp, newreno) = (off(&lp.variant), off(&lp.newreno));
-        let near = |line: &Line| {
-            line.points
-                .iter()
-                .all(|point| (point.mean - 1.0).abs() <= 0.10)
+    let counts: Vec<f64> = (0..=FLOWS).map(|n| n as f64).collect();
+    let plans = variants.each_ref().map(|variant| {
+        let axis = Axis::named(format!("flows of {} among five", variant.name));
+        Plan::new(&axis, &counts).line("all", "all", |n| {
+            mixture(n as usize, variant, &newreno).scenario()
+        })
+    });
+    let all = run(context, &plans)?;
+    let (mut cells, mut panels, mut measured) = (Vec::new(), Vec::new(), Vec::new());
+    for ((variant, letter), runs) in variants
+        .iter()
+        .zip(["(a)", "(b)", "not in the paper:"])
+        .zip(&all)
+    {
+        let kind = |variant: &Variant| {
+            // Bars begin at zero, so that the panels can be compared.
+            let names = (variant.id, variant.name);
+            let line = runs.read_off("all", names, "Mbit/s", |run| goodput_of(run, variant.id));
+            line.measured().drawn(Look::Bars)
         };
-        claims.push(Claim::new(
+        // What five NewReno flows come to: the link's rate less headers.
+        let every = runs.line("all", &GOODPUT);
+        let fair = every
+            .constant("fair", "fair share", every.at(0.0).value)
+            .bare();
+        let lines = [kind(variant), kind(&newreno), fair];
+        let title = format!("{letter} {} and NewReno", variant.name);
+        cells.extend(lines.iter().flat_map(|line| line.cells(&title)));
+        let drawn = runs.gather(("mean goodput (Mbit/s)", ""), lines.clone());
+        panels.push(drawn.panel(&title));
+        measured.push(lines);
+    }
+    // Of the fair share.
+    let share = |index: usize, line: usize| {
+        let [.., fair] = &measured[index];
+        let line = &measured[index][line];
+        line.by_mean(&line.name, |x, mean| mean / fair.at(x).value)
+    };
+    let (lp, beside_lp, westwood) = (share(0, 0), share(0, 1), share(1, 0));
+    let mixed = |line: &Line| line.only(|n| (1.0..=4.0).contains(&n));
+    let title = "Fig. 8: friendliness, five flows on an error-free link of 10 Mbit/s";
+    Ok(outcome("mar-fig-8", title, &all)
+        .cells(cells)
+        .captioned(
+            "Mean goodput of each kind among five flows; dashed: what each of five NewReno flows gets",
+            panels,
+        )
+        .claim(
             "MAR-37a",
             "LP and NewReno both come to the fair share (within 10 %), however many of the five are LP",
-            near(&lp) && near(&newreno),
-            format!("of the fair share, LP: {}; NewReno: {}", evidence::all(&lp), evidence::all(&newreno)),
-        ));
-    }
-    if let [lp, westwood, ..] = &measured[..] {
-        let mixed = |x: f64| (1.0..=4.0).contains(&x);
-        let lp = over(&lp.variant, &lp.fair).where_x(mixed);
-        let westwood = over(&westwood.variant, &westwood.fair).where_x(mixed);
-        let above = westwood
-            .points
-            .iter()
-            .filter(|point| point.mean > 1.02)
-            .count();
-        claims.push(Claim::new(
+            lp.near(1.0, 0.10).and(beside_lp.near(1.0, 0.10)),
+        )
+        .claim(
             "MAR-37b",
             "Westwood-NR takes more than the fair share in at least three of the four mixtures (by 2 %), and more than LP \
              in its place",
-            above >= 3 && westwood.points.iter().filter(|p| p.mean > lp.at(p.x)).count() >= 3,
-            format!("of the fair share, Westwood-NR: {}; LP: {}", evidence::all(&westwood), evidence::all(&lp)),
-        ));
-    }
-    Ok(Outcome {
-        id: "mar-fig-8".into(),
-        title: "Fig. 8: friendliness, five flows on an error-free link of 10 Mbit/s".into(),
-        seeds: families.seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims,
-        figures: vec![Figure {
-            name: "mar-fig-8".into(),
-            caption: "Mean goodput of each kind among five flows; dashed: what each of five NewReno flows gets".into(),
-            panels,
-        }],
-        notes: vec![
+            Check::of([&mixed(&westwood), &mixed(&lp)], |[westwood, lp]| {
+                let above = westwood.means().filter(|(_, share)| share.value > 1.02);
+                let above_lp = westwood.means().filter(|(x, share)| share.value > lp.at(*x).value);
+                above.count() >= 3 && above_lp.count() >= 3
+            }),
+        )
+        .note(
             "The flows start within 10 s of each other, drawn anew for each run; steady state is from 50 to 500 s. The fair \
              share is the mean goodput of five NewReno flows. Westwood-NR takes a sample of bandwidth per acknowledgement, as \
-             UCLA's module for ns-2 does; with ABSE instead, a later estimator of the same group, it gives way."
-                .into(),
-        ],
-    })
-}
-
-/// A line over another, without intervals.
-fn over(line: &Line, by: &Line) -> Line {
-    let point = |point: &Estimate| Estimate {
-        mean: point.mean / by.at(point.x),
-        half_width: point.half_width.map(|half| half / by.at(point.x)),
-        ..*point
-    };
-    Line {
-        name: line.name.clone(),
-        points: line.points.iter().map(point).collect(),
-    }
+             UCLA's module for ns-2 does; with ABSE instead, a later estimator of the same group, it gives way.",
+        ))
 }
 
 /// What Jain's index is measured over: a name, the beginning and the end of the window, when flows start.
@@ -207,91 +144,74 @@ pub(crate) fn jain_index(context: &Context<'_>) -> Result<Outcome, ExperimentErr
     let schemes = Schemes::paper();
     let (newreno, lp) = (schemes.newreno(), schemes.lp());
     let variants = [(&lp, 0.9987), (&newreno, 0.9995)];
-    let plan = |variant: &Variant| -> Plan {
-        let points = READINGS.iter().enumerate().map(|(index, reading)| {
+    let mut plan = Plan::table();
+    for (variant, _) in variants {
+        for reading in &READINGS {
             let mut network = mixture(FLOWS, variant, &newreno);
             network.from = Time::ZERO + Duration::from_secs(reading.from as i64);
             network.end = Time::ZERO + Duration::from_secs(reading.end as i64);
-            let mut scenario = network.scenario();
-            for flow in &mut scenario.flows {
-                flow.start.1 = Time::ZERO + reading.starts_within;
-            }
-            (index as f64, scenario)
-        });
-        (variant.id.into(), variant.name.into(), points.collect())
-    };
-    let families = Families::measure(
-        context,
-        variants.iter().map(|(variant, _)| plan(variant)).collect(),
-    )?;
-    let mut cells = Vec::new();
-    let mut indices = Vec::new();
-    for (variant, stated) in variants {
-        let family = families.family(variant.id)?;
-        let line = family.line(jain_of);
-        for (index, (reading, point)) in READINGS.iter().zip(&line.points).enumerate() {
-            let paper = (index == 0).then_some(stated);
-            cells.push(Cell {
-                row: format!("Jain's index, {}", reading.name),
-                column: variant.name.into(),
-                x: None,
-                unit: "",
-                paper,
-                mean: Some(point.mean),
-                half_width: point.half_width,
-                tolerance: paper.map(|_| 0.002),
-                ..Cell::default()
-            });
-            cells.push(Cell {
-                row: format!("Jain's index of the mean goodputs, {}", reading.name),
-                column: variant.name.into(),
-                x: None,
-                unit: "",
-                paper: None,
-                mean: jain(&family.mean_goodputs(index)),
-                half_width: None,
-                tolerance: None,
-                ..Cell::default()
+            let id = format!("{} {}", variant.id, reading.name);
+            plan = plan.line(&id, variant.name, |_| {
+                let mut scenario = network.scenario();
+                for flow in &mut scenario.flows {
+                    flow.start.1 = Time::ZERO + reading.starts_within;
+                }
+                scenario
             });
         }
-        indices.push(line.points.first().copied());
     }
-    let mean = |index: usize| indices[index].map_or(f64::NAN, |point| point.mean);
-    let said = |index: usize| indices[index].map_or_else(String::new, |point| precise(&point));
-    Ok(Outcome {
-        id: "mar-jain".into(),
-        title: "Section 5.4: Jain's fairness index of five equal flows".into(),
-        seeds: families.seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims: vec![
-            Claim::new(
-                "MAR-30",
-                "five LP flows have an index of 0.9987, five NewReno flows of 0.9995 (each within 0.002)",
-                (mean(0) - 0.9987).abs() <= 0.002 && (mean(1) - 0.9995).abs() <= 0.002,
-                format!("LP {}, NewReno {}", said(0), said(1)),
-            ),
-            Claim::new(
-                "MAR-38",
-                "LP is as fair to itself as NewReno (indices within 0.002 of each other)",
-                (mean(0) - mean(1)).abs() <= 0.002,
-                format!("LP {}, NewReno {}", said(0), said(1)),
-            ),
-        ],
-        figures: Vec::new(),
-        notes: vec![
+    let runs = run_one(context, plan)?;
+    let index = |variant: &Variant, reading: &Reading| {
+        runs.line(&format!("{} {}", variant.id, reading.name), &JAIN)
+    };
+    // Each flow's goodput averaged over the runs, and then the index.
+    let of_means = |variant: &Variant, reading: &Reading| {
+        let runs = runs.at(&format!("{} {}", variant.id, reading.name), f64::NAN);
+        let each: Vec<Vec<f64>> = runs.iter().map(|run| goodputs(run)).collect();
+        let flow = |flow: usize| mean(&each.iter().map(|run| run[flow]).collect::<Vec<_>>());
+        let means: Option<Vec<f64>> = (0..FLOWS).map(flow).collect();
+        Line::of(
+            "",
+            variant.name,
+            "",
+            [(f64::NAN, vec![jain(&means.unwrap_or_default())])],
+        )
+    };
+    let mut cells = Vec::new();
+    for (variant, stated) in variants {
+        for (place, reading) in READINGS.iter().enumerate() {
+            let index = index(variant, reading).cells(&format!("Jain's index, {}", reading.name));
+            let beside = index.into_iter().map(|cell| {
+                if place == 0 {
+                    cell.beside(stated, 0.002)
+                } else {
+                    cell
+                }
+            });
+            cells.extend(beside);
+            let row = format!("Jain's index of the mean goodputs, {}", reading.name);
+            cells.extend(of_means(variant, reading).cells(&row));
+        }
+    }
+    let [lp, newreno] = [&lp, &newreno].map(|variant| index(variant, &READINGS[0]));
+    let title = "Section 5.4: Jain's fairness index of five equal flows";
+    Ok(outcome("mar-jain", title, std::slice::from_ref(&runs))
+        .cells(cells)
+        .claim(
+            "MAR-30",
+            "five LP flows have an index of 0.9987, five NewReno flows of 0.9995 (each within 0.002)",
+            lp.near(0.9987, 0.002).and(newreno.near(0.9995, 0.002)),
+        )
+        .claim(
+            "MAR-38",
+            "LP is as fair to itself as NewReno (indices within 0.002 of each other)",
+            Check::of([&lp, &newreno], |[lp, newreno]| {
+                (lp.average() - newreno.average()).abs() <= 0.002
+            }),
+        )
+        .note(
             "The index is that of one run's five goodputs, averaged over the runs; the index of goodputs that were averaged \
              over the runs first stands beside it. The paper says neither how long it measured nor which it means, so other \
-             windows and starts stand below the first row."
-                .into(),
-        ],
-    })
-}
-
-/// Indices differ in the fourth decimal.
-fn precise(point: &Estimate) -> String {
-    let half = point
-        .half_width
-        .map_or_else(String::new, |half| format!(" ± {half:.4}"));
-    format!("{:.4}{half}", point.mean)
+             windows and starts stand below the first row.",
+        ))
 }

@@ -9,17 +9,15 @@
 
 use whyloss::{Duration, Rate};
 use whyloss_link::ChannelSpec;
-use whyloss_sim::Scenario;
 use whyloss_sim::host::tcp::{Options, RtoOptions};
+use whyloss_sim::{Measurement, Scenario};
+use whyloss_study::{Axis, Check, Claim, Context, ExperimentError, Line, Metric, Outcome, Plan};
 
 use super::accuracy::BAD;
-use super::evidence;
-use super::measure::{CONFIDENCE, Estimate, Families, Line, goodput, panel};
+use super::measure::{self, labelled, run};
 use super::network::{HEADERS, Hop, Network, SEGMENT, correlated, independent};
 use super::scheme::{Schemes, base};
-use crate::experiment::{Context, ExperimentError};
 use crate::variant::Variant;
-use crate::{Cell, Claim, Figure, Outcome, Panel};
 
 /// Loss rates of Fig. 10, %.
 const LOSSES: [f64; 12] = [
@@ -83,207 +81,124 @@ fn scenario(channel: ChannelSpec, flow: &Variant) -> Scenario {
     scenario
 }
 
-struct Bed {
-    title: &'static str,
-    /// In the order of [`variants`].
-    goodput: Vec<Line>,
-}
-
-impl Bed {
-    fn line(&self, name: &str) -> Option<&Line> {
-        self.goodput.iter().find(|line| line.name == name)
-    }
-
-    /// One variant over another.
-    fn over(&self, above: &str, below: &str) -> Line {
-        let points = match (self.line(above), self.line(below)) {
-            (Some(above), Some(below)) => above
-                .points
-                .iter()
-                .map(|point| Estimate {
-                    mean: point.mean / below.at(point.x),
-                    half_width: None,
-                    ..*point
-                })
-                .collect(),
-            _ => Vec::new(),
-        };
-        Line {
-            name: format!("{above} / {below}"),
-            points,
-        }
-    }
-
-    fn panel(&self, x_label: &str) -> Panel {
-        panel(
-            self.title,
-            (x_label, "goodput (Mbit/s)"),
-            false,
-            &self.goodput,
-            0,
-        )
-    }
-}
-
-fn measure(
-    context: &Context<'_>,
-    xs: &[f64],
-    channel: impl Fn(f64) -> ChannelSpec,
-) -> Result<(Vec<Bed>, u64), ExperimentError> {
-    let windows = [
-        ("window of 64 KiB", Some(SMALL)),
-        ("window without limit", None),
-    ];
-    let mut plans = Vec::new();
-    for (title, window) in windows {
-        for variant in variants(window) {
-            let points = xs.iter().map(|&x| (x, scenario(channel(x), &variant)));
-            let id = format!("{title} {}", variant.id);
-            plans.push((id, variant.name.to_owned(), points.collect()));
-        }
-    }
-    let families = Families::measure(context, plans)?;
-    // Payload is less than what `goodput` takes it for.
+/// The payload of a segment is less than what the other figures' goodput takes it for.
+const GOODPUT: Metric<Measurement> = Metric::new("goodput", "Mbit/s", |run| {
     let share = f64::from(PAYLOAD) / f64::from(SEGMENT);
-    let mut beds = Vec::new();
-    for (title, window) in windows {
-        let mut lines = Vec::new();
-        for variant in variants(window) {
-            let family = families.family(&format!("{title} {}", variant.id))?;
-            lines.push(family.line(|run| goodput(run).map(|goodput| share * goodput)));
-        }
-        beds.push(Bed {
-            title,
-            goodput: lines,
-        });
-    }
-    Ok((beds, families.seeds))
-}
+    (measure::GOODPUT.of)(run).map(|goodput| share * goodput)
+});
 
-/// The order of two variants where much is lost.
-fn order(id: &str, (above, below): (&str, &str), beds: &[Bed], much: f64) -> Claim {
-    let lines = beds
-        .iter()
-        .map(|bed| (bed, bed.over(above, below).where_x(|x| x >= much)));
-    let lines: Vec<(&Bed, Line)> = lines.collect();
-    let mean = |line: &Line| {
-        let sum: f64 = line.points.iter().map(|point| point.mean).sum();
-        sum / line.points.len() as f64
-    };
-    let said = lines.iter().map(|(bed, line)| {
-        format!(
-            "{}: lowest {}, mean {:.3}, highest {}",
-            bed.title,
-            evidence::at(line.lowest()),
-            mean(line),
-            evidence::at(line.highest())
-        )
+const WINDOWS: [(&str, Option<u32>); 2] = [
+    ("window of 64 KiB", Some(SMALL)),
+    ("window without limit", None),
+];
+
+/// Goodput with either window. `claims` are decided on both.
+fn figure(
+    context: &Context<'_>,
+    (id, title): (&str, &str),
+    (axis, xs): (&Axis, &[f64]),
+    channel: impl Fn(f64) -> ChannelSpec,
+    claims: impl Fn(&dyn Fn(&str) -> [Line; 2]) -> Vec<Claim>,
+) -> Result<Outcome, ExperimentError> {
+    let plans = WINDOWS.map(|(_, window)| {
+        variants(window)
+            .iter()
+            .fold(Plan::new(axis, xs), |plan, variant| {
+                plan.line(variant.name, variant.name, |x| {
+                    scenario(channel(x), variant)
+                })
+            })
     });
-    Claim::new(
-        id,
-        &format!(
-            "{above} is nowhere more than 2 % below {below}, and above it on average, where at least {much} % are lost"
-        ),
-        lines.iter().all(|(_, line)| {
-            line.lowest().is_some_and(|point| point.mean >= 0.98) && mean(line) > 1.0
-        }),
-        format!("{above}/{below}, {}", said.collect::<Vec<_>>().join("; ")),
-    )
+    let runs = run(context, &plans)?;
+    let beds: Vec<_> = runs
+        .iter()
+        .map(|runs| labelled(runs.lines(&GOODPUT)))
+        .collect();
+    let line = |name: &str| [0, 1].map(|bed: usize| beds[bed].line(name));
+    let titled = || WINDOWS.iter().map(|(title, _)| title).zip(&beds);
+    Ok(measure::outcome(id, title, &runs)
+        .cells(titled().flat_map(|(title, bed)| bed.cells(&format!("goodput, {title}"))))
+        .claims(claims(&line))
+        .captioned(
+            "Steady-state goodput on the test bed, simulated",
+            titled().map(|(title, bed)| bed.panel(title)),
+        )
+        .notes([
+            "A simulation of the paper's test bed, not a test bed: 10 Mbit/s links, 50 ms each way, a network card that queues \
+             100 packets, Linux 2.2's 1448 bytes of payload, and its timer of at least 200 ms in ticks of 10 ms. What else \
+             that kernel did (quick acknowledgements at the start, bursts at timer ticks) is left out."
+            ,
+            "TIBET's filter constants, and how Westwood was filtered in the authors' kernel, are not in the paper: see the \
+             estimators' files."
+            ,
+        ]))
 }
 
-fn orders(letter: &str, beds: &[Bed], much: f64) -> Vec<Claim> {
+/// The order of variants where at least this much is lost.
+fn orders(letter: &str, line: &dyn Fn(&str) -> [Line; 2], much: f64) -> Vec<Claim> {
     let pairs = [
         ("1", ("Westwood", "NewReno-LP")),
         ("2", ("NewReno-LP", "TIBET")),
         ("3", ("TIBET", "NewReno")),
     ];
-    let claim = |(number, pair)| order(&format!("MAR-39{letter}{number}"), pair, beds, much);
+    let claim = |(number, (above, below)): (&str, (&str, &str))| {
+        let (over, under) = (line(above), line(below));
+        let lines = [0, 1].map(|bed: usize| {
+            let name = format!("{}: {above}/{below}", WINDOWS[bed].0);
+            let ratio = over[bed].by_mean(&name, |x, mean| mean / under[bed].at(x).value);
+            ratio.only(|x| x >= much)
+        });
+        Check::of(lines.each_ref(), |lines| {
+            lines.iter().all(|line| line.every(|ratio| ratio >= 0.98) && line.average() > 1.0)
+        })
+        .claim(
+            &format!("MAR-39{letter}{number}"),
+            &format!(
+                "{above} is nowhere more than 2 % below {below}, and above it on average, where at least {much} % are lost"
+            ),
+        )
+    };
     pairs.map(claim).into()
-}
-
-fn outcome(
-    (id, title, x_label): (&str, &str, &str),
-    (beds, seeds): (Vec<Bed>, u64),
-    claims: Vec<Claim>,
-) -> Outcome {
-    let cells = beds.iter().flat_map(|bed| {
-        let row = format!("goodput, {}", bed.title);
-        let cells: Vec<Cell> = bed
-            .goodput
-            .iter()
-            .flat_map(|line| line.cells(&row, "Mbit/s"))
-            .collect();
-        cells
-    });
-    Outcome {
-        id: id.into(),
-        title: title.into(),
-        seeds,
-        confidence: CONFIDENCE,
-        cells: cells.collect(),
-        claims,
-        figures: vec![Figure {
-            name: id.into(),
-            caption: "Steady-state goodput on the test bed, simulated".into(),
-            panels: beds.iter().map(|bed| bed.panel(x_label)).collect(),
-        }],
-        notes: vec![
-            "A simulation of the paper's test bed, not a test bed: 10 Mbit/s links, 50 ms each way, a network card that queues \
-             100 packets, Linux 2.2's 1448 bytes of payload, and its timer of at least 200 ms in ticks of 10 ms. What else \
-             that kernel did (quick acknowledgements at the start, bursts at timer ticks) is left out."
-                .into(),
-            "TIBET's filter constants, and how Westwood was filtered in the authors' kernel, are not in the paper: see the \
-             estimators' files."
-                .into(),
-        ],
-    }
 }
 
 /// `mar-fig-10`.
 pub(crate) fn fig_10(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let (beds, seeds) = measure(context, &LOSSES, |percent| independent(percent / 100.0))?;
-    let mut claims = orders("a", &beds, 0.5);
-    let gap = |bed: &Bed| {
-        let (lp, tibet) = (bed.line("NewReno-LP")?, bed.line("TIBET")?);
-        let gaps = lp.points.iter().map(|point| Estimate {
-            mean: point.mean - tibet.at(point.x),
-            half_width: None,
-            ..*point
-        });
-        let line = Line {
-            name: String::new(),
-            points: gaps.collect(),
-        };
-        line.highest()
-    };
-    let gaps: Vec<_> = beds.iter().map(gap).collect();
-    let said = beds.iter().zip(&gaps);
-    let said: Vec<String> = said
-        .map(|(bed, gap)| format!("{}: {} %", bed.title, evidence::at(*gap)))
-        .collect();
-    claims.push(Claim::new(
-        "MAR-32",
-        "LP's lead over TIBET (in Mbit/s) is greatest between 1 and 4 % of loss",
-        gaps.iter()
-            .all(|gap| gap.is_some_and(|gap| gap.mean > 0.0 && (1.0..=4.0).contains(&gap.x))),
-        format!("greatest lead, {}", said.join("; ")),
-    ));
     let names = (
         "mar-fig-10",
         "Fig. 10: goodput on the test bed, independent losses",
-        "packet loss rate (%)",
     );
-    Ok(outcome(names, (beds, seeds), claims))
+    let axis = Axis::linear("packet loss rate (%)");
+    let channel = |percent: f64| independent(percent / 100.0);
+    figure(context, names, (&axis, &LOSSES), channel, |line| {
+        let mut claims = orders("a", line, 0.5);
+        let (lp, tibet) = (line("NewReno-LP"), line("TIBET"));
+        let leads = [0, 1].map(|bed: usize| {
+            let name = format!("{}: LP's lead", WINDOWS[bed].0);
+            lp[bed].by_mean(&name, |x, mean| mean - tibet[bed].at(x).value)
+        });
+        let greatest = Check::of(leads.each_ref(), |leads| {
+            leads.iter().all(|lead| {
+                let greatest = lead.highest();
+                greatest.is_some_and(|(x, lead)| lead.value > 0.0 && (1.0..=4.0).contains(&x))
+            })
+        });
+        claims.push(greatest.claim(
+            "MAR-32",
+            "LP's lead over TIBET (in Mbit/s) is greatest between 1 and 4 % of loss",
+        ));
+        claims
+    })
 }
 
 /// `mar-fig-11`.
 pub(crate) fn fig_11(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let (beds, seeds) = measure(context, &BAD, |percent| correlated(percent / 100.0))?;
-    let claims = orders("b", &beds, 20.0);
     let names = (
         "mar-fig-11",
         "Fig. 11: goodput on the test bed, correlated losses",
-        "packet error rate in the bad state (%)",
     );
-    Ok(outcome(names, (beds, seeds), claims))
+    let axis = Axis::linear("packet error rate in the bad state (%)");
+    let channel = |percent: f64| correlated(percent / 100.0);
+    figure(context, names, (&axis, &BAD), channel, |line| {
+        orders("b", line, 20.0)
+    })
 }
