@@ -14,6 +14,7 @@ pub mod outcome;
 mod plan;
 pub mod replicate;
 pub mod report;
+mod shape;
 pub mod statistics;
 
 pub use check::Check;

@@ -26,7 +26,15 @@ pub struct Line {
     /// How it is drawn.
     pub look: Look,
     confidence: f64,
-    points: Vec<(f64, Vec<Option<f64>>)>,
+    points: Vec<Point>,
+}
+
+/// The values of the seeds at a place, or their mean if it is not that of the values.
+#[derive(Clone, Debug, PartialEq)]
+struct Point {
+    x: f64,
+    values: Vec<Option<f64>>,
+    mean: Option<Mean>,
 }
 
 impl Line {
@@ -48,7 +56,14 @@ impl Line {
             unit,
             look: Look::Line,
             confidence: CONFIDENCE,
-            points: points.into_iter().collect(),
+            points: points
+                .into_iter()
+                .map(|(x, values)| Point {
+                    x,
+                    values,
+                    mean: None,
+                })
+                .collect(),
         }
     }
 
@@ -96,8 +111,14 @@ impl Line {
     /// A line of what `of` makes of each place and the mean there, without intervals.
     #[must_use]
     pub fn by_mean(&self, name: &str, of: impl Fn(f64, f64) -> f64) -> Self {
-        let points = self.means();
-        let points = points.map(|(x, mean)| (x, vec![Some(of(x, mean.value))]));
+        let points = self.means().map(|(x, mean)| Point {
+            x,
+            values: Vec::new(),
+            mean: Some(Mean {
+                value: of(x, mean.value),
+                ..Mean::NONE
+            }),
+        });
         Self {
             points: points.collect(),
             ..self.clone()
@@ -108,7 +129,7 @@ impl Line {
     /// The part of it where `keep` says so.
     #[must_use]
     pub fn only(&self, keep: impl Fn(f64) -> bool) -> Self {
-        let points = self.points.iter().filter(|(x, _)| keep(*x)).cloned();
+        let points = self.points.iter().filter(|point| keep(point.x)).cloned();
         Self {
             points: points.collect(),
             ..self.clone()
@@ -119,7 +140,7 @@ impl Line {
     #[must_use]
     pub fn constant(&self, id: &str, name: &str, value: f64) -> Self {
         let points = self.points.iter();
-        let points = points.map(|(x, values)| (*x, vec![Some(value); values.len()]));
+        let points = points.map(|point| (point.x, vec![Some(value); point.values.len()]));
         Self::of(id, name, self.unit, points)
             .drawn(Look::Dashed)
             .with_confidence(self.confidence)
@@ -127,9 +148,10 @@ impl Line {
 
     /// Every place and the mean there.
     pub fn means(&self) -> impl Iterator<Item = (f64, Mean)> + '_ {
-        self.points.iter().map(|(x, values)| {
-            let values: Vec<f64> = values.iter().copied().flatten().collect();
-            (*x, Mean::with_confidence(&values, self.confidence))
+        self.points.iter().map(|point| {
+            let values = || point.values.iter().copied().flatten().collect::<Vec<f64>>();
+            let mean = || Mean::with_confidence(&values(), self.confidence);
+            (point.x, point.mean.unwrap_or_else(mean))
         })
     }
 
@@ -205,14 +227,16 @@ impl Line {
         unit: &'static str,
         pair: impl Fn(f64, f64) -> f64,
     ) -> Self {
-        let points = self.points.iter().map(|(x, mine)| {
-            let there = other.points.iter().find(|(other, _)| same(*other, *x));
-            let theirs = there.map_or(&[][..], |(_, values)| values);
-            let both = mine.iter().zip(theirs);
-            let quotient = |(a, b): (&Option<f64>, &Option<f64>)| {
+        let points = self.points.iter().map(|point| {
+            let both = point.values.iter().zip(other.values_at(point.x));
+            let pair = |(a, b): (&Option<f64>, &Option<f64>)| {
                 Some(pair((*a)?, (*b)?)).filter(|value| value.is_finite())
             };
-            (*x, both.map(quotient).collect())
+            Point {
+                x: point.x,
+                values: both.map(pair).collect(),
+                mean: None,
+            }
         });
         Self {
             id: self.id.clone(),
@@ -222,6 +246,47 @@ impl Line {
             confidence: self.confidence,
             points: points.collect(),
         }
+    }
+
+    /// By how many per cent its means are above the other's, with the interval of a ratio of means:
+    ///
+    /// ```text
+    /// 100·(ȳ/x̄ − 1)  ±  100·t·s/(√n·x̄)     s: deviation of yᵢ − (ȳ/x̄)·xᵢ over the seeds i, which both share
+    /// ```
+    #[must_use]
+    pub fn improvement(&self, other: &Self) -> Self {
+        let name = format!("improvement of {} over {}", self.name, other.name);
+        let points = self.points.iter().map(|point| {
+            let both = point.values.iter().zip(other.values_at(point.x));
+            let both = both.filter_map(|(y, x)| Some(((*x)?, (*y)?)));
+            let (x, y): (Vec<f64>, Vec<f64>) = both.unzip();
+            let mean = |values: &[f64]| crate::statistics::mean(values).unwrap_or(f64::NAN);
+            let (x_mean, y_mean) = (mean(&x), mean(&y));
+            let ratio = y_mean / x_mean;
+            let residuals: Vec<f64> = x.iter().zip(&y).map(|(x, y)| y - ratio * x).collect();
+            let half = crate::statistics::half_width(&residuals, self.confidence);
+            Point {
+                x: point.x,
+                values: Vec::new(),
+                mean: Some(Mean {
+                    value: 100.0 * (ratio - 1.0),
+                    half_width: half.map_or(f64::NAN, |half| 100.0 * half / x_mean),
+                }),
+            }
+        });
+        let (unit, points) = ("%", points.collect());
+        let improved = Self {
+            unit,
+            points,
+            ..self.clone()
+        };
+        improved.named(&name)
+    }
+
+    /// The values of the seeds at a place; none if there is none.
+    fn values_at(&self, x: f64) -> &[Option<f64>] {
+        let found = self.points.iter().find(|point| same(point.x, x));
+        found.map_or(&[], |point| point.values.as_slice())
     }
 
     /// Every point as a cell of a figure's panel.

@@ -5,7 +5,7 @@ use core::fmt;
 use crate::{CONFIDENCE, Cell, statistics};
 
 /// A mean over the seeds and half of its 95 % interval. NaN where there is none, so that no comparison with it holds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     /// The mean, in the unit of what was measured.
     pub value: f64,

@@ -18,6 +18,7 @@ use crate::CONFIDENCE;
 use crate::experiment::{Context, ExperimentError};
 use crate::line::{Line, Lines};
 use crate::memo::Replications;
+use crate::replicate::Precision;
 
 /// What x means.
 #[derive(Clone, Debug, PartialEq)]
@@ -189,6 +190,51 @@ impl<I: Sync> Plan<I> {
                     .take(row.points.len())
                     .map(|index| done[index].clone())
                     .collect(),
+            });
+            Runs {
+                axis: plan.axis.clone(),
+                xs: plan.xs.clone(),
+                confidence: CONFIDENCE,
+                rows: rows.collect(),
+            }
+        };
+        Ok(plans.iter().map(run).collect())
+    }
+}
+
+impl<I: Sync> Plan<I> {
+    /// The same, but with as many replications of each place as it takes until `metric` is precise in each of its lines,
+    /// which have the same seeds.
+    ///
+    /// # Errors
+    /// As [`Context::each_until`].
+    pub fn run_until<R: Send + Sync + 'static>(
+        context: &Context<'_>,
+        plans: &[Self],
+        precision: &Precision,
+        metric: impl Fn(&R) -> f64,
+        key: impl Fn(&I) -> String,
+        work: impl Fn(&I, u64) -> Result<R, ExperimentError> + Sync,
+    ) -> Result<Vec<Runs<R>>, ExperimentError> {
+        let places = plans.iter().flat_map(|plan| {
+            let at = |index: usize| {
+                plan.rows
+                    .iter()
+                    .map(move |row| &row.points[index])
+                    .collect()
+            };
+            (0..plan.xs.len()).map(at)
+        });
+        let groups: Vec<Vec<&I>> = places.collect();
+        let work = |item: &&I, seed| work(item, seed);
+        let done = context.each_until(&groups, |item| key(item), work, precision, metric)?;
+        let mut done = done.into_iter();
+        let run = |plan: &Self| {
+            let places: Vec<Vec<Replications<R>>> = done.by_ref().take(plan.xs.len()).collect();
+            let rows = plan.rows.iter().enumerate().map(|(line, row)| Row {
+                id: row.id.clone(),
+                name: row.name.clone(),
+                points: places.iter().map(|place| place[line].clone()).collect(),
             });
             Runs {
                 axis: plan.axis.clone(),

@@ -6,12 +6,21 @@ use whyloss_sim::packet::Payload;
 use whyloss_sim::scenario::Router;
 use whyloss_sim::{Observer, Packet};
 
-use super::findings::{Metric, PERS, Study, cell};
-use super::network::{Queueing, Topology, Traffic};
-use super::variants;
-use crate::experiment::{Context, ExperimentError};
-use crate::statistics::{self, Summary};
-use crate::{CONFIDENCE, Claim, Figure, Outcome, Panel, Series};
+use whyloss_study::statistics;
+use whyloss_study::{Check, Claim, Context, ExperimentError, Look, Metric, Outcome, Panel, Series};
+
+use super::claims_westwood::below;
+use super::findings::{PERS, Study, cells};
+use super::network::{Queueing, Setting, Topology, Traffic};
+use super::probe::Run;
+use super::{findings, variants};
+
+const COMPRESSED: Metric<Run> = Metric::new("compressed acknowledgements", "%", |run| {
+    Some(100.0 * run.compressed)
+});
+const ACKS: Metric<Run> = Metric::new("acknowledgements of a sender", "/s", |run| {
+    Some(run.ack_rate)
+});
 
 /// The error rate of the series, in percent; the paper does not say.
 const PER: u32 = 1;
@@ -39,7 +48,8 @@ impl Observer for Arrivals {
 /// `mil-fig-8`.
 pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let study = Study::measure(context, variants::westwood(), Traffic::SCENARIO_2, &PERS)?;
-    let setting = study.setting(Topology::Single, Queueing::Fifo, PER);
+    let place = findings::place(Topology::Single, Queueing::Fifo, study.traffic);
+    let setting = Setting { per: PER, ..place };
     let scenario = setting.scenario(&study.scheme.lda);
     let runs = context.with_seeds(1).each(
         &[scenario],
@@ -60,88 +70,54 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let milliseconds = |pair: &[Time]| 1e3 * (pair[1] - pair[0]).as_secs_f64();
     let intervals: Vec<f64> = times.windows(2).map(milliseconds).collect();
     let seconds = times.iter().skip(1).map(|at| (*at - FROM).as_secs_f64());
-    let points = seconds.zip(&intervals).map(|(x, &y)| (x, y, None));
-    let mut cells = Vec::new();
+    let points = seconds.zip(&intervals).map(|(x, &y)| (x, y));
+    let mut of_figure = Vec::new();
     for topology in Topology::ALL {
-        for per in PERS {
-            let setting = study.setting(topology, Queueing::Fifo, per);
-            let metrics: [(&str, &'static str, Metric); 2] = [
-                ("compressed acknowledgements", "%", |run| {
-                    100.0 * run.compressed
-                }),
-                ("acknowledgements of a sender", "/s", |run| run.ack_rate),
-            ];
-            for (what, unit, metric) in metrics {
-                let label = (what.to_owned(), format!("{}-bottleneck", topology.name()));
-                let summary: Summary = study.findings.summary(metric, setting, study.scheme.lda.id);
-                cells.push(cell(label, Some(per), unit, summary, None));
-            }
-        }
+        let column = format!("{}-bottleneck", topology.name());
+        let lines = [COMPRESSED, ACKS].map(|metric| {
+            let [_, lda] = study.both(&metric, topology);
+            cells(&lda.named(&column), metric.name)
+        });
+        let [compressed, acks] = lines;
+        of_figure.extend(compressed.into_iter().zip(acks).flat_map(|(a, b)| [a, b]));
     }
-    Ok(Outcome {
-        id: "mil-fig-8".into(),
-        title: "Fig. 8: AckdInterval of a WestwoodLDA sender in 2 s of Scenario 2".into(),
-        seeds: study.findings.seeds(),
-        confidence: CONFIDENCE,
-        cells,
-        claims: claims(&study, &intervals),
-        figures: vec![Figure {
-            name: "mil-fig-8".into(),
-            caption: "AckdInterval of the first WestwoodLDA sender, single bottleneck, Scenario 2, error rate .01, seed 1"
-                .into(),
-            panels: vec![Panel {
-                title: String::new(),
-                x_label: "time, s".into(),
-                y_label: "AckdInterval, ms".into(),
-                log_x: false,
-                log_y: false,
-                series: vec![Series {
-                    name: "WestwoodLDA".into(),
-                    look: crate::Look::Line,
-                    points: points.collect(),
-                }],
-            }],
-        }],
-        notes: vec![
-            study.findings.precision_note(),
-            "The paper does not say at which error rate, nor of which sender, the series is; any shows the same.".into(),
-        ],
-    })
+    let title = "Fig. 8: AckdInterval of a WestwoodLDA sender in 2 s of Scenario 2";
+    let series = Series::new("WestwoodLDA", Look::Line, points);
+    Ok(Outcome::new("mil-fig-8", title, study.findings.seeds())
+        .cells(of_figure)
+        .claims(claims(&study, &intervals))
+        .captioned(
+            "AckdInterval of the first WestwoodLDA sender, single bottleneck, Scenario 2, error rate .01, seed 1",
+            [Panel::new("", ("time, s", "AckdInterval, ms"), vec![series])],
+        )
+        .note(study.findings.precision_note())
+        .note("The paper does not say at which error rate, nor of which sender, the series is; any shows the same."))
 }
 
 /// MIL-44. The intervals are those of the figure, in ms.
 fn claims(study: &Study, intervals: &[f64]) -> Vec<Claim> {
     let mean = statistics::mean(intervals).unwrap_or(f64::NAN);
     let deviation = statistics::standard_deviation(intervals).unwrap_or(f64::NAN);
-    let share = |topology, per| study.lda(|run| 100.0 * run.compressed, topology, per);
-    let [single, multiple] = Topology::ALL.map(|topology| PERS.map(|per| share(topology, per)));
-    let list = |shares: &[f64]| {
-        let parts: Vec<String> = shares.iter().map(|share| format!("{share:.1}")).collect();
-        parts.join(" ")
+    let [_, single, _, multiple] = study.all_four(&COMPRESSED);
+    let of_figure = Check {
+        holds: deviation > mean,
+        evidence: format!(
+            "{} intervals, mean {mean:.2} ms, deviation {deviation:.2} ms",
+            intervals.len()
+        ),
     };
     vec![
-        Claim::new(
+        single.at_least(10.0).claim(
             "MIL-44a",
             "single: acknowledgements are compressed (at every rate, 10 % or more come closer to the one before than the \
              bottleneck can send data packets)",
-            single.iter().all(|&share| share >= 10.0),
-            format!("{} %", list(&single)),
         ),
-        Claim::new(
-            "MIL-44b",
-            "multiple: more so, at every rate",
-            single.iter().zip(&multiple).all(|(one, three)| three > one),
-            format!("single {}; multiple {} %", list(&single), list(&multiple)),
-        ),
-        Claim::new(
+        Check::of([&single, &multiple], |[single, multiple]| below(single, multiple))
+            .claim("MIL-44b", "multiple: more so, at every rate"),
+        of_figure.claim(
             "MIL-44c",
             "series of short intervals are often followed by a long one (in the figure's 2 s the intervals' deviation exceeds \
              their mean)",
-            deviation > mean,
-            format!(
-                "{} intervals, mean {mean:.2} ms, deviation {deviation:.2} ms",
-                intervals.len()
-            ),
         ),
     ]
 }

@@ -1,68 +1,49 @@
 //! Section 6.2: Westwood and WestwoodLDA.
 
-use super::findings::{PERS, Study, short};
-use super::network::Topology::{Multiple, Single};
+use whyloss_study::{Check, Claim, Line, Metric};
+
+use super::findings::{NOC, Study, at};
+use super::network::Topology::Single;
 use super::probe::Run;
-use super::shape::{correlation, peak, trough};
-use crate::Claim;
+
+/// The reciprocal of the mean AckdInterval.
+const ACK_RATE: Metric<Run> =
+    Metric::new("acknowledgements per second", "", |run| Some(run.ack_rate));
+
+/// Whether the one's mean is below the other's wherever it has one.
+pub(crate) fn below(line: &Line, other: &Line) -> bool {
+    line.means()
+        .all(|(per, mean)| mean.value < other.at(per).value)
+}
 
 /// MIL-40, -41 and -42: Fig. 6.
 pub(crate) fn scenario_1(study: &Study) -> Vec<Claim> {
-    let single = study.improvements(Single, &PERS);
-    let multiple = study.improvements(Multiple, &PERS);
-    let evidence = [Single, Multiple].map(|topology| study.evidence(topology, &PERS));
-    let rate: fn(&Run) -> f64 = |run| run.ack_rate;
-    let longer = |per: &u32| {
-        study.plain(rate, Multiple, *per) < study.plain(rate, Single, *per)
-            && study.lda(rate, Multiple, *per) < study.lda(rate, Single, *per)
-    };
-    let inverse = correlation(&single, &multiple);
+    let [single, multiple] = study.improvements();
+    let rates = study.all_four(&ACK_RATE);
     vec![
-        Claim::new(
+        Check::of([&single], |[line]| line.at(1.0).value > 0.0 && line.peak() == Some(1.0)).claim(
             "MIL-40a",
             "single: the LDA gains at .01, more than at any other rate",
-            single[0] > 0.0 && peak(&PERS, &single) == Some(1),
-            evidence[0].clone(),
         ),
-        Claim::new(
-            "MIL-40b",
-            "single: it loses after .02, at every rate",
-            single[2..].iter().all(|&improvement| improvement < 0.0),
-            evidence[0].clone(),
-        ),
-        Claim::new(
-            "MIL-40c",
-            "single: it loses most at .08",
-            single[7] < 0.0 && trough(&PERS, &single) == Some(8),
-            evidence[0].clone(),
-        ),
-        Claim::new(
-            "MIL-40d",
-            "multiple: it loses most at .04",
-            multiple[3] < 0.0 && trough(&PERS, &multiple) == Some(4),
-            evidence[1].clone(),
-        ),
-        Claim::new(
-            "MIL-40e",
-            "multiple: it gains most at .08",
-            multiple[7] > 0.0 && peak(&PERS, &multiple) == Some(8),
-            evidence[1].clone(),
-        ),
-        Claim::new(
-            "MIL-40f",
-            "the two topologies are almost inverted (correlation of their improvements below 0)",
-            inverse < 0.0,
-            format!("correlation {inverse:.2}"),
-        ),
-        Claim::new(
+        Check::of([&single], |[line]| line.only(|per| per > 2.0).every(|gain| gain < 0.0))
+            .claim("MIL-40b", "single: it loses after .02, at every rate"),
+        Check::of([&single], |[line]| line.at(8.0).value < 0.0 && line.trough() == Some(8.0))
+            .claim("MIL-40c", "single: it loses most at .08"),
+        Check::of([&multiple], |[line]| line.at(4.0).value < 0.0 && line.trough() == Some(4.0))
+            .claim("MIL-40d", "multiple: it loses most at .04"),
+        Check::of([&multiple], |[line]| line.at(8.0).value > 0.0 && line.peak() == Some(8.0))
+            .claim("MIL-40e", "multiple: it gains most at .08"),
+        Check::of([&single, &multiple], |[single, multiple]| single.correlation(multiple) < 0.0)
+            .claim(
+                "MIL-40f",
+                "the two topologies are almost inverted (correlation of their improvements below 0)",
+            ),
+        Check::of(rates.each_ref(), |[plain, lda, plain_3, lda_3]| {
+            below(plain_3, plain) && below(lda_3, lda)
+        })
+        .claim(
             "MIL-41",
             "AckdInterval is longer over three bottlenecks than over one, for both variants at every rate",
-            PERS.iter().all(longer),
-            format!(
-                "acknowledgements per second, single {}; multiple {}",
-                study.both(rate, Single, &PERS),
-                study.both(rate, Multiple, &PERS)
-            ),
         )
         .foregone(),
         never_more(study),
@@ -72,61 +53,46 @@ pub(crate) fn scenario_1(study: &Study) -> Vec<Claim> {
 /// MIL-42: the LDA variant of a scheme that adapts to the network never has "more congestion packet losses" than its
 /// original: losses that it takes for congestion, as the original takes all.
 pub(crate) fn never_more(study: &Study) -> Claim {
-    let events: fn(&Run) -> f64 = |run| run.noc;
-    let more = |topology| {
-        PERS.into_iter()
-            .any(|per| study.lda(events, topology, per) > study.plain(events, topology, per))
+    let four = study.all_four(&NOC);
+    let more = |lda: &Line, plain: &Line| {
+        lda.means()
+            .any(|(per, lda)| lda.value > plain.at(per).value)
     };
-    Claim::new(
+    Check::of(four.each_ref(), |[plain, lda, plain_3, lda_3]| {
+        !more(lda, plain) && !more(lda_3, plain_3)
+    })
+    .claim(
         "MIL-42",
         "the LDA variant never has more congestion events than the original, in neither topology",
-        !more(Single) && !more(Multiple),
-        format!(
-            "single {}; multiple {}",
-            study.both(events, Single, &PERS),
-            study.both(events, Multiple, &PERS)
-        ),
     )
 }
 
 /// Table 2: the ratio of events.
 pub(crate) fn fewer(study: &Study) -> Vec<Claim> {
-    let events: fn(&Run) -> f64 = |run| run.noc;
-    let pers = [1, 8];
-    vec![Claim::new(
-        "MIL-42",
-        "WestwoodLDA has fewer congestion events than Westwood at .01 and .08",
-        pers.iter()
-            .all(|&per| study.lda(events, Single, per) < study.plain(events, Single, per)),
-        study.both(events, Single, &pers),
-    )]
+    let both = study.both(&NOC, Single).map(|line| at(&line, &[1, 8]));
+    vec![
+        Check::of(both.each_ref(), |[plain, lda]| below(lda, plain)).claim(
+            "MIL-42",
+            "WestwoodLDA has fewer congestion events than Westwood at .01 and .08",
+        ),
+    ]
 }
 
 /// Table 3.
 pub(crate) fn much_fewer(study: &Study) -> Vec<Claim> {
-    let events: fn(&Run) -> f64 = |run| run.noc;
-    let pers = [4, 8];
-    let less_prone = pers.iter().all(|&per| {
-        study.plain(events, Multiple, per) < study.plain(events, Single, per)
-            && study.lda(events, Multiple, per) < study.lda(events, Single, per)
-    });
+    let four = study.all_four(&NOC).map(|line| at(&line, &[4, 8]));
+    let [.., plain_3, lda_3] = &four;
     vec![
-        Claim::new(
+        Check::of([plain_3, lda_3], |[plain, lda]| below(lda, plain)).claim(
             "MIL-42",
             "WestwoodLDA has fewer congestion events than Westwood at .04 and .08",
-            pers.iter()
-                .all(|&per| study.lda(events, Multiple, per) < study.plain(events, Multiple, per)),
-            study.both(events, Multiple, &pers),
         ),
-        Claim::new(
+        Check::of(four.each_ref(), |[plain, lda, plain_3, lda_3]| {
+            below(plain_3, plain) && below(lda_3, lda)
+        })
+        .claim(
             "MIL-42b",
             "three bottlenecks see fewer congestion events than one, for both variants at .04 and .08",
-            less_prone,
-            format!(
-                "single {}; multiple {}",
-                study.both(events, Single, &pers),
-                study.both(events, Multiple, &pers)
-            ),
         )
         .foregone(),
     ]
@@ -134,49 +100,29 @@ pub(crate) fn much_fewer(study: &Study) -> Vec<Claim> {
 
 /// MIL-43 and -44: Fig. 7.
 pub(crate) fn scenario_2(study: &Study) -> Vec<Claim> {
-    let single = study.improvements(Single, &PERS);
-    let multiple = study.improvements(Multiple, &PERS);
-    let evidence = [Single, Multiple].map(|topology| study.evidence(topology, &PERS));
-    let average = single[..8].iter().sum::<f64>() / 8.0;
-    let rate: fn(&Run) -> f64 = |run| run.ack_rate;
-    let longer = |per: &u32| study.lda(rate, Multiple, *per) < study.lda(rate, Single, *per);
+    let [single, multiple] = study.improvements();
+    let [_, one, _, three] = study.all_four(&ACK_RATE);
     vec![
-        Claim::new(
+        Check::of([&single], |[line]| {
+            line.only(|per| per <= 8.0).average() > 0.0 && line.every(|gain| gain <= 3.0)
+        })
+        .claim(
             "MIL-43a",
             "single: a general but very small improvement (positive on average from .01 to .08, never above 3 %)",
-            average > 0.0 && single.iter().all(|&improvement| improvement <= 3.0),
-            format!("average {average:+.1} %; {}", evidence[0]),
         ),
-        Claim::new(
-            "MIL-43b",
-            "single: the benefit ends at .09 (no improvement there)",
-            single[8] <= 0.0,
-            evidence[0].clone(),
-        ),
-        Claim::new(
-            "MIL-43c",
-            "multiple: the LDA loses above .07 (at .08 and .09)",
-            multiple[7] < 0.0 && multiple[8] < 0.0,
-            evidence[1].clone(),
-        ),
-        Claim::new(
+        Check::of([&single], |[line]| line.at(9.0).value <= 0.0)
+            .claim("MIL-43b", "single: the benefit ends at .09 (no improvement there)"),
+        Check::of([&multiple], |[line]| line.only(|per| per > 7.0).every(|gain| gain < 0.0))
+            .claim("MIL-43c", "multiple: the LDA loses above .07 (at .08 and .09)"),
+        Check::of([&multiple], |[line]| line.trough().is_some_and(|per| per >= 8.0)).claim(
             "MIL-43d",
             "multiple: Fig. 7b is the inverse of Fig. 6b, which gains most at .08 (here the least is at .08 or .09)",
-            trough(&PERS, &multiple).is_some_and(|per| per >= 8),
-            evidence[1].clone(),
         ),
-        Claim::new(
-            "MIL-41b",
-            "AckdInterval is longer over three bottlenecks than over one here, too, at every rate",
-            PERS.iter().all(longer),
-            format!(
-                "LDA, acknowledgements per second, single {}; multiple {}",
-                PERS.map(|per| short(study.lda(rate, Single, per)))
-                    .join(" "),
-                PERS.map(|per| short(study.lda(rate, Multiple, per)))
-                    .join(" ")
-            ),
-        )
-        .foregone(),
+        Check::of([&one, &three], |[one, three]| below(three, one))
+            .claim(
+                "MIL-41b",
+                "AckdInterval is longer over three bottlenecks than over one here, too, at every rate",
+            )
+            .foregone(),
     ]
 }

@@ -2,12 +2,12 @@
 
 use whyloss::congestion::WirelessPolicy;
 
-use super::findings::{Findings, cell, short};
-use super::network::{Queueing, Reading, Setting, Topology, Traffic};
+use whyloss_study::{Check, Context, ExperimentError, Line, Outcome};
+
+use super::findings::{Findings, RATE, cells, place};
+use super::network::{Queueing, Setting, Topology, Traffic};
 use super::variants::{self, Scheme, ideal};
-use crate::experiment::{Context, ExperimentError};
 use crate::variant::Variant;
-use crate::{CONFIDENCE, Claim, Outcome};
 
 /// Low, middle, high.
 const PERS: [u32; 3] = [1, 5, 9];
@@ -52,96 +52,53 @@ fn families() -> Vec<(Scheme, Vec<Variant>)> {
 
 /// `mil-extensions`.
 pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let settings: Vec<Setting> = WHERE
-        .into_iter()
-        .flat_map(|(topology, traffic)| {
-            PERS.map(|per| Setting {
-                topology,
-                queueing: Queueing::Fifo,
-                traffic,
-                per,
-                reading: Reading::Taken,
-            })
-        })
-        .collect();
-    let mut cells = Vec::new();
-    let mut claims = Vec::new();
+    let places = WHERE.map(|(topology, traffic)| place(topology, Queueing::Fifo, traffic));
+    let name = |place: &Setting| format!("{}, {}", place.topology.name(), place.traffic.name());
+    let (mut of_all, mut claims) = (Vec::new(), Vec::new());
     let mut seeds = u64::MAX;
     for (scheme, others) in families() {
-        let (plain, lda) = (scheme.plain.id, scheme.lda.id);
-        let mut variants = vec![scheme.plain, scheme.lda];
-        variants.extend(others);
-        let findings = Findings::measure(context, &settings, &variants)?;
+        let mut variants = vec![&scheme.plain, &scheme.lda];
+        variants.extend(&others);
+        let findings = Findings::measure(context, &places, &PERS, &variants)?;
         seeds = seeds.min(findings.seeds());
         for variant in &variants[1..] {
-            for &setting in &settings {
-                let label = (
-                    format!("{}, {}", setting.topology.name(), setting.traffic.name()),
-                    variant.name.to_owned(),
-                );
-                let change = findings.change(|run| run.throughput, setting, (plain, variant.id));
-                cells.push(cell(label, Some(setting.per), "%", change, None));
+            for place in &places {
+                let line = findings.improvement(*place, (&scheme.plain, variant));
+                of_all.extend(cells(&line.named(variant.name), &name(place)));
             }
         }
-        let mean = |setting, variant| {
-            let summary = findings.summary(|run| run.throughput, setting, variant);
-            summary.mean.unwrap_or(f64::NAN)
-        };
-        let (id, text) = match variants[2].id {
+        let (id, text, least) = match others[0].id {
             "westwood-estimating" => (
                 "MIL-8a",
                 "Westwood should estimate first and then decide: WestwoodLDA that does so is nowhere worse than WestwoodLDA (by \
                  more than 2 %)",
+                0.98,
             ),
             "vegas-raising" => (
                 "MIL-8b",
                 "Vegas should increase its timeout whatever the type of the loss: VegasLDA that does so is better than VegasLDA \
                  everywhere",
+                1.0,
             ),
             _ => continue,
         };
-        let least = if id == "MIL-8a" { 0.98 } else { 1.0 };
-        let other = variants[2].id;
-        let ratios: Vec<f64> = settings
-            .iter()
-            .map(|&setting| mean(setting, other) / mean(setting, lda))
-            .collect();
-        let listed: Vec<String> = settings
-            .iter()
-            .zip(&ratios)
-            .map(|(setting, &ratio)| {
-                format!(
-                    "{}, {}, .0{} {}",
-                    setting.topology.name(),
-                    setting.traffic.name(),
-                    setting.per,
-                    short(ratio)
-                )
-            })
-            .collect();
-        claims.push(Claim::new(
-            id,
-            text,
-            ratios.iter().all(|&ratio| ratio > least),
-            format!(
-                "its throughput over that of the LDA variant: {}",
-                listed.join("; ")
-            ),
-        ));
+        // Throughput over that of the LDA variant.
+        let ratios = places.map(|place| {
+            let lda = findings.line(place, &scheme.lda, &RATE);
+            let other = findings.line(place, &others[0], &RATE);
+            let mut ratio = other.by_mean(&name(&place), |per, rate| rate / lda.at(per).value);
+            ratio.unit = "";
+            ratio
+        });
+        let better = |line: &Line| line.every(|ratio| ratio > least);
+        claims.push(
+            Check::of(ratios.each_ref(), |lines| lines.into_iter().all(better)).claim(id, text),
+        );
     }
-    Ok(Outcome {
-        id: "mil-extensions".into(),
-        title: "Other reactions to a loss called wireless: improvement over the original".into(),
-        seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims,
-        figures: Vec::new(),
-        notes: vec![
+    let title = "Other reactions to a loss called wireless: improvement over the original";
+    Ok(Outcome::new("mil-extensions", title, seeds).cells(of_all).claims(claims).note(
             "With FIFO queues, against the original scheme. Four fifths is TCP Feno's reaction; keep unless queued, after \
              Papadimitriou et al. (2010), which switches by the queueing delay: above half of the least round trip the loss \
-             counts as congestion (their threshold is not printed where we could read it)."
-                .into(),
-        ],
-    })
+             counts as congestion (their threshold is not printed where we could read it).",
+    ))
 }

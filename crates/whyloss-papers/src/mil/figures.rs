@@ -1,12 +1,14 @@
 //! Figs 3, 5, 6, 7, 9 and 10: the improvement of an LDA variant over its original, over the packet error rate.
 
+use whyloss_study::{
+    Cell, Claim, Context, ExperimentError, Figure, Lines, Look, Mean, Metric, Outcome,
+};
+
 use super::claims_general;
-use super::findings::{PERS, Stated, Study, cell};
+use super::findings::{PER, PERS, Study, THROUGHPUT, cells, scored};
 use super::network::{Queueing, Topology, Traffic};
+use super::probe::Run;
 use super::variants::Scheme;
-use crate::experiment::{Context, ExperimentError};
-use crate::statistics::Summary;
-use crate::{CONFIDENCE, Claim, Figure, Outcome, Panel, Series};
 
 /// What a figure shows, and what the paper says of it.
 pub(crate) struct Sheet {
@@ -24,177 +26,99 @@ pub(crate) struct Sheet {
 
 /// How far, in points, an improvement may lie from the paper's: twice 5 % would be the intervals of two throughputs.
 const TOLERANCE: f64 = 5.0;
+/// Acknowledgements per millisecond.
+const ACKS: Metric<Run> = Metric::new("acknowledgements", "/ms", |run| Some(1e-3 * run.ack_rate));
 
 /// Runs a figure.
 pub(crate) fn improvement(context: &Context<'_>, sheet: Sheet) -> Result<Outcome, ExperimentError> {
     let study = Study::measure(context, sheet.scheme, sheet.traffic, &PERS)?;
-    let mut claims = (sheet.claims)(&study);
-    claims.extend(claims_general::all(&study));
-    let stated = |topology, queueing, per| {
-        let find = |&&(t, p, _): &&(Topology, u32, f64)| {
-            (t, p, queueing) == (topology, per, Queueing::Fifo)
-        };
-        let &(_, _, value) = sheet.stated.iter().find(find)?;
-        let tolerance = Some(TOLERANCE);
-        Some(Stated { value, tolerance })
+    let stated = |topology: Topology, cell: Cell| {
+        let mut stated = sheet.stated.iter();
+        let found = stated.find(|(at, per, _)| *at == topology && cell.x == Some(f64::from(*per)));
+        match found {
+            Some(&(_, _, value)) => scored(cell.beside(value, TOLERANCE)),
+            None => cell,
+        }
     };
-    let mut cells = Vec::new();
+    let mut of_figure = Vec::new();
     for topology in Topology::ALL {
         let row = |what: &str| format!("{}-bottleneck, {what}", topology.name());
         for queueing in Queueing::ALL {
-            for per in PERS {
-                let setting = study.setting(topology, queueing, per);
-                let label = (row("improvement"), queueing.name().to_owned());
-                let change = study
-                    .findings
-                    .change(|run| run.throughput, setting, study.pair());
-                cells.push(cell(
-                    label,
-                    Some(per),
-                    "%",
-                    change,
-                    stated(topology, queueing, per),
-                ));
-            }
+            let line = study.improvement(topology, queueing).named(queueing.name());
+            let line = cells(&line, &row("improvement")).into_iter();
+            of_figure.extend(line.map(|cell| match queueing {
+                Queueing::Fifo => stated(topology, cell),
+                Queueing::Red => cell,
+            }));
         }
         for queueing in Queueing::ALL {
-            for variant in [&study.scheme.plain, &study.scheme.lda] {
-                for per in PERS {
-                    let setting = study.setting(topology, queueing, per);
-                    let label = (
-                        row("throughput"),
-                        format!("{}, {}", variant.name, queueing.name()),
-                    );
-                    let mbps =
-                        study
-                            .findings
-                            .summary(|run| run.throughput / 1e6, setting, variant.id);
-                    cells.push(cell(label, Some(per), "Mbit/s", mbps, None));
-                }
+            for variant in study.pair() {
+                let name = format!("{}, {}", variant.name, queueing.name());
+                let line = study.line(&THROUGHPUT, topology, queueing, variant);
+                of_figure.extend(cells(&line.named(&name), &row("throughput")));
             }
         }
     }
-    for (topology, value) in Topology::ALL
-        .into_iter()
-        .zip(sheet.ack_interval.into_iter().flatten())
-    {
-        let label = (
-            "mean AckdInterval".to_owned(),
-            format!("{}-bottleneck", topology.name()),
-        );
+    let intervals = sheet.ack_interval.into_iter().flatten();
+    for (topology, value) in Topology::ALL.into_iter().zip(intervals) {
+        let column = format!("{}-bottleneck", topology.name());
+        let cell = mean_interval(&study, topology).cell("mean AckdInterval", &column, "ms");
+        let paper = Some(value);
         // 5.499 ms over three bottlenecks would make some 950 events of Table 3's 249 at .04: no target.
         let tolerance = (topology == Topology::Single).then_some(0.2 * value);
-        cells.push(cell(
-            label,
-            None,
-            "ms",
-            mean_interval(&study, topology),
-            Some(Stated { value, tolerance }),
-        ));
+        of_figure.push(scored(Cell {
+            paper,
+            tolerance,
+            ..cell
+        }));
     }
-    Ok(Outcome {
-        id: sheet.id.into(),
-        title: sheet.title.into(),
-        seeds: study.findings.seeds(),
-        confidence: CONFIDENCE,
-        cells,
-        claims,
-        figures: vec![
-            improvements(&study, sheet.id, sheet.title),
-            throughputs(&study, sheet.id, sheet.title, &PERS),
-        ],
-        notes: vec![
-            study.findings.precision_note(),
+    let improvements = Topology::ALL.map(|topology| {
+        let lines = Queueing::ALL.map(|queueing| {
+            let line = study.improvement(topology, queueing).named(queueing.name());
+            line.drawn(Look::line(queueing != Queueing::Fifo))
+        });
+        Lines::new("throughput improvement", "%", &PER, lines)
+            .panel(&format!("{}-bottleneck topology", topology.name()))
+    });
+    let mut outcome = Outcome::new(sheet.id, sheet.title, study.findings.seeds())
+        .cells(of_figure)
+        .claims((sheet.claims)(&study))
+        .claims(claims_general::all(&study))
+        .figure(improvements)
+        .note(study.findings.precision_note())
+        .note(
             "The paper draws this figure without printing its data: where its text states a number, that is compared; the rest \
-             is in the claims. Error rates are those of each bottleneck in each direction."
-                .into(),
-        ],
-    })
+             is in the claims. Error rates are those of each bottleneck in each direction.",
+        );
+    outcome
+        .figures
+        .push(throughputs(&study, sheet.id, sheet.title));
+    Ok(outcome)
 }
 
 /// The mean interval between acknowledgements of the LDA variant over all of them at all rates, which share the time:
 /// the reciprocal of the mean of their rates. Its interval follows from theirs.
-fn mean_interval(study: &Study, topology: Topology) -> Summary {
-    let rates = PERS.map(|per| {
-        let setting = study.setting(topology, Queueing::Fifo, per);
-        study
-            .findings
-            .summary(|run| 1e-3 * run.ack_rate, setting, study.scheme.lda.id)
-    });
+fn mean_interval(study: &Study, topology: Topology) -> Mean {
+    let [_, lda] = study.both(&ACKS, topology);
     let count = PERS.len() as f64;
-    let sum = |of: fn(&Summary) -> Option<f64>| -> Option<f64> {
-        rates.iter().map(of).sum::<Option<f64>>()
-    };
-    let mean = sum(|rate| rate.mean).map(|sum| count / sum);
-    let squares = sum(|rate| rate.ci95.map(|half| half * half));
-    let half = squares
-        .zip(mean)
-        .map(|(squares, mean)| libm::sqrt(squares) / count * mean * mean);
-    Summary {
-        count: rates[0].count,
-        mean,
-        ci95: half,
-    }
-}
-
-/// The paper's figure: a panel for each topology.
-fn improvements(study: &Study, id: &str, title: &str) -> Figure {
-    let panel = |topology: Topology| {
-        let series = |queueing: Queueing| {
-            let point = |per: u32| {
-                let setting = study.setting(topology, queueing, per);
-                let change = study
-                    .findings
-                    .change(|run| run.throughput, setting, study.pair());
-                Some((f64::from(per), change.mean?, change.ci95))
-            };
-            Series {
-                name: queueing.name().into(),
-                look: crate::Look::line(queueing != Queueing::Fifo),
-                points: PERS.into_iter().filter_map(point).collect(),
-            }
-        };
-        Panel {
-            title: format!("{}-bottleneck topology", topology.name()),
-            x_label: "packet error rate, %".into(),
-            y_label: "throughput improvement, %".into(),
-            log_x: false,
-            log_y: false,
-            series: Queueing::ALL.map(series).into(),
-        }
-    };
-    Figure {
-        name: id.into(),
-        caption: title.into(),
-        panels: Topology::ALL.map(panel).into(),
+    let sum = |of: fn(Mean) -> f64| lda.means().map(|(_, rate)| of(rate)).sum::<f64>();
+    let value = count / sum(|rate| rate.value);
+    let squares = sum(|rate| rate.half_width * rate.half_width);
+    Mean {
+        value,
+        half_width: libm::sqrt(squares) / count * value * value,
     }
 }
 
 /// The throughputs behind it, with FIFO queues.
-pub(crate) fn throughputs(study: &Study, id: &str, title: &str, pers: &[u32]) -> Figure {
+fn throughputs(study: &Study, id: &str, title: &str) -> Figure {
     let panel = |topology: Topology| {
-        let series = |variant: &crate::variant::Variant| {
-            let point = |&per: &u32| {
-                let setting = study.setting(topology, Queueing::Fifo, per);
-                let mbps = study
-                    .findings
-                    .summary(|run| run.throughput / 1e6, setting, variant.id);
-                Some((f64::from(per), mbps.mean?, mbps.ci95))
-            };
-            Series {
-                name: variant.name.into(),
-                look: crate::Look::line(variant.id == study.scheme.plain.id),
-                points: pers.iter().filter_map(point).collect(),
-            }
-        };
-        Panel {
-            title: format!("{}-bottleneck topology", topology.name()),
-            x_label: "packet error rate, %".into(),
-            y_label: "throughput, Mbit/s".into(),
-            log_x: false,
-            log_y: false,
-            series: [&study.scheme.plain, &study.scheme.lda].map(series).into(),
-        }
+        let lines = study.pair().map(|variant| {
+            let line = study.line(&THROUGHPUT, topology, Queueing::Fifo, variant);
+            line.drawn(Look::line(variant.id == study.scheme.plain.id))
+        });
+        Lines::new("throughput", "Mbit/s", &PER, lines)
+            .panel(&format!("{}-bottleneck topology", topology.name()))
     };
     Figure {
         name: format!("{id}-throughput"),
@@ -213,30 +137,18 @@ pub(crate) fn degradation(
 ) -> Result<Outcome, ExperimentError> {
     let pers: Vec<u32> = (0..=9).collect();
     let study = Study::measure(context, scheme, Traffic::Alone, &pers)?;
-    let mut cells = Vec::new();
+    let mut of_figure = Vec::new();
     for topology in Topology::ALL {
-        for variant in [&study.scheme.plain, &study.scheme.lda] {
-            for &per in &pers {
-                let setting = study.setting(topology, Queueing::Fifo, per);
-                let label = (
-                    format!("{}-bottleneck, throughput", topology.name()),
-                    variant.name.to_owned(),
-                );
-                let mbps = study
-                    .findings
-                    .summary(|run| run.throughput / 1e6, setting, variant.id);
-                cells.push(cell(label, Some(per), "Mbit/s", mbps, None));
-            }
+        let row = format!("{}-bottleneck, throughput", topology.name());
+        for variant in study.pair() {
+            let line = study.line(&THROUGHPUT, topology, Queueing::Fifo, variant);
+            of_figure.extend(cells(&line, &row));
         }
     }
-    Ok(Outcome {
-        id: id.into(),
-        title: title.into(),
-        seeds: study.findings.seeds(),
-        confidence: CONFIDENCE,
-        cells,
-        claims: claims(&study),
-        figures: vec![throughputs(&study, id, title, &pers)],
-        notes: vec![study.findings.precision_note()],
-    })
+    let mut outcome = Outcome::new(id, title, study.findings.seeds())
+        .cells(of_figure)
+        .claims(claims(&study))
+        .note(study.findings.precision_note());
+    outcome.figures.push(throughputs(&study, id, title));
+    Ok(outcome)
 }

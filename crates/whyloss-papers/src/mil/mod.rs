@@ -21,16 +21,15 @@ mod findings;
 mod network;
 mod probe;
 mod sensitivity;
-mod shape;
 mod sweep;
 mod tables;
 mod variants;
 
+use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
+
 use self::figures::Sheet;
 use self::network::{Topology, Traffic};
 use self::tables::Table;
-use crate::Outcome;
-use crate::experiment::{Context, Experiment, ExperimentError};
 
 /// The least number of replications of a mean; its precision asks for the rest (MIL-A2).
 const SEEDS: u64 = 10;

@@ -25,11 +25,10 @@ use whyloss_sim::host::web::Transfers;
 use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 
 use super::variants;
+use super::variants::PACKET;
 use crate::build::{node, simplex};
 use crate::variant::Variant;
 
-/// Bytes of a data packet on the wire.
-pub(crate) const PACKET: u32 = 1000;
 /// The bottlenecks' rate.
 pub(crate) const BOTTLENECK: Rate = Rate::from_mbps(10);
 const ACCESS: Rate = Rate::from_mbps(15);

@@ -17,10 +17,11 @@ use whyloss_sim::host::tcp::Sender;
 use whyloss_sim::packet::Payload;
 use whyloss_sim::scenario::Router;
 use whyloss_sim::{Measurement, Observer, Packet, Scenario};
+use whyloss_study::ExperimentError;
+use whyloss_study::statistics::jain;
 
-use super::network::{BOTTLENECK, PACKET, Setting};
-use super::variants::SEGMENT;
-use crate::experiment::ExperimentError;
+use super::network::{BOTTLENECK, Setting};
+use super::variants::{PACKET, SEGMENT};
 
 /// What is kept of a run. Counts are of all forward senders together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -167,7 +168,7 @@ impl Probe {
             .sum();
         Run {
             throughput: throughputs.iter().sum(),
-            fairness: jain(&throughputs),
+            fairness: jain(&throughputs).unwrap_or(f64::NAN),
             utilisation: utilisation / bottlenecks as f64,
             window: sums.window_seconds / seconds / forward as f64,
             ack_rate: if sums.interval_sum > 0.0 {
@@ -185,13 +186,6 @@ impl Probe {
             ..self.counts
         }
     }
-}
-
-/// (Σx)²/(n·Σx²).
-fn jain(values: &[f64]) -> f64 {
-    let sum: f64 = values.iter().sum();
-    let squares: f64 = values.iter().map(|x| x * x).sum();
-    sum * sum / (values.len() as f64 * squares)
 }
 
 impl Watched {

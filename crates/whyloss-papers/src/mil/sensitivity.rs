@@ -4,13 +4,12 @@ use whyloss::Duration;
 use whyloss::congestion::ControllerKind;
 use whyloss_sim::host::tcp::{Dialect, Recovery};
 
-use super::findings::{Findings, cell};
+use whyloss_study::{Cell, Context, ExperimentError, Outcome};
+
+use super::findings::{EVENTS, Findings, THROUGHPUT, cells, place, scored};
 use super::network::{Queueing, Reading, Setting, Topology, Traffic};
-use super::probe::Run;
 use super::variants::{self, Scheme};
-use crate::experiment::{Context, ExperimentError};
 use crate::variant::classifier;
-use crate::{CONFIDENCE, Cell, Outcome};
 
 /// Low, middle, high.
 const PERS: [u32; 3] = [1, 4, 8];
@@ -87,7 +86,7 @@ fn cases() -> Vec<Case> {
 
 /// `mil-sensitivity`.
 pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let mut cells = Vec::new();
+    let mut of_all = Vec::new();
     let mut seeds = u64::MAX;
     for Case {
         name,
@@ -95,96 +94,67 @@ pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         reading,
     } in cases()
     {
-        let setting = |topology, per| Setting {
-            topology,
-            queueing: Queueing::Fifo,
-            traffic: Traffic::Alone,
-            per,
+        let places = Topology::ALL.map(|topology| Setting {
             reading,
-        };
-        let settings: Vec<Setting> = Topology::ALL
-            .into_iter()
-            .flat_map(|topology| PERS.map(|per| setting(topology, per)))
-            .collect();
-        let variants = [scheme.plain.clone(), scheme.lda.clone()];
-        let findings = Findings::measure(context, &settings, &variants)?;
+            ..place(topology, Queueing::Fifo, Traffic::Alone)
+        });
+        let (plain, lda) = (&scheme.plain, &scheme.lda);
+        let findings = Findings::measure(context, &places, &PERS, &[plain, lda])?;
         seeds = seeds.min(findings.seeds());
-        for setting in settings {
-            let column = format!("{} .0{}", setting.topology.name(), setting.per);
-            let row = |what: &str| format!("{}, {what}: {name}", scheme.plain.name);
-            let pair = (scheme.plain.id, scheme.lda.id);
-            let throughput = |run: &Run| run.throughput;
-            let events = |run: &Run| run.events;
-            let change = findings.change(throughput, setting, pair);
-            cells.push(cell(
-                (row("improvement"), column.clone()),
-                None,
-                "%",
-                change,
-                None,
-            ));
-            let mbps = findings.summary(|run| run.throughput / 1e6, setting, pair.0);
-            cells.push(cell(
-                (row("throughput"), column.clone()),
-                None,
-                "Mbit/s",
-                mbps,
-                None,
-            ));
-            for variant in [&scheme.plain, &scheme.lda] {
-                let count = findings.summary(events, setting, variant.id);
-                let what = format!("events of {}", variant.name);
-                cells.push(cell((row(&what), column.clone()), None, "", count, None));
+        for place in places {
+            let improvement = findings.improvement(place, (plain, lda));
+            let lines = [
+                ("improvement".to_owned(), improvement),
+                (
+                    "throughput".to_owned(),
+                    findings.line(place, plain, &THROUGHPUT),
+                ),
+                (
+                    format!("events of {}", plain.name),
+                    findings.line(place, plain, &EVENTS),
+                ),
+                (
+                    format!("events of {}", lda.name),
+                    findings.line(place, lda, &EVENTS),
+                ),
+            ];
+            for per in PERS {
+                let column = format!("{} .0{per}", place.topology.name());
+                for (what, line) in &lines {
+                    let row = format!("{}, {what}: {name}", plain.name);
+                    let mean = line.at(f64::from(per));
+                    of_all.push(scored(mean.cell(&row, &column, line.unit)));
+                }
             }
         }
     }
     let (more, least) = congested(context)?;
-    cells.extend(more);
-    seeds = seeds.min(least);
-    Ok(Outcome {
-        id: "mil-sensitivity".into(),
-        title: "Figs 3 to 10 under other readings of the paper".into(),
-        seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims: Vec::new(),
-        figures: Vec::new(),
-        notes: vec!["One thing varies at a time, with FIFO queues.".into()],
-    })
+    let title = "Figs 3 to 10 under other readings of the paper";
+    Ok(Outcome::new("mil-sensitivity", title, seeds.min(least))
+        .cells(of_all)
+        .cells(more)
+        .note("One thing varies at a time, with FIFO queues."))
 }
 
 /// Scenario 2 over three bottlenecks, without and with tcp-eval's cross traffic; and the fewest replications.
 fn congested(context: &Context<'_>) -> Result<(Vec<Cell>, u64), ExperimentError> {
-    let mut cells = Vec::new();
+    let mut of_all = Vec::new();
     let mut seeds = u64::MAX;
     for scheme in [variants::newreno(), variants::vegas()] {
-        let variants = [scheme.plain.clone(), scheme.lda.clone()];
         for (name, reading) in [
             ("as taken", Reading::Taken),
             ("cross traffic", Reading::CrossTraffic),
         ] {
-            let settings = [2, 4, 6].map(|per| Setting {
-                topology: Topology::Multiple,
-                queueing: Queueing::Fifo,
-                traffic: Traffic::SCENARIO_2,
-                per,
+            let place = Setting {
                 reading,
-            });
-            let findings = Findings::measure(context, &settings, &variants)?;
+                ..place(Topology::Multiple, Queueing::Fifo, Traffic::SCENARIO_2)
+            };
+            let pair = (&scheme.plain, &scheme.lda);
+            let findings = Findings::measure(context, &[place], &[2, 4, 6], &[pair.0, pair.1])?;
             seeds = seeds.min(findings.seeds());
-            for setting in settings {
-                let pair = (scheme.plain.id, scheme.lda.id);
-                let change = findings.change(|run| run.throughput, setting, pair);
-                let row = format!("multiple, Scenario 2, improvement of {}", scheme.lda.name);
-                cells.push(cell(
-                    (row, name.into()),
-                    Some(setting.per),
-                    "%",
-                    change,
-                    None,
-                ));
-            }
+            let row = format!("multiple, Scenario 2, improvement of {}", scheme.lda.name);
+            of_all.extend(cells(&findings.improvement(place, pair).named(name), &row));
         }
     }
-    Ok((cells, seeds))
+    Ok((of_all, seeds))
 }

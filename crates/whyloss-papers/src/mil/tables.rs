@@ -1,17 +1,16 @@
 //! Tables 1 to 6: counts of losses and of actions upon the window.
 
-use super::findings::{Metric, Stated, Study, cell};
+use whyloss_study::{Cell, Claim, Context, ExperimentError, Metric, Outcome};
+
+use super::findings::{Study, scored};
 use super::network::{Queueing, Topology, Traffic};
 use super::probe::Run;
 use super::variants::Scheme;
-use crate::experiment::{Context, ExperimentError};
-use crate::{CONFIDENCE, Cell, Claim, Outcome};
 
-/// A row of a table: its name, what it counts, and the paper's values in the order original, LDA at the first error
+/// A row of a table: what it counts, and the paper's values in the order original, LDA at the first error
 /// rate, original, LDA at the second.
 pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    pub(crate) metric: Metric,
+    pub(crate) metric: Metric<Run>,
     pub(crate) stated: [Option<f64>; 4],
 }
 
@@ -43,25 +42,24 @@ pub(crate) fn run(context: &Context<'_>, table: Table) -> Result<Outcome, Experi
     let columns = table
         .pers
         .iter()
-        .flat_map(|&per| [&study.scheme.plain, &study.scheme.lda].map(|variant| (per, variant)));
+        .flat_map(|&per| study.pair().map(|variant| (per, variant)));
     let columns: Vec<_> = columns.collect();
     let mut cells: Vec<Cell> = Vec::new();
     for row in table.rows {
         for (index, &(per, variant)) in columns.iter().enumerate() {
-            let setting = study.setting(table.topology, Queueing::Fifo, per);
+            let mean = |variant| {
+                let line = study.line(&row.metric, table.topology, Queueing::Fifo, variant);
+                line.at(f64::from(per))
+            };
+            let column = format!("{} / .0{per}", variant.name);
+            let mut cell = mean(variant).cell(row.metric.name, &column, "");
+            cell.paper = row.stated[index];
             let target = table.no_target.is_none_or(|(column, _)| column != index);
-            let stated = row.stated[index].map(|value| Stated {
-                value,
-                tolerance: target.then(|| tolerance(value)),
-            });
-            let label = (row.name.to_owned(), format!("{} / .0{per}", variant.name));
-            let summary = study.findings.summary(row.metric, setting, variant.id);
+            cell.tolerance = cell.paper.filter(|_| target).map(tolerance);
+            cell = scored(cell);
             // Without an LDA every loss is congestion: the original's column. The LDA is the oracle.
-            let original = study
-                .findings
-                .summary(row.metric, setting, study.scheme.plain.id);
-            let mut cell = cell(label, None, "", summary, stated);
-            cell.nulls.unaware = original.mean.filter(|_| stated.is_some());
+            let original = Some(mean(&study.scheme.plain).value);
+            cell.nulls.unaware = original.filter(|value| cell.paper.is_some() && value.is_finite());
             cells.push(cell);
         }
     }
@@ -75,51 +73,48 @@ pub(crate) fn run(context: &Context<'_>, table: Table) -> Result<Outcome, Experi
             .to_owned(),
     ];
     notes.extend(table.no_target.map(|(_, why)| why.to_owned()));
-    Ok(Outcome {
-        id: table.id.into(),
-        title: table.title.into(),
-        seeds: study.findings.seeds(),
-        confidence: CONFIDENCE,
-        cells,
-        claims: (table.claims)(&study),
-        figures: Vec::new(),
-        notes,
-    })
+    Ok(Outcome::new(table.id, table.title, study.findings.seeds())
+        .cells(cells)
+        .claims((table.claims)(&study))
+        .notes(notes))
 }
 
 /// What stands below every table of losses.
-const EVENTS: Row = besides("losses found by duplicates, of any cause", |run| run.events);
-const DETECTED: Row = besides("of them called wireless", |run| run.detected);
-const NOC: Row = besides("of them called congestion", |run| run.noc);
-const CUTS: Row = besides("of them took the window down", |run| run.cuts);
-const TIMEOUTS: Row = besides("retransmission timeouts", |run| run.timeouts);
-const LOSSES: Row = besides("recoveries and timeouts", |run| run.events + run.timeouts);
-const THROUGHPUT: Row = besides("throughput, Mbit/s", |run| run.throughput / 1e6);
+const EVENTS: Row = besides("losses found by duplicates, of any cause", |run| {
+    Some(run.events)
+});
+const DETECTED: Row = besides("of them called wireless", |run| Some(run.detected));
+const NOC: Row = besides("of them called congestion", |run| Some(run.noc));
+const CUTS: Row = besides("of them took the window down", |run| Some(run.cuts));
+const TIMEOUTS: Row = besides("retransmission timeouts", |run| Some(run.timeouts));
+const LOSSES: Row = besides("recoveries and timeouts", |run| {
+    Some(run.events + run.timeouts)
+});
+const THROUGHPUT: Row = besides("throughput, Mbit/s", |run| Some(run.throughput / 1e6));
 
-const fn besides(name: &'static str, metric: Metric) -> Row {
+const fn besides(name: &'static str, of: fn(&Run) -> Option<f64>) -> Row {
     Row {
-        name,
-        metric,
+        metric: Metric::new(name, "", of),
         stated: [None; 4],
     }
 }
 
-const fn events(stated: [f64; 4]) -> Row {
+/// A row that the paper has.
+const fn stated(name: &'static str, of: fn(&Run) -> Option<f64>, stated: [f64; 4]) -> Row {
+    let [a, b, c, d] = stated;
     Row {
-        name: "congestion events",
-        metric: |run: &Run| run.events,
-        stated: [
-            Some(stated[0]),
-            Some(stated[1]),
-            Some(stated[2]),
-            Some(stated[3]),
-        ],
+        metric: Metric::new(name, "", of),
+        stated: [Some(a), Some(b), Some(c), Some(d)],
     }
 }
 
 /// Table 1.
 pub(crate) const TABLE_1: &[Row] = &[
-    events([124.0, 121.0, 116.0, 125.0]),
+    stated(
+        "congestion events",
+        |run| Some(run.events),
+        [124.0, 121.0, 116.0, 125.0],
+    ),
     DETECTED,
     NOC,
     CUTS,
@@ -130,17 +125,8 @@ pub(crate) const TABLE_1: &[Row] = &[
 
 /// Losses "considered to be caused by network congestion" (Section 4), as Tables 2 and 3 count them: "The small number of
 /// congestion events is an indicator that WestwoodLDA did not decrease the congestion window almost 46 times more" (50 − 4).
-const fn actions(stated: [f64; 4]) -> Row {
-    Row {
-        name: "congestion events",
-        metric: |run: &Run| run.noc,
-        stated: [
-            Some(stated[0]),
-            Some(stated[1]),
-            Some(stated[2]),
-            Some(stated[3]),
-        ],
-    }
+const fn actions(values: [f64; 4]) -> Row {
+    stated("congestion events", |run| Some(run.noc), values)
 }
 
 /// Table 2.
@@ -165,26 +151,16 @@ pub(crate) const TABLE_3: &[Row] = &[
     THROUGHPUT,
 ];
 
-/// A row of Tables 4 to 6.
-const fn action(name: &'static str, metric: Metric, stated: [f64; 4]) -> Row {
-    Row {
-        name,
-        metric,
-        stated: [
-            Some(stated[0]),
-            Some(stated[1]),
-            Some(stated[2]),
-            Some(stated[3]),
-        ],
-    }
-}
-
 /// Table 4.
 pub(crate) const TABLE_4: &[Row] = &[
-    action("NKU", |run| run.kept, [53.0, 12.0, 112.0, 73.0]),
-    action("NI", |run| run.increased, [1012.0, 764.0, 491.0, 386.0]),
-    action("ND", |run| run.decreased, [11.0, 0.0, 5.0, 0.0]),
-    action("NOC", |run| run.noc, [166.0, 0.0, 183.0, 0.0]),
+    stated("NKU", |run| Some(run.kept), [53.0, 12.0, 112.0, 73.0]),
+    stated(
+        "NI",
+        |run| Some(run.increased),
+        [1012.0, 764.0, 491.0, 386.0],
+    ),
+    stated("ND", |run| Some(run.decreased), [11.0, 0.0, 5.0, 0.0]),
+    stated("NOC", |run| Some(run.noc), [166.0, 0.0, 183.0, 0.0]),
     DETECTED,
     TIMEOUTS,
     THROUGHPUT,
@@ -192,10 +168,14 @@ pub(crate) const TABLE_4: &[Row] = &[
 
 /// Table 5.
 pub(crate) const TABLE_5: &[Row] = &[
-    action("NKU", |run| run.kept, [50.0, 38.0, 27.0, 35.0]),
-    action("NI", |run| run.increased, [214.0, 187.0, 120.0, 162.0]),
-    action("ND", |run| run.decreased, [0.0, 0.0, 0.0, 0.0]),
-    action("NOC", |run| run.noc, [20.0, 0.0, 7.0, 0.0]),
+    stated("NKU", |run| Some(run.kept), [50.0, 38.0, 27.0, 35.0]),
+    stated(
+        "NI",
+        |run| Some(run.increased),
+        [214.0, 187.0, 120.0, 162.0],
+    ),
+    stated("ND", |run| Some(run.decreased), [0.0, 0.0, 0.0, 0.0]),
+    stated("NOC", |run| Some(run.noc), [20.0, 0.0, 7.0, 0.0]),
     DETECTED,
     TIMEOUTS,
     THROUGHPUT,
@@ -203,12 +183,12 @@ pub(crate) const TABLE_5: &[Row] = &[
 
 /// Table 6.
 pub(crate) const TABLE_6: &[Row] = &[
-    action(
+    stated(
         "detected losses due to errors",
-        |run| run.detected,
+        |run| Some(run.detected),
         [0.0, 894.0, 0.0, 2530.0],
     ),
-    action("NOC", |run| run.noc, [1045.0, 48.0, 4833.0, 0.0]),
+    stated("NOC", |run| Some(run.noc), [1045.0, 48.0, 4833.0, 0.0]),
     TIMEOUTS,
     THROUGHPUT,
 ];

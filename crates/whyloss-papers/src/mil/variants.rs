@@ -21,8 +21,10 @@ use whyloss::congestion::{ControllerKind, WirelessPolicy};
 use whyloss::sender::Classifier;
 use whyloss_sim::host::tcp::{Dialect, Options, Recovery};
 
-use super::network::PACKET;
 use crate::variant::{Variant, classifier};
+
+/// Bytes of a data packet on the wire.
+pub(crate) const PACKET: u32 = 1000;
 
 /// Bytes that a packet counts for in the window: its payload.
 pub(crate) const SEGMENT: u32 = PACKET - 40;
