@@ -7,8 +7,8 @@ use whyloss::Confusion;
 use whyloss_sim::{Measurement, Scenario};
 
 use super::channel::Level;
-use super::network::{Network, PACKET, Topology};
-use super::scheme::{self, Scheme};
+use super::network::{Network, Topology};
+use super::scheme::{self, PACKET, Scheme};
 use crate::experiment::{Context, ExperimentError};
 use crate::statistics::Summary;
 

@@ -6,11 +6,9 @@ use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::host::datagrams::{Law, Pattern};
 use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 
-use super::scheme::Scheme;
+use super::scheme::{PACKET, Scheme};
 use crate::build::{duplex, node};
 
-/// Bytes of every data packet (CEN-20).
-pub(crate) const PACKET: u32 = 762;
 /// Warm-up traffic has the network to itself until here (CEN-22).
 const WARM_UP: Time = Time::from_nanos(20_000_000_000);
 /// Flows start, and warm-up traffic stops, within this time after the warm-up (CEN-22).

@@ -8,8 +8,8 @@ use whyloss_link::channel::GilbertElliott;
 use whyloss_sim::host::tcp::{self, Recovery};
 use whyloss_sim::scenario::Transport;
 
-use super::network::{Network, PACKET, Topology};
-use super::scheme::{Scheme, with_options};
+use super::network::{Network, Topology};
+use super::scheme::{PACKET, Scheme, with_options};
 
 const FIGURES: &str = include_str!("../../tests/data/ns2-wireless.csv");
 /// Four times as many as behind ns-2's means, so that most of the noise left is theirs.

@@ -5,7 +5,8 @@ use whyloss::{receiver, sender};
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::Transport;
 
-use super::network::PACKET;
+/// Bytes of every data packet (CEN-20).
+pub(crate) const PACKET: u32 = 762;
 
 /// One column of the paper's tables, one line of its figures.
 #[derive(Clone, Debug)]

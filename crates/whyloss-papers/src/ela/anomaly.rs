@@ -19,8 +19,8 @@
 use whyloss::Rate;
 use whyloss_link::queue::Limit;
 
-use super::network::{CALIBRATED_BITS, Errors, FINITE, Medium, Network, WIRED};
-use super::protocols::{Protocol, UDP_RATE};
+use super::network::{CALIBRATED_BITS, Errors, FINITE, Medium, Network};
+use super::protocols::{Protocol, UDP_RATE, WIRED};
 use super::settings::{all_compete, alone};
 use super::study::{FlowRun, Metric, run};
 use super::tables::{BERS, TABLE_1, UDP_HEADER, values};

@@ -25,8 +25,8 @@ use whyloss_sim::media::StreamResult;
 use whyloss_sim::scenario::{Application, Scenario, Stream, Transport};
 use whyloss_sim::{FrameCounts, Media};
 
-use super::network::{Network, WIRED};
-use super::protocols::{AUDIO, HEADER, Protocol, VIDEO};
+use super::network::Network;
+use super::protocols::{AUDIO, HEADER, Protocol, VIDEO, WIRED};
 use super::study::{RATES, place, short};
 use crate::experiment::{Context, ExperimentError};
 use crate::mean::Mean;

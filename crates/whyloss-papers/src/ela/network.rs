@@ -29,11 +29,9 @@ use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::scenario::{Application, Flow, Scenario};
 
-use super::protocols::Protocol;
+use super::protocols::{Protocol, WIRED};
 use crate::build::{node, simplex};
 
-/// Of every source's link.
-pub(crate) const WIRED: Rate = Rate::from_mbps(10);
 /// Of a wireless link.
 pub(crate) const WIRELESS: Rate = Rate::from_mbps(1);
 const TRUNK: Rate = Rate::from_mbps(50);

@@ -14,8 +14,10 @@ use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::host::tcp::{Options, Recovery};
 use whyloss_sim::scenario::Transport;
 
-use super::network::WIRED;
 use crate::variant::classifier;
+
+/// Of every source's link.
+pub(crate) const WIRED: Rate = Rate::from_mbps(10);
 
 /// Bytes of a packet.
 pub(crate) const PACKET: u32 = 1024;

@@ -16,8 +16,8 @@
 
 use whyloss::Rate;
 
-use super::network::{Errors, Medium, Network, WIRED, WIRELESS};
-use super::protocols::{Protocol, UDP_RATE};
+use super::network::{Errors, Medium, Network, WIRELESS};
+use super::protocols::{Protocol, UDP_RATE, WIRED};
 use super::settings::{all_compete, alone};
 use super::study::{FlowRun, Metric, run, short};
 use crate::experiment::{Context, ExperimentError};
