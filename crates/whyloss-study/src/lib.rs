@@ -5,6 +5,7 @@
 //! into files; what is no experiment (a run, a comparison) builds a [`report::page::Page`].
 #![forbid(unsafe_code)]
 
+mod axis;
 mod check;
 pub mod experiment;
 mod line;
@@ -17,10 +18,11 @@ pub mod report;
 mod shape;
 pub mod statistics;
 
+pub use axis::Axis;
 pub use check::Check;
 pub use experiment::{Context, Experiment, ExperimentError, Progress};
 pub use line::{Line, Lines};
 pub use mean::Mean;
 pub use memo::Replications;
 pub use outcome::{CONFIDENCE, Cell, Claim, Figure, Look, Nulls, Outcome, Panel, Series, Weight};
-pub use plan::{Axis, Metric, Plan, Runs};
+pub use plan::{Metric, Plan, Runs};

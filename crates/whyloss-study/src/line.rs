@@ -10,7 +10,7 @@
 use core::fmt::{self, Write};
 use std::borrow::Cow;
 
-use crate::plan::Axis;
+use crate::axis::Axis;
 use crate::report::place;
 use crate::{CONFIDENCE, Cell, Look, Mean, Panel, Series};
 

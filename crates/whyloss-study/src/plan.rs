@@ -8,46 +8,17 @@
 //! Line     for each x the values of the seeds: what is drawn, tabulated, compared (`line`)
 //! ```
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use whyloss_sim::{Measurement, Scenario};
 
 use crate::CONFIDENCE;
+use crate::axis::Axis;
 use crate::experiment::{Context, ExperimentError};
 use crate::line::{Line, Lines};
 use crate::memo::Replications;
 use crate::replicate::Precision;
-
-/// What x means.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
-    /// As it stands below a figure, with its unit.
-    pub label: Cow<'static, str>,
-    /// Whether it is drawn in powers of ten.
-    pub log: bool,
-}
-
-impl Axis {
-    /// In equal steps.
-    pub const fn linear(label: &'static str) -> Self {
-        let (label, log) = (Cow::Borrowed(label), false);
-        Self { label, log }
-    }
-
-    /// In equal steps, under a label that was made up at run time.
-    pub fn named(label: String) -> Self {
-        let (label, log) = (Cow::Owned(label), false);
-        Self { label, log }
-    }
-
-    /// In powers of ten.
-    pub const fn log(label: &'static str) -> Self {
-        let (label, log) = (Cow::Borrowed(label), true);
-        Self { label, log }
-    }
-}
 
 /// What is read off a run.
 #[derive(Debug)]
