@@ -11,7 +11,8 @@ use whyloss_emulate::endpoint::EndpointError;
 use whyloss_emulate::endpoint::flow::FlowError;
 use whyloss_emulate::spec::SpecError;
 use whyloss_sim::OutputError;
-use whyloss_sim::scenario::{CheckError, ScenarioError};
+use whyloss_sim::RunError as EngineError;
+use whyloss_sim::scenario::ScenarioError;
 use whyloss_study::report::ReportError;
 use whyloss_validate::peers::PeerError;
 
@@ -47,9 +48,9 @@ pub(crate) enum CliError {
     /// The scenario is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The engine would not run it.
+    /// The engine would not run it, or not to its end.
     #[error(transparent)]
-    Check(#[from] CheckError),
+    Engine(#[from] EngineError),
     /// A trace or capture could not be written after all.
     #[error(transparent)]
     Trace(#[from] OutputError),
@@ -144,7 +145,7 @@ impl CliError {
             | Self::Directory { .. }
             | Self::Unreadable { .. }
             | Self::Scenario(_)
-            | Self::Check(_)
+            | Self::Engine(EngineError::Check(_))
             | Self::Peer(_)
             | Self::Link(_)
             | Self::Flow(_)
@@ -157,6 +158,7 @@ impl CliError {
             // As shells have it.
             Self::Start(_) => 127,
             Self::Signal(_)
+            | Self::Engine(_)
             | Self::Run { .. }
             | Self::Bench(_)
             | Self::Required(_)

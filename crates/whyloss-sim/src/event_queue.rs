@@ -90,6 +90,13 @@ impl EventQueue {
         Some((Time::from_nanos(key >> self.bits), entity as usize))
     }
 
+    /// Forgets all that is pending, and whatever is added from now on.
+    #[cold]
+    pub(crate) fn close(&mut self) {
+        self.keys.fill(NOTHING);
+        (self.len, self.vacant, self.end) = (0, false, Time::ZERO);
+    }
+
     #[inline]
     fn key(&self, entity: usize, time: Time) -> u64 {
         time.as_nanos() << self.bits | entity as u64

@@ -2,6 +2,8 @@
 
 use whyloss::{Cause, Confusion, Duration, Rate, Time};
 
+use crate::scenario::Scenario;
+
 /// The measurement window: both ends belong to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
@@ -10,11 +12,25 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// The measurement window of a scenario.
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        Self {
+            from: scenario.measure_from,
+            length: scenario.end - scenario.measure_from,
+        }
+    }
+
     #[inline]
     pub(crate) fn contains(self, at: Time) -> bool {
         // One comparison: what comes before wraps around to far beyond.
         let since = at.as_nanos().wrapping_sub(self.from.as_nanos());
         since <= self.length.as_nanos() as u64
+    }
+
+    /// The end of the window, which is that of the run.
+    #[inline]
+    pub(crate) fn end(self) -> Time {
+        self.from + self.length
     }
 }
 

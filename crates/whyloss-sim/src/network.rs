@@ -1,10 +1,14 @@
 //! Links, the routes over them, and the packets under way.
 //!
 //! A FIFO link tells at once when a packet will arrive ([`whyloss_link::Link::offer`]), so each link needs one pending
-//! event, that of the packet at the head of its pipe, however many it holds. And a link whose packets all come from one
+//! event, that of the first packet in transit over it, however many there are. And a link whose packets all come from one
 //! other link needs none of its own: nothing can come between, so its answer is worked out in the same step
 //! ([`Network::send`]). Such a link is *fused* with its feeder; so are some sinks, links behind them, and sources: `fuse.rs` says
-//! which. The results are those of the plain events.
+//! which. The results are those of the plain engine.
+//!
+//! A link that cannot answer at once, since what comes later changes what becomes of a packet, would have events of its
+//! own: [`Network::fuse`] leaves such a link and what it feeds alone, and its packets go into transit as its own
+//! events let them leave.
 
 mod fuse;
 
@@ -14,20 +18,17 @@ use whyloss_link::{Fate, Link, Streams};
 use crate::event_queue::EventQueue;
 use crate::measure::{LinkResult, Window};
 use crate::observe::Observer;
+use crate::packet::Packet;
 use crate::parcel::{Aside, Kind, Parcel};
-use crate::pipe::Pipe;
+use crate::run::RunError;
 use crate::scenario::{Connection, Router, Scenario};
+use crate::transit::Transit;
 
 /// What is worked out without an event of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fuse {
-    /// Nothing: only to compare with.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests compare with it"))]
-    Nothing,
     /// Links.
     Links,
-    /// Links, and sinks that answer at once.
-    LinksAndSinks,
     /// Links, sinks, and sources that learn of nothing else in between.
     Ends,
 }
@@ -42,6 +43,8 @@ impl Hop {
     const END: u32 = 1 << 30;
     const SOURCE: Self = Self(Self::END);
     const SINK: Self = Self(Self::END + 1);
+    /// Not on any route: where the truth about a lost packet is on its way to.
+    const TRUTH: Self = Self(Self::END + 2);
     const FUSED_SINK: Self = Self(Self::FUSED | Self::SINK.0);
     const FUSED_SOURCE: Self = Self(Self::FUSED | Self::SOURCE.0);
 
@@ -68,14 +71,24 @@ impl Hop {
 
 /// What became of a packet that was sent.
 pub(crate) enum Sent {
-    /// It is in a pipe.
+    /// It is in transit.
     UnderWay,
     /// It reaches its sink at this time, which is fused.
     AtSink(Time),
     /// It reaches its source at this time, which is fused: see [`Network::wait`].
     AtSource(Time),
-    /// It was lost, or will be at this time.
-    Lost(Cause, Time),
+    /// It was lost, or will be.
+    Lost(Loss),
+}
+
+/// The loss of a packet.
+#[derive(Clone, Copy)]
+pub(crate) struct Loss {
+    pub(crate) cause: Cause,
+    /// When it is lost.
+    pub(crate) when: Time,
+    /// If that is worked out ahead of time: the link over which it comes to where it is lost, and when it does.
+    pub(crate) later: Option<(usize, Time)>,
 }
 
 /// Where a packet that left a link is next.
@@ -85,6 +98,8 @@ pub(crate) enum Arrived {
     AtSource,
     AtFusedSource,
     AtSink,
+    /// It is the [truth](Parcel::truth) about a packet.
+    Truth,
 }
 
 /// What a packet touches on its way over a link: 64 bytes, side by side.
@@ -110,7 +125,12 @@ impl Wire {
 pub(crate) struct Network {
     wires: Vec<Wire>,
     /// Of each link, the packets on their way to a place that must wait for their arrival.
-    pipes: Vec<Pipe>,
+    transits: Vec<Transit>,
+    /// Packets for which there may be room in all of these.
+    most_packets: u64,
+    room: u64,
+    /// The link for whose packet there was none, and when.
+    overfull: Option<(usize, Time)>,
     /// Of each link, what is counted but for what is delivered.
     counts: Vec<LinkResult>,
     /// Every route's links, one after the other, each ended by its host.
@@ -125,7 +145,7 @@ pub(crate) struct Network {
 impl Network {
     /// The network of a scenario that passed its checks.
     pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window, fuse: Fuse) -> Self {
-        let mut hops = Vec::new();
+        let mut hops = vec![Hop::TRUTH];
         let mut routes = Vec::with_capacity(scenario.flows.len());
         let router = Router::new(scenario);
         for flow in &scenario.flows {
@@ -151,7 +171,10 @@ impl Network {
         let links = &scenario.links;
         let mut network = Self {
             wires: links.iter().enumerate().map(link).collect(),
-            pipes: links.iter().map(|_| Pipe::default()).collect(),
+            transits: links.iter().map(|_| Transit::default()).collect(),
+            most_packets: scenario.packet_limit(),
+            room: scenario.packet_limit(),
+            overfull: None,
             counts: links.iter().map(count).collect(),
             hops,
             routes,
@@ -192,7 +215,7 @@ impl Network {
         let mut index = self.hops[place].index();
         loop {
             place += 1;
-            if !O::WATCHES
+            if !O::LINKS
                 && let wire = &mut self.wires[index]
                 && let Some(arrival) = wire.link.pass(at, size)
             {
@@ -203,17 +226,17 @@ impl Network {
             } else {
                 match self.offer(at, index, parcel, observer) {
                     Ok(arrival) => at = arrival,
-                    Err((cause, when)) => return Sent::Lost(cause, when),
+                    Err((cause, when)) => {
+                        let ahead = at > now;
+                        let later = ahead.then(|| (self.hops[place - 2].index(), at));
+                        return Sent::Lost(Loss { cause, when, later });
+                    }
                 }
             }
             let hop = self.hops[place];
             if !hop.is_fused() {
                 parcel.hop = place as u32;
-                let pipe = &mut self.pipes[index];
-                if pipe.is_empty() {
-                    events.push(index, at);
-                }
-                pipe.push(Parcel { due: at, ..*parcel });
+                self.put(index, at, *parcel, events);
                 return Sent::UnderWay;
             }
             if hop == Hop::FUSED_SINK {
@@ -239,14 +262,16 @@ impl Network {
         observer: &mut O,
     ) -> Result<Time, (Cause, Time)> {
         let (wire, size) = (&mut self.wires[index], parcel.size);
-        let fate = if O::WATCHES {
+        let fate = if O::LINKS {
             let waiting = if O::QUEUE_LENGTH {
                 wire.link.queue_len(now)
             } else {
                 0
             };
             let fate = wire.link.offer(now, size);
-            observer.offered(index, now, &parcel.open(&self.aside), waiting, fate);
+            if now <= self.window.end() {
+                observer.offered(index, now, &parcel.open(&self.aside), waiting, fate);
+            }
             fate
         } else {
             wire.link.offer_at_length(now, size)
@@ -277,24 +302,76 @@ impl Network {
         Ok(arrival)
     }
 
-    /// Whether no packet waits for its arrival behind the link that this one crossed last.
-    #[inline]
+    /// Puts a packet in transit over link `index`, due at `at`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn put(&mut self, index: usize, at: Time, parcel: Parcel, events: &mut EventQueue) {
+        let transit = &mut self.transits[index];
+        if transit.is_empty() {
+            events.push(index, at);
+        }
+        if transit.is_full() && !transit.grow(&mut self.room) {
+            self.overfull = Some((index, at));
+            events.close();
+            return;
+        }
+        transit.push(Parcel { due: at, ..parcel });
+    }
+
+    /// Why the run ended early, if it did.
+    pub(crate) fn overfull(&self) -> Option<RunError> {
+        let (index, at) = self.overfull?;
+        // It is the link that holds most which must be named: the last straw may be another's.
+        let fullest = (0..self.transits.len()).max_by_key(|&link| self.transits[link].len());
+        Some(RunError::TooManyPackets {
+            link: self.counts[fullest.unwrap_or(index)].name.clone(),
+            at,
+            most: self.most_packets,
+        })
+    }
+
+    /// The link that a packet crossed last.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn last_link(&self, hop: u32) -> usize {
+        self.hops[hop as usize - 1].index()
+    }
+
+    /// Whether no packet is in transit over the link that this one crossed last.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn none_waits_before(&self, parcel: &Parcel) -> bool {
-        let last = self.hops[parcel.hop as usize - 1].index();
-        self.pipes[last].is_empty()
+        self.transits[self.last_link(parcel.hop)].is_empty()
     }
 
     /// Lets a packet that [is at its source](Sent::AtSource) at `at` wait until then after all.
     pub(crate) fn wait(&mut self, at: Time, parcel: Parcel, events: &mut EventQueue) {
-        let last = self.hops[parcel.hop as usize - 1].index();
-        let pipe = &mut self.pipes[last];
-        if pipe.is_empty() {
-            events.push(last, at);
-        }
-        pipe.push(Parcel { due: at, ..parcel });
+        self.put(self.last_link(parcel.hop), at, parcel, events);
     }
 
-    /// Takes the packet that is due from the pipe of link `index`, says where it is, and arms the pipe for the next, unless
+    /// The loss of a packet that its sink drops at `at`.
+    pub(crate) fn dropped(&self, at: Time, packet: &Packet) -> Loss {
+        let fused = self.hops[packet.hop as usize] == Hop::FUSED_SINK;
+        Loss {
+            cause: Cause::Wireless,
+            when: at,
+            later: fused.then(|| (self.last_link(packet.hop), at)),
+        }
+    }
+
+    /// Lets the truth about a packet that reaches the end of link `index` at `at` wait until then.
+    pub(crate) fn tell_later(
+        &mut self,
+        index: usize,
+        at: Time,
+        truth: Parcel,
+        events: &mut EventQueue,
+    ) {
+        debug_assert_eq!(self.hops[truth.hop as usize], Hop::TRUTH);
+        self.put(index, at, truth, events);
+    }
+
+    /// Takes the packet that is at the end of link `index` now, says where that is, and arms the link for the next, unless
     /// the packet is at a fused source, which may take more than one: then [`Network::arm`] is to do that, if
     /// [some wait](Network::some_wait).
     #[inline(always)]
@@ -304,11 +381,12 @@ impl Network {
         index: usize,
         events: &mut EventQueue,
     ) -> Option<(Parcel, Arrived)> {
-        let (parcel, next) = self.pipes[index].pop()?;
+        let (parcel, next) = self.transits[index].pop()?;
         let arrived = match self.hops[parcel.hop as usize] {
             hop if hop.link().is_some() => Arrived::Between,
             Hop::SINK => Arrived::AtSink,
             Hop::SOURCE => Arrived::AtSource,
+            Hop::TRUTH => Arrived::Truth,
             _ => return Some((parcel, Arrived::AtFusedSource)),
         };
         if let Some(due) = next {
@@ -317,15 +395,15 @@ impl Network {
         Some((parcel, arrived))
     }
 
-    /// Whether packets wait behind link `index`.
+    /// Whether packets are in transit over link `index`.
     pub(crate) fn some_wait(&self, index: usize) -> bool {
-        !self.pipes[index].is_empty()
+        !self.transits[index].is_empty()
     }
 
-    /// The first packet that waits behind link `index`, if that is an acknowledgement on its way to a fused source.
+    /// The first packet in transit over link `index`, if that is an acknowledgement on its way to a fused source.
     #[inline]
     pub(crate) fn first_for_source(&self, index: usize) -> Option<&Parcel> {
-        let first = self.pipes[index].first()?;
+        let first = self.transits[index].first()?;
         let foreseeable =
             first.kind == Kind::Ack && self.hops[first.hop as usize] == Hop::FUSED_SOURCE;
         foreseeable.then_some(first)
@@ -334,13 +412,13 @@ impl Network {
     /// Takes it.
     #[inline]
     pub(crate) fn take_first(&mut self, index: usize) {
-        self.pipes[index].pop();
+        self.transits[index].pop();
     }
 
-    /// Arms the pipe of link `index` for the first packet in it.
+    /// Arms link `index` for the first packet in transit over it.
     #[inline]
     pub(crate) fn arm(&mut self, index: usize, events: &mut EventQueue) {
-        if let Some(first) = self.pipes[index].first() {
+        if let Some(first) = self.transits[index].first() {
             events.push(index, first.due);
         }
     }
@@ -348,8 +426,8 @@ impl Network {
     /// Packets under way or waiting, in all structures that could grow.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
-        let pipes = self.pipes.iter().map(Pipe::capacity);
-        pipes.sum::<usize>() + self.aside.capacity()
+        let transits = self.transits.iter().map(Transit::capacity);
+        transits.sum::<usize>() + self.aside.capacity()
     }
 
     /// The counts of every link.

@@ -4,10 +4,11 @@
 //! due 8, sent 8, two numbers 16, flow 4, size 4, hop 4, kind 4              bytes
 //! ```
 //!
-//! What most packets carry (a TCP segment, an acknowledgement without SACK blocks, a datagram) fits in the numbers. What
+//! What most packets carry (a TCP segment, an acknowledgement without SACK blocks, a datagram, what IFTP sends) fits in the
+//! numbers. What
 //! does not is kept [aside](Aside), and a number says where.
 
-use whyloss::Time;
+use whyloss::{Cause, Time, iftp};
 
 use crate::host::tcp::{Ack, SackBlocks, Segment};
 use crate::packet::{Packet, Payload};
@@ -15,7 +16,7 @@ use crate::packet::{Packet, Payload};
 /// A packet under way. (Handed on by value, so that it stays in registers.)
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parcel {
-    /// When it arrives at the end of the link whose pipe it is in.
+    /// When it arrives at the end of the link that it is in transit over.
     pub(crate) due: Time,
     pub(crate) sent: Time,
     /// The number of data, the next that an acknowledgement expects, or where aside.
@@ -38,6 +39,8 @@ pub(crate) enum Kind {
     Retransmission,
     Ack,
     Datagram,
+    IftpData,
+    IftpAck,
     Aside,
 }
 
@@ -73,12 +76,54 @@ impl Parcel {
                 parcel.number = *number;
                 parcel.kind = Kind::Datagram;
             }
+            Payload::IftpData(data) if data.stamp == packet.sent && !packet.is_damaged() => {
+                parcel.number = data.sequence;
+                parcel.kind = Kind::IftpData;
+            }
+            Payload::IftpAck(ack) if !packet.is_damaged() => {
+                (parcel.number, parcel.echo) = (ack.sequence, ack.echo);
+                parcel.kind = Kind::IftpAck;
+            }
             payload => {
                 parcel.number = aside.keep(*payload, packet.first_damaged);
                 parcel.kind = Kind::Aside;
             }
         }
         parcel
+    }
+
+    /// No packet, but the truth about one that was lost, on its way to the source.
+    pub(crate) fn truth(flow: u32, sequence: u64, cause: Cause) -> Self {
+        Self {
+            number: sequence,
+            flow,
+            size: cause as u32,
+            ..Self::default()
+        }
+    }
+
+    /// The [truth](Self::truth): which packet was lost, and why.
+    pub(crate) fn told(self) -> (u64, Cause) {
+        let wireless = self.size == Cause::Wireless as u32;
+        let cause = if wireless {
+            Cause::Wireless
+        } else {
+            Cause::Congestion
+        };
+        (self.number, cause)
+    }
+
+    /// The packet with this payload and no damage.
+    #[inline]
+    pub(crate) fn whole(&self, payload: Payload) -> Packet {
+        Packet {
+            hop: self.hop,
+            flow: self.flow,
+            size: self.size,
+            first_damaged: Packet::WHOLE,
+            sent: self.sent,
+            payload,
+        }
     }
 
     /// The packet in it.
@@ -88,6 +133,14 @@ impl Parcel {
             Kind::Segment | Kind::Retransmission => Payload::Segment(self.segment()),
             Kind::Ack => Payload::Ack(self.ack()),
             Kind::Datagram => Payload::Datagram(self.number),
+            Kind::IftpData => Payload::IftpData(iftp::Data {
+                sequence: self.number,
+                stamp: self.sent,
+            }),
+            Kind::IftpAck => Payload::IftpAck(iftp::Ack {
+                sequence: self.number,
+                echo: self.echo,
+            }),
             Kind::Aside => {
                 let payload;
                 (payload, first_damaged) = aside.kept[self.number as usize];
@@ -217,6 +270,14 @@ mod tests {
                 2 => segment(Time::MAX, false),
                 3 => ack(SackBlocks::NONE),
                 4 => ack(SackBlocks::new(number, Some(number + 2..number + 5))),
+                5 => Payload::IftpData(iftp::Data {
+                    sequence: number,
+                    stamp: sent,
+                }),
+                6 => Payload::IftpAck(iftp::Ack {
+                    sequence: number,
+                    echo,
+                }),
                 _ => Payload::Datagram(number),
             },
         }
@@ -226,7 +287,7 @@ mod tests {
         /// Nothing is lost on the way, and what was kept aside makes room for others.
         #[test]
         fn what_is_packed_is_unpacked(
-            packets in prop::collection::vec((0u8..6, 0u64..1_000, prop::option::of(0u32..100), prop::option::of(0u32..100)), 0..100),
+            packets in prop::collection::vec((0u8..8, 0u64..1_000, prop::option::of(0u32..100), prop::option::of(0u32..100)), 0..100),
         ) {
             let mut aside = Aside::default();
             let mut under_way = Vec::new();

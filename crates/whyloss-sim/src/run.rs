@@ -1,183 +1,120 @@
-//! The engine: takes the earliest event, lets whom it concerns act, and sends what comes of it.
+//! Runs a scenario: a fast engine, and a plain one that says what the fast one must give.
+//!
+//! | word | what happens | where |
+//! |---|---|---|
+//! | *wake* | an end's deadline has come: it acts | `flow.rs` |
+//! | *transmit* | a source sends all that it may send now, each packet by *send* | `ends.rs` |
+//! | *send* | a packet enters the first link of its way, or the next, and every one fused behind it | `network.rs` |
+//! | *pass* | a link is idle and nothing is in the way: the packet's arrival is known without more ado | `whyloss_link` |
+//! | *offer* | a link says what becomes of a packet: when it arrives, or why it is lost | `whyloss_link` |
+//! | *put* | a packet must wait for its arrival: it is in transit over a link, whose event comes when it is due | `network.rs` |
+//! | *take* | the packet in transit that is due leaves: the next *send*, a sink or a source follows | `network.rs` |
+//! | *deliver* | a data packet reaches its sink, which may *answer* | `flow.rs`, `ends.rs` |
+//! | *answer* | a sink's packet is *sent* on its way home | `ends.rs` |
+//! | *foresee* | a source learns of an answer before its time, if nothing can come between; then it *transmits* | `ends.rs` |
+//!
+//! In the order in which they happen to a segment of TCP and its acknowledgement:
+//!
+//! ```text
+//! transmit → send (pass or offer, link by link) → put … take → send → deliver → answer → send → foresee → transmit
+//!                                                                                          or → put … take → transmit
+//! ```
 
-mod hosts;
+mod ends;
+mod fast;
+mod flow;
+mod plain;
 
+use thiserror::Error;
 use whyloss::{Duration, Time};
 use whyloss_link::Streams;
 
-use crate::event_queue::EventQueue;
-use crate::measure::{Measurement, Window};
-use crate::network::{Arrived, Fuse, Network, Sent};
-use crate::observe::Observer;
-use crate::parcel::Parcel;
+use self::fast::Engine;
+use self::plain::Plain;
+use crate::measure::Measurement;
+use crate::network::Fuse;
+use crate::observe::{Observer, Order};
 use crate::scenario::{CheckError, Scenario};
 
-pub(crate) use self::hosts::ANSWER_SIZE;
-use self::hosts::{Hosts, SINK};
+/// Bytes of an acknowledgement or a feedback packet on the wire, headers included.
+pub(crate) const ANSWER_SIZE: u32 = 40;
+
+/// Why a run gave no result.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The scenario is wrong; nothing was run.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// More packets were under way or waiting than [`Scenario::most_packets`] allows, or than there is memory for.
+    #[error(
+        "link `{link}` holds too many packets: at {:.6} s more than {most} are under way or waiting in the network; give the link a queue with a limit, or raise `most_packets`",
+        at.as_secs_f64()
+    )]
+    TooManyPackets {
+        /// The link that holds most of them.
+        link: String,
+        /// When the last straw was to arrive.
+        at: Time,
+        /// The limit.
+        most: u64,
+    },
+}
 
 /// Runs one replication of a scenario.
 ///
-/// The result depends on the scenario and the seed alone. Memory does not grow with simulated time.
+/// The result depends on the scenario and the seed alone. Memory does not grow with simulated time, but with the packets
+/// under way or waiting, of which there may be [`Scenario::most_packets`].
 ///
 /// # Errors
-/// Whatever [`Scenario::check`] finds wrong; nothing is run then.
+/// Whatever [`Scenario::check`] finds wrong; nothing is run then. And [`RunError::TooManyPackets`].
 pub fn run<O: Observer>(
     scenario: &Scenario,
     seed: u64,
     observer: &mut O,
-) -> Result<Measurement, CheckError> {
+) -> Result<Measurement, RunError> {
     scenario.check()?;
-    let fuse = if O::WATCHES { Fuse::Links } else { Fuse::Ends };
-    Ok(Engine::new(scenario, seed, fuse).run(observer))
+    let fuse = match O::ORDER {
+        Order::Place => Fuse::Ends,
+        Order::Flow => Fuse::Links,
+        Order::Run => return Plain::new(scenario, seed, observer).run(),
+    };
+    Engine::new(scenario, seed, fuse).run(observer)
 }
 
-struct Engine {
-    path: Path,
-    hosts: Vec<Hosts>,
-    handled: u64,
+/// Runs one replication as [`run`] does, in the plain way: one event per arrival and per deadline.
+///
+/// The result is the same but for [`Measurement::events`]; it takes several times as long. The observer is told everything
+/// in the order of its times.
+///
+/// # Errors
+/// The same.
+pub fn run_plain<O: Observer>(
+    scenario: &Scenario,
+    seed: u64,
+    observer: &mut O,
+) -> Result<Measurement, RunError> {
+    scenario.check()?;
+    Plain::new(scenario, seed, observer).run()
 }
 
-/// What lies between the hosts.
-struct Path {
-    window: Window,
-    network: Network,
-    events: EventQueue,
+/// When a flow starts and stops.
+struct Start {
+    start: Time,
+    stop: Time,
 }
 
-impl Engine {
-    fn new(scenario: &Scenario, seed: u64, fuse: Fuse) -> Self {
-        let streams = Streams::new(seed);
-        let window = Window {
-            from: scenario.measure_from,
-            length: scenario.end - scenario.measure_from,
+impl Start {
+    /// Draws both from what the scenario says.
+    fn draw(scenario: &Scenario, index: usize, streams: Streams) -> Self {
+        let flow = &scenario.flows[index];
+        let mut random = streams.stream("times", index as u64);
+        let mut between = |(first, last): (Time, Time)| {
+            first + Duration::from_secs_f64((last - first).as_secs_f64() * random.uniform())
         };
-        let network = Network::new(scenario, streams, window, fuse);
-        let mut events = EventQueue::new(entities(scenario), scenario.end);
-        let hosts = scenario.flows.iter().enumerate().map(|(index, flow)| {
-            let mut random = streams.stream("times", index as u64);
-            let mut between = |(first, last): (Time, Time)| {
-                first + Duration::from_secs_f64((last - first).as_secs_f64() * random.uniform())
-            };
-            let start = between(flow.start);
-            let stop = flow.stop.map_or(Time::MAX, between);
-            let hosts = Hosts::new(scenario, index, (start, stop), streams, &network);
-            events.push(hosts.entity, start);
-            hosts
-        });
-        let hosts = hosts.collect();
         Self {
-            path: Path {
-                window,
-                network,
-                events,
-            },
-            hosts,
-            handled: 0,
-        }
-    }
-
-    fn run<O: Observer>(mut self, observer: &mut O) -> Measurement {
-        self.advance(observer);
-        let window = self.path.window;
-        Measurement {
-            window: window.length,
-            flows: self.hosts.into_iter().map(|hosts| hosts.count).collect(),
-            links: self.path.network.into_counts(),
-            events: self.handled,
-        }
-    }
-
-    /// Handles every event up to the end.
-    fn advance<O: Observer>(&mut self, observer: &mut O) {
-        let links = self.path.network.links();
-        while let Some((now, entity)) = self.path.events.pop() {
-            if entity < links {
-                self.handled += 1;
-                self.arrival(now, entity, observer);
-                continue;
-            }
-            let (flow, end) = ((entity - links) / 2, (entity - links) % 2);
-            let hosts = &mut self.hosts[flow];
-            if !hosts.disarm(now, end) {
-                continue;
-            }
-            self.handled += 1;
-            if end == SINK {
-                hosts.wake_sink(now, &mut self.path, observer);
-            } else {
-                hosts.wake_source(now, &mut self.path, observer);
-            }
-        }
-    }
-
-    /// A packet leaves the pipe of a link.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn arrival<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
-        let Path {
-            network, events, ..
-        } = &mut self.path;
-        let Some((mut parcel, arrived)) = network.take(link, events) else {
-            return;
-        };
-        match arrived {
-            Arrived::Between => {}
-            Arrived::AtSource => {
-                let hosts = &mut self.hosts[parcel.flow as usize];
-                hosts.answered(now, &parcel, &mut self.path, observer);
-                return;
-            }
-            Arrived::AtSink => {
-                self.arrival_at_sink(now, &parcel.copy(), observer);
-                return;
-            }
-            Arrived::AtFusedSource => {
-                self.arrival_at_fused_source(now, link, &parcel.copy(), observer);
-                return;
-            }
-        }
-        match network.send(now, &mut parcel, events, observer) {
-            Sent::UnderWay => {}
-            Sent::AtSource(_) => {
-                debug_assert!(false, "only a sink's answer comes to a fused source");
-            }
-            Sent::AtSink(at) => {
-                let hosts = &mut self.hosts[parcel.flow as usize];
-                if let Some(answer) = hosts.deliver(at, &parcel, &mut self.path, observer) {
-                    hosts.foreseen(&answer, &mut self.path, observer);
-                }
-            }
-            Sent::Lost(cause, at) => {
-                let hosts = &mut self.hosts[parcel.flow as usize];
-                hosts.lose(at, parcel.copy(), cause, &mut self.path);
-            }
-        }
-    }
-
-    /// A data packet that left the pipe of a link is at its sink.
-    #[inline(never)]
-    fn arrival_at_sink<O: Observer>(&mut self, now: Time, parcel: &Parcel, observer: &mut O) {
-        let hosts = &mut self.hosts[parcel.flow as usize];
-        let foreseen = hosts.deliver(now, parcel, &mut self.path, observer);
-        debug_assert!(foreseen.is_none(), "only fused sinks have fused sources");
-    }
-
-    /// An answer that left the pipe of a link is at its source, which may foresee those behind it.
-    #[inline(never)]
-    fn arrival_at_fused_source<O: Observer>(
-        &mut self,
-        now: Time,
-        link: usize,
-        parcel: &Parcel,
-        observer: &mut O,
-    ) {
-        let (hosts, path) = (&mut self.hosts[parcel.flow as usize], &mut self.path);
-        // If nothing is left in the pipe, what comes into it next arms it.
-        let more = path.network.some_wait(link);
-        hosts.answered(now, parcel, path, observer);
-        if more {
-            hosts.look_ahead(link, path, observer);
-            path.network.arm(link, &mut path.events);
+            start: between(flow.start),
+            stop: flow.stop.map_or(Time::MAX, between),
         }
     }
 }

@@ -40,8 +40,11 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
         },
     };
     let (wired, radio) = (Duration::from_millis(50), Duration::from_micros(10));
+    // An oracle that remembers: what was corrupted and has left again was lost to the radio, whatever becomes of it.
+    let remembers = [("remembers", 1.0)];
+    let parameters = &remembers[..usize::from(classifier == "oracle")];
     let classifier: Classifier = find(classifier)
-        .and_then(|entry| entry.build(&[]).ok())
+        .and_then(|entry| entry.build(parameters).ok())
         .expect("registered");
     let scenario = Scenario {
         title: String::new(),
@@ -77,6 +80,7 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
         }],
         measure_from: Time::ZERO + Duration::from_secs(10),
         end: Time::ZERO + Duration::from_secs(10 + SECONDS),
+        ..Scenario::default()
     };
     let measured = run(&scenario, 1, &mut ()).expect("nothing is wrong with it");
     let flow = measured.flows[0].clone();

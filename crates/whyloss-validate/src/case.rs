@@ -2,8 +2,9 @@
 
 use whyloss::Time;
 use whyloss_sim::Observer;
+use whyloss_sim::RunError;
 use whyloss_sim::host::tcp;
-use whyloss_sim::scenario::{CheckError, Scenario, Transport};
+use whyloss_sim::scenario::{Scenario, Transport};
 
 use crate::margin::Margin;
 
@@ -115,8 +116,8 @@ impl Case {
     /// One run of ours.
     ///
     /// # Errors
-    /// What the engine finds wrong with the scenario.
-    pub(crate) fn run(&self, seed: u64) -> Result<Observed, CheckError> {
+    /// Why the engine has no result.
+    pub(crate) fn run(&self, seed: u64) -> Result<Observed, RunError> {
         let mut acknowledged = Acknowledged(vec![0; self.scenario.flows.len()]);
         let run = whyloss_sim::run(&self.scenario, seed, &mut acknowledged)?;
         let flows = self.scenario.flows.iter().zip(&run.flows);

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
-use whyloss_sim::scenario::CheckError;
+use whyloss_sim::RunError;
 use whyloss_study::Progress;
 
 use crate::case::{Case, Observed};
@@ -17,8 +17,8 @@ use crate::suite::Suite;
 enum CaseError {
     #[error(transparent)]
     Peer(#[from] PeerError),
-    #[error("the scenario is wrong: {0}")]
-    Ours(#[from] CheckError),
+    #[error("ours has no result: {0}")]
+    Ours(#[from] RunError),
 }
 
 /// Ours and theirs of some seeds; nothing if they were not run any more.
@@ -92,7 +92,7 @@ fn both(
     seeds: &[u64],
     theirs: &impl Fn(&Case, &[u64]) -> Result<Vec<Observed>, PeerError>,
 ) -> Result<(Vec<Observed>, Vec<Observed>), CaseError> {
-    let ours: Result<_, CheckError> = seeds.iter().map(|&seed| case.run(seed)).collect();
+    let ours: Result<_, RunError> = seeds.iter().map(|&seed| case.run(seed)).collect();
     Ok((ours?, theirs(case, seeds)?))
 }
 

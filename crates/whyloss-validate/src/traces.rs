@@ -236,6 +236,7 @@ fn case(stack: Stack) -> Case {
         }],
         measure_from: Time::ZERO,
         end: Time::ZERO + Duration::from_secs(200),
+        ..Scenario::default()
     };
     Case {
         name: String::new(),

@@ -18,7 +18,9 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use whyloss_sim::media::StreamResult;
 use whyloss_sim::scenario::{MOST_SEEDS, ScenarioFile};
-use whyloss_sim::{Capture, Delays, Media, Scenario, Trace, TraceOptions};
+use whyloss_sim::{
+    Capture, Delays, Measurement, Media, Observer, RunError, Scenario, Trace, TraceOptions,
+};
 use whyloss_study::{Progress, report};
 
 use self::results::{Results, Run};
@@ -53,6 +55,9 @@ pub(crate) struct RunArgs {
     /// Write a capture (pcapng) of each link into this directory; with several seeds, into `seed-N` below it.
     #[arg(long, value_name = "DIR")]
     pcap: Option<PathBuf>,
+    /// Simulate plainly, one event per arrival and per timer: the same results, several times as slowly.
+    #[arg(long)]
+    plain: bool,
     /// What to print: tables for people, one JSON object, or CSV with one row per value and seed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -158,7 +163,13 @@ fn replicate(
             }
             let trace = args.trace.as_deref().map(|dir| below(dir, seed));
             let pcap = args.pcap.as_deref().map(|dir| below(dir, seed));
-            let run = one(scenario, seed, trace.as_deref(), pcap.as_deref())?;
+            let run = one(
+                scenario,
+                seed,
+                args.plain,
+                trace.as_deref(),
+                pcap.as_deref(),
+            )?;
             progress.finish();
             Ok(Some(run))
         })
@@ -170,22 +181,27 @@ fn replicate(
 fn one(
     scenario: &Scenario,
     seed: u64,
+    plain: bool,
     trace: Option<&Path>,
     pcap: Option<&Path>,
 ) -> Result<Run, CliError> {
     let mut watched = (Delays::new(scenario), Media::new(scenario));
-    let measurement = if trace.is_none() && pcap.is_none() {
-        whyloss_sim::run(scenario, seed, &mut watched)?
-    } else {
+    let streams = watched.1.flows.iter().any(Option::is_some);
+    let measurement = if trace.is_some() || pcap.is_some() {
         let trace = trace.map(|dir| Trace::create(scenario, dir, TraceOptions::default()));
         let pcap = pcap.map(|dir| Capture::create(scenario, dir));
         let mut observers = (watched, (trace.transpose()?, pcap.transpose()?));
-        let measurement = whyloss_sim::run(scenario, seed, &mut observers)?;
+        let measurement = simulate(scenario, seed, plain, &mut observers)?;
         let (trace, pcap) = observers.1;
         trace.map_or(Ok(()), Trace::finish)?;
         pcap.map_or(Ok(()), Capture::finish)?;
         watched = observers.0;
         measurement
+    } else if streams {
+        simulate(scenario, seed, plain, &mut watched)?
+    } else {
+        // Without frames to follow.
+        simulate(scenario, seed, plain, &mut watched.0)?
     };
     let (delays, media) = watched;
     let frames = media.flows.iter();
@@ -197,4 +213,17 @@ fn one(
             .map(|flow| flow.as_ref().map_or_else(Vec::new, StreamResult::counts))
             .collect(),
     })
+}
+
+fn simulate<O: Observer>(
+    scenario: &Scenario,
+    seed: u64,
+    plain: bool,
+    observer: &mut O,
+) -> Result<Measurement, RunError> {
+    if plain {
+        whyloss_sim::run_plain(scenario, seed, observer)
+    } else {
+        whyloss_sim::run(scenario, seed, observer)
+    }
 }

@@ -16,10 +16,9 @@ mod summary;
 
 use whyloss::Time;
 use whyloss::receiver::Classifier;
-use whyloss_link::Fate;
 
 use crate::measure::Window;
-use crate::observe::Observer;
+use crate::observe::{Observer, Order};
 use crate::packet::{Packet, Payload};
 use crate::scenario::Scenario;
 
@@ -40,33 +39,57 @@ impl Delays {
     /// An observer of one run of this scenario.
     pub fn new(scenario: &Scenario) -> Self {
         Self {
-            window: Window {
-                from: scenario.measure_from,
-                length: scenario.end - scenario.measure_from,
-            },
+            window: Window::of(scenario),
             origins: vec![Origins::default(); scenario.flows.len()],
             flows: vec![DelaySummary::default(); scenario.flows.len()],
         }
     }
 }
 
+#[expect(
+    clippy::inline_always,
+    reason = "the packet is not made if only its number is looked at"
+)]
 impl Observer for Delays {
-    #[inline]
-    fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, _: Fate) {
+    const ORDER: Order = Order::Place;
+    const LINKS: bool = false;
+    const SOURCES: bool = false;
+
+    #[inline(always)]
+    fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
         if let Payload::Segment(segment) = packet.payload {
-            self.origins[packet.flow as usize].left(segment.sequence, packet.sent);
+            self.left(flow, at, segment.sequence);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
-        let origin = match packet.payload {
-            Payload::Segment(segment) => self.origins[flow].arrived(segment.sequence),
-            _ => Some(packet.sent),
-        };
-        if let Some(origin) = origin
+        match packet.payload {
+            Payload::Segment(segment) => self.segment_arrived(flow, at, segment.sequence),
+            _ => self.took(flow, at, packet.sent),
+        }
+    }
+}
+
+/// Calls with few arguments, which the engine's hot path makes at the least cost.
+impl Delays {
+    #[inline(never)]
+    fn left(&mut self, flow: usize, at: Time, sequence: u64) {
+        self.origins[flow].left(sequence, at);
+    }
+
+    #[inline(never)]
+    fn segment_arrived(&mut self, flow: usize, at: Time, sequence: u64) {
+        if let Some(origin) = self.origins[flow].arrived(sequence)
             && self.window.contains(at)
         {
+            self.flows[flow].record(at - origin);
+        }
+    }
+
+    #[inline(never)]
+    fn took(&mut self, flow: usize, at: Time, origin: Time) {
+        if self.window.contains(at) {
             self.flows[flow].record(at - origin);
         }
     }

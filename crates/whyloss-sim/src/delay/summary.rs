@@ -10,7 +10,6 @@
 //!
 //! RFC 3550 takes transit times, whose differences are those of the delays.
 
-use hdrhistogram::Histogram;
 use whyloss::Duration;
 
 /// The delays of one flow.
@@ -23,18 +22,20 @@ pub struct DelaySummary {
     squares: f64,
     least: Duration,
     most: Duration,
-    last: Duration,
+    /// In ms.
+    last: f64,
     /// J, in ms.
     jitter: f64,
-    /// In ns. There is none before the first delay.
-    histogram: Option<Histogram<u32>>,
+    /// How many delays fell into each bucket. (Counted here, since every packet of a run does: `hdrhistogram`, whose
+    /// buckets these are, takes three times as long.)
+    buckets: Vec<u32>,
 }
 
-/// Delays that differ by less than this many ns are not told apart.
-const FINEST: u64 = 1_000;
+/// Buckets are this many times as wide as the range that they begin with has bits above [`DIGITS`]: 2⁹ ns at least.
+const FINEST: u32 = 9;
 
-/// Significant digits of a quantile.
-const DIGITS: u8 = 3;
+/// Bits of a delay that tell buckets apart: 11, so that one is at most 1/1024 of its values wide.
+const DIGITS: u32 = 11;
 
 impl DelaySummary {
     /// Takes the delay of the packet that arrived next.
@@ -42,28 +43,32 @@ impl DelaySummary {
     pub fn record(&mut self, delay: Duration) {
         let ms = millis(delay);
         if self.count == 0 {
-            // Bounds that are in range; the upper one grows with the values.
-            self.histogram = Histogram::new_with_bounds(FINEST, 2 * FINEST, DIGITS).ok();
-            if let Some(histogram) = &mut self.histogram {
-                histogram.auto(true);
-            }
             self.least = delay;
             self.most = delay;
         } else {
-            let change = (ms - millis(self.last)).abs();
+            let change = (ms - self.last).abs();
             self.jitter += (change - self.jitter) / 16.0;
         }
         self.count += 1;
         let from_old_mean = ms - self.mean;
-        self.mean += from_old_mean / self.count as f64;
+        // (A signed number is converted in one instruction.)
+        self.mean += from_old_mean / self.count as i64 as f64;
         self.squares += from_old_mean * (ms - self.mean);
         self.least = self.least.min(delay);
         self.most = self.most.max(delay);
-        self.last = delay;
-        if let Some(histogram) = &mut self.histogram {
-            // It grows, so there is no value that it could refuse.
-            let _ = histogram.record(delay.as_nanos().max(0) as u64);
+        self.last = ms;
+        let bucket = bucket(delay.as_nanos().max(0) as u64);
+        match self.buckets.get_mut(bucket) {
+            Some(count) => *count = count.saturating_add(1),
+            None => self.count_first(bucket),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_first(&mut self, bucket: usize) {
+        self.buckets.resize(bucket + 1, 0);
+        self.buckets[bucket] = 1;
     }
 
     /// How many packets arrived.
@@ -88,9 +93,13 @@ impl DelaySummary {
 
     /// The delay in ms that a share `q` of the packets do not exceed; `q` from 0 to 1.
     pub fn quantile_ms(&self, q: f64) -> Option<f64> {
-        let histogram = self.histogram.as_ref()?;
-        let bucket = histogram.value_at_quantile(q.clamp(0.0, 1.0));
-        let middle = Duration::from_nanos(histogram.median_equivalent(bucket) as i64);
+        let rank = (q.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0) as u64;
+        let mut below = 0;
+        let bucket = self.buckets.iter().position(|&count| {
+            below += u64::from(count);
+            below >= rank
+        })?;
+        let middle = Duration::from_nanos(middle(bucket) as i64);
         self.known(millis(middle.clamp(self.least, self.most)))
     }
 
@@ -116,6 +125,21 @@ impl DelaySummary {
 
 fn millis(delay: Duration) -> f64 {
     delay.as_nanos() as f64 / 1e6
+}
+
+/// The bucket of a delay in ns: 2^[`DIGITS`] buckets of the finest width, then half as many of each width twice the last.
+#[inline]
+fn bucket(nanos: u64) -> usize {
+    let coarser = (nanos >> (FINEST + DIGITS) << 1 | 1).ilog2();
+    ((coarser << (DIGITS - 1)) + (nanos >> (FINEST + coarser)) as u32) as usize
+}
+
+/// The middle of a bucket, in ns.
+fn middle(bucket: usize) -> u64 {
+    let half = 1 << (DIGITS - 1);
+    let coarser = (bucket / half).saturating_sub(1) as u32;
+    let width = 1 << (FINEST + coarser);
+    (bucket - (coarser as usize) * half) as u64 * width + width / 2
 }
 
 #[cfg(test)]

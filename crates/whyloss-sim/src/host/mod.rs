@@ -280,14 +280,14 @@ impl Sink {
         }
     }
 
-    /// Whether a flow's sink never waits: nothing but its packets, in their order, changes it or makes it send.
+    /// Whether a flow's sink sets no deadlines: nothing but its packets, in their order, changes it or makes it send.
     pub(crate) fn answers_at_once(transport: &Transport) -> bool {
         match transport {
             Transport::Tcp { options, .. } | Transport::Web { options, .. } => options
                 .delayed_ack
                 .is_none_or(|delay| delay <= Duration::ZERO),
-            Transport::Tfrc { .. } | Transport::Iftp { .. } => false,
-            Transport::Datagrams { .. } => Self::is_silent(transport),
+            Transport::Tfrc { .. } => false,
+            Transport::Datagrams { .. } | Transport::Iftp { .. } => true,
         }
     }
 

@@ -90,7 +90,7 @@ impl StreamResult {
     }
 
     /// A packet was seen on its way. It counts when it is seen for the first time.
-    #[inline]
+    #[inline(never)]
     pub(super) fn left(&mut self, packet: &Packet) {
         let Some(sequence) = packet.payload.sequence() else {
             return;
@@ -114,7 +114,7 @@ impl StreamResult {
     }
 
     /// A packet came to its sink.
-    #[inline]
+    #[inline(never)]
     pub(super) fn arrived(&mut self, at: Time, packet: &Packet) {
         let packets = u64::from(self.stream.packets);
         if let Payload::Segment(segment) = packet.payload {

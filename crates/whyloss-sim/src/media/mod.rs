@@ -17,9 +17,8 @@ mod frames;
 
 use whyloss::receiver::Classifier;
 use whyloss::{Duration, Time};
-use whyloss_link::Fate;
 
-use crate::observe::Observer;
+use crate::observe::{Observer, Order};
 use crate::packet::Packet;
 use crate::scenario::Scenario;
 
@@ -74,15 +73,23 @@ impl Media {
     }
 }
 
+#[expect(
+    clippy::inline_always,
+    reason = "the packet is not made if it is of no stream"
+)]
 impl Observer for Media {
-    #[inline]
-    fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, _: Fate) {
-        if let Some(stream) = &mut self.flows[packet.flow as usize] {
+    const ORDER: Order = Order::Place;
+    const LINKS: bool = false;
+    const SOURCES: bool = false;
+
+    #[inline(always)]
+    fn sent(&mut self, flow: usize, _: Time, packet: &Packet) {
+        if let Some(stream) = &mut self.flows[flow] {
             stream.left(packet);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
         if let Some(stream) = &mut self.flows[flow] {
             stream.arrived(at, packet);

@@ -7,9 +7,12 @@
 //!
 //! ```text
 //! link    all its packets come from one other link
-//! sink    it never waits, and nobody but it sends into the first link of its answers' way
-//! merge   a link that only answers reach, each over a branch: from one link, the root, over links that fan out behind it
-//!         to a sink, and from there over links of its own. Every packet is on its branch for the same time, since
+//! sink    nobody but it sends into the first link of its answers' way. A deadline of its own that lies before a packet
+//!           comes is met first: no packet is on its way to the sink that comes before this one. One that lies behind the
+//!           last packet is an event; all packets that come before it have left the last place where they wait by then
+//! merge   a link that only answers of sinks without deadlines reach, each over a branch: from one link, the root, over
+//!         links that fan out behind it to a sink, and from there over links of its own. Every packet is on its branch
+//!         for the same time, since
 //!           all data is of one size and no link on a branch takes longer for a packet than the root does, so that
 //!             nobody waits there,
 //!           no delay changes,
@@ -20,18 +23,23 @@
 //! In a dumbbell whose access links are alike, the shared link of the way back is such a merge. A merge may be part of the
 //! branches to another one: that of several sinks at one host, say.
 //!
-//! A source may be worked out ahead of time, too, when an answer is on its way to it and the rest of that way is fused, if
+//! A source may be worked out ahead of time, too, when an answer is on its way to it and the rest of that way is fused (its
+//! last link at least), if
 //!
 //! ```text
 //! source  it never stops,
 //!         the answer only moves the window on: it finds no loss, nothing is sent again, and no timer expires before it
 //!           comes, so that what happens elsewhere meanwhile cannot matter (`Sender::foresees`, for each answer),
-//!         nothing waits in the pipe that it comes from, its answers or others',
+//!         nothing is in transit over the link that it comes from, its answers or others',
 //!         nobody but it sends into its first link, and its data waits for its arrival somewhere behind, so that others'
 //!           packets come between in their order.
 //! ```
 //!
-//! An answer for which one of these does not hold waits for its time in the pipe of the link it came over.
+//! An answer for which one of these does not hold waits for its time in transit over the link it came from.
+//!
+//! What is lost ahead of time is told to a source's judge only when the packet has come as far as where it is lost, by an
+//! event of the link that brings it there ([`Network::tell_later`]): a verdict may be asked for before. A sink's judge hears
+//! of it at once, since it is asked by a later packet.
 
 use whyloss::Duration;
 
@@ -79,9 +87,6 @@ impl Network {
     /// Marks what is fused in the table of hops.
     pub(super) fn fuse(&mut self, scenario: &Scenario, fuse: Fuse) {
         let feeders = feeders(&self.hops, self.wires.len());
-        if fuse < Fuse::Links {
-            return;
-        }
         for hop in &mut self.hops {
             if let Some(link) = hop.link()
                 && let Feeder::Link(_) = feeders[link]
@@ -89,15 +94,10 @@ impl Network {
                 *hop = hop.fused();
             }
         }
-        // A sink that drops what is damaged tells the source at once, too early.
-        let damage = scenario.links.iter().any(|l| l.link.channel.damages());
-        if fuse < Fuse::LinksAndSinks || damage {
-            return;
-        }
-        self.fuse_sinks(scenario, &feeders);
         if fuse < Fuse::Ends {
             return;
         }
+        self.fuse_sinks(scenario, &feeders);
         let uses = self.uses();
         for flow in 0..self.routes.len() {
             if Source::may_be_foreseen(&scenario.flows[flow]) {
@@ -108,7 +108,6 @@ impl Network {
 
     fn fuse_sinks(&mut self, scenario: &Scenario, feeders: &[Feeder]) {
         let mut branches: Vec<Branch> = (0..scenario.flows.len())
-            .filter(|&flow| Sink::answers_at_once(&scenario.flows[flow].transport))
             .map(|flow| self.branch(scenario, feeders, flow))
             .collect();
         for branch in &branches {
@@ -117,6 +116,7 @@ impl Network {
                 self.fuse_sink(branch.flow);
             }
         }
+        branches.retain(|branch| Sink::answers_at_once(&scenario.flows[branch.flow].transport));
         loop {
             let merged = self.merges(scenario, &branches);
             if !merged.contains(&true) {
@@ -140,24 +140,19 @@ impl Network {
         self.hops[end] = Hop::FUSED_SINK;
     }
 
-    /// Fuses a flow's source, if its answers come to it without waiting and nothing else is in the way of its data.
+    /// Fuses a flow's source, if nothing else is in the way of its data.
     fn fuse_source(&mut self, uses: &[u32], flow: usize) {
         let (there, back) = self.routes[flow];
         let (there, back) = (there as usize, back as usize);
         let first = self.hops[there].index();
         let alone = uses[first] == 1;
         let waits = self.hops[there + 1..back].iter().any(|hop| !hop.is_fused());
-        let mut home = self.hops[back + 1..].iter();
-        let end = home
-            .position(|hop| !hop.is_fused())
-            .map(|steps| back + 1 + steps);
+        let home = self.hops[back..].iter().position(|hop| *hop == Hop::SOURCE);
         if alone
             && waits
-            && self.hops[back - 1] == Hop::FUSED_SINK
-            && let Some(end) = end
-            && self.hops[end] == Hop::SOURCE
+            && let Some(steps) = home
         {
-            self.hops[end] = Hop::FUSED_SOURCE;
+            self.hops[back + steps] = Hop::FUSED_SOURCE;
         }
     }
 

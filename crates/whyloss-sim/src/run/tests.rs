@@ -1,18 +1,12 @@
 //! The engine on small networks.
 
-use std::fmt::Write;
+mod drawn;
+mod twins;
 
-use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
-
-use whyloss_link::queue::{Discipline, Limit, RedSpec};
-
+use super::ends::Ends;
 use super::*;
 use crate::host::TfrcSink;
 use crate::host::{Sink, Source};
-use crate::scenario::Transport;
-use whyloss::Rate;
 
 const DUMBBELL: &str = include_str!("../../../../scenarios/dumbbell.toml");
 const PARKING_LOT: &str = include_str!("../../../../scenarios/parking-lot.toml");
@@ -25,26 +19,6 @@ fn scenario(text: &str, end: f64) -> Scenario {
     scenario
 }
 
-fn measure(scenario: &Scenario, seed: u64, fuse: Fuse) -> Measurement {
-    Engine::new(scenario, seed, fuse).run(&mut ())
-}
-
-/// Gives every link RED if it has a limit, and these delays from these seconds on.
-fn unsettle(scenario: &mut Scenario, changes: &[(f64, f64)]) {
-    let mut changes: Vec<_> = changes
-        .iter()
-        .map(|&(at, delay)| (Time::from_secs_f64(at), Duration::from_secs_f64(delay)))
-        .collect();
-    changes.sort();
-    for connection in &mut scenario.links {
-        let link = &mut connection.link;
-        link.delay_changes.clone_from(&changes);
-        if link.queue.limit != Limit::Unlimited {
-            link.queue.discipline = Discipline::Red(RedSpec::default());
-        }
-    }
-}
-
 /// Gives every link bit errors, and every other flow the least coverage.
 fn damage(scenario: &mut Scenario, rate: f64) {
     for connection in &mut scenario.links {
@@ -55,272 +29,9 @@ fn damage(scenario: &mut Scenario, rate: f64) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
-
-    /// Working a link out ahead of time gives what an event at each arrival gives, but for the number of events.
-    #[test]
-    fn fused_links_change_nothing(seed: u64, (text, end) in prop_oneof![
-        (Just(DUMBBELL), 1.0..5.0),
-        (Just(PARKING_LOT), 1.0..10.0),
-        (Just(LAST_HOP), 25.0..80.0),
-    ], unsettled: bool, changes in prop::collection::vec((0.0..1.0, 0.0..0.1), 0..5),
-        errors in prop::option::of(1e-8..1e-4),
-    ) {
-        let mut scenario = scenario(text, end);
-        if let Some(rate) = errors {
-            damage(&mut scenario, rate);
-        }
-        if unsettled {
-            let changes: Vec<_> = changes.iter().map(|&(at, delay)| (at * end, delay)).collect();
-            unsettle(&mut scenario, &changes);
-        }
-        let (fused, plain) = (measure(&scenario, seed, Fuse::Ends), measure(&scenario, seed, Fuse::Nothing));
-        prop_assert!(fused.events < plain.events);
-        prop_assert_eq!(Measurement { events: 0, ..fused }, Measurement { events: 0, ..plain });
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-
-    /// The same where the branches of a dumbbell are alike, or not quite, and so are its packets; and whoever watches
-    /// sees the same, for whom sinks are not fused.
-    #[test]
-    fn merges_change_nothing(
-        seed: u64,
-        rates in prop::collection::vec(prop_oneof![8 => Just(1_000u64), 1 => Just(100), 1 => 50u64..2_000], 3),
-        delays in prop::collection::vec(prop_oneof![8 => Just(1_000_000i64), 1 => 0i64..2_000_000], 3),
-        sizes in prop::collection::vec(prop_oneof![8 => Just(1_500u32), 1 => 40u32..1_500], 3),
-        delayed_ack: bool,
-        lossy: bool,
-        shared: bool,
-    ) {
-        let mut scenario = scenario(DUMBBELL, 2.0);
-        if shared {
-            // Two flows at each pair of hosts.
-            for flow in 0..5 {
-                let (source, sink) = (scenario.flows[flow].source, scenario.flows[flow].sink);
-                (scenario.flows[flow + 5].source, scenario.flows[flow + 5].sink) = (source, sink);
-            }
-        }
-        for (flow, size) in scenario.flows.iter_mut().zip(sizes.into_iter().cycle()) {
-            flow.packet_size = size;
-        }
-        if delayed_ack && let Transport::Tcp { options, .. } = &mut scenario.flows[0].transport {
-            options.delayed_ack = Some(Duration::from_millis(1));
-        }
-        let links = scenario.links.iter_mut().filter(|link| !link.name.contains("bottleneck"));
-        for (index, link) in links.enumerate() {
-            link.link.rate = Rate::from_mbps(rates[index % 3]);
-            link.link.delay = Duration::from_nanos(delays[index / 2 % 3]);
-            if lossy {
-                link.link.channel = whyloss_link::ChannelSpec::Bernoulli { loss: 0.01 };
-            }
-        }
-        let fused = measure(&scenario, seed, Fuse::Ends);
-        // A loss on a branch is told to the judge when the packet enters the fused link, early. Not so without fusing.
-        let plain = if lossy { Fuse::Links } else { Fuse::Nothing };
-        let plain = measure(&scenario, seed, plain);
-        prop_assert_eq!(Measurement { events: 0, ..fused }, Measurement { events: 0, ..plain });
-    }
-}
-
-/// A line of nodes, and flows between any two of them.
-fn line_of_nodes() -> impl Strategy<Value = String> {
-    let link = (
-        prop::sample::select(vec!["200 kbit/s", "1 Mbit/s", "10 Mbit/s", "1 Gbit/s"]),
-        prop::sample::select(vec!["0 ms", "1 ms", "20 ms", "200 ms"]),
-        prop::sample::select(vec!["\"unlimited\"", "{ packets = 3 }", "{ packets = 20 }"]),
-        prop::option::weighted(0.2, prop::sample::select(vec!["0.001", "0.02"])),
-    );
-    let flow = (
-        0usize..8,
-        0usize..8,
-        prop::sample::select(vec![
-            r#"{ kind = "tcp", recovery = "newreno", delayed_ack = "none" }"#,
-            r#"{ kind = "tcp", recovery = "newreno", delayed_ack = "none", window = 1 }"#,
-            r#"{ kind = "tcp", recovery = "sack", delayed_ack = "none", window = 10 }"#,
-            r#"{ kind = "tcp", recovery = "sack", delayed_ack = "none" }
-classifier = "oracle""#,
-            r#"{ kind = "tcp", recovery = "reno", delayed_ack = "none", base = "ns2" }"#,
-            r#"{ kind = "tcp", recovery = "sack" }"#,
-            r#"{ kind = "tcp", recovery = "vegas", delayed_ack = "none" }"#,
-            r#"{ kind = "cbr", rate = "100 kbit/s" }"#,
-        ]),
-        0.0..2.0,
-        prop::option::of(3.0..6.0),
-    );
-    let links = prop::collection::vec(link, 1..5);
-    (links, prop::collection::vec(flow, 1..5)).prop_map(|(links, flows)| {
-        let mut text = String::from("duration = \"8 s\"\n");
-        let nodes = links.len() + 1;
-        for (node, (rate, delay, queue, loss)) in links.into_iter().enumerate() {
-            let _ = writeln!(
-                text,
-                r#"[[link]]
-                from = "n{node}"
-                to = "n{}"
-                rate = "{rate}"
-                delay = "{delay}"
-                queue = {queue}"#,
-                node + 1
-            );
-            if let Some(loss) = loss {
-                let _ = writeln!(text, r#"channel = {{ kind = "bernoulli", loss = {loss} }}"#);
-            }
-        }
-        for (index, (source, steps, transport, start, stop)) in flows.into_iter().enumerate() {
-            let source = source % nodes;
-            let sink = (source + 1 + steps % (nodes - 1)) % nodes;
-            let _ = writeln!(
-                text,
-                r#"[[flow]]
-                name = "f{index}"
-                from = "n{source}"
-                to = "n{sink}"
-                start = "{start} s"
-                transport = {transport}"#
-            );
-            if let Some(stop) = stop {
-                let _ = writeln!(text, r#"stop = "{stop} s""#);
-            }
-        }
-        text
-    })
-}
-
-/// Flows that share a link, each with a first link and a way back of its own: most of their sources are fused.
-fn branches() -> impl Strategy<Value = String> {
-    let pick = |list: &'static [&'static str]| prop::sample::select(list);
-    let queue = pick(&[
-        r#""unlimited""#,
-        "{ packets = 2 }",
-        "{ packets = 15 }",
-        r#"{ packets = 30, red = "adaptive" }"#,
-    ]);
-    let channel = pick(&[
-        r#""none""#,
-        r#""none""#,
-        r#"{ kind = "bernoulli", loss = 0.01 }"#,
-        r#"{ kind = "timed-gilbert-elliott", mean_good = "500 ms", mean_bad = "20 ms" }"#,
-    ]);
-    let tcp = (
-        pick(&["", r#"base = "ns2", "#]),
-        pick(&[
-            r#"recovery = "newreno", "#,
-            r#"recovery = "sack", "#,
-            r#"recovery = "reno", "#,
-            r#"recovery = "sack", controller = "bbr", "#,
-            r#"recovery = "vegas", "#,
-        ]),
-        pick(&["", "", "window = 1, ", "window = 12, ", "segments = 30, "]),
-        // Shorter than some round trips: timeouts are spurious then.
-        pick(&["", "", "25", "60"]),
-    );
-    let flow = (
-        tcp,
-        pick(&["8 Mbit/s", "80 Mbit/s", "1000 Gbit/s"]),
-        pick(&["0 ms", "10 ms", "30 ms"]),
-        pick(&["800 kbit/s", "1000 Gbit/s"]),
-        pick(&[
-            r#""unaware""#,
-            r#""oracle""#,
-            r#""vegas""#,
-            r#"{ name = "oracle", of = 1, remembers = true }"#,
-        ]),
-        0.0..1.0,
-    );
-    let flows = prop::collection::vec(flow, 1..5);
-    (queue, channel, flows).prop_map(|(queue, channel, flows)| {
-        let mut text = format!(
-            r#"
-            duration = "5 s"
-            [[link]]
-            from = "r"
-            to = "t"
-            rate = "2 Mbit/s"
-            delay = "10 ms"
-            queue = {queue}
-            channel = {channel}
-            "#
-        );
-        for (index, flow) in flows.into_iter().enumerate() {
-            let ((base, recovery, limits, rto), rate, delay, back, classifier, start) = flow;
-            let rto = if rto.is_empty() {
-                String::new()
-            } else {
-                format!(
-                    r#"rto_min = "{rto} ms", rto_initial = "{rto} ms", rto_max = "{rto} ms", rto_tick = "1 ns", "#
-                )
-            };
-            let _ = writeln!(
-                text,
-                r#"
-                [[link]]
-                from = "s{index}"
-                to = "r"
-                both_ways = false
-                rate = "{rate}"
-                delay = "{delay}"
-                queue = "unlimited"
-                [[link]]
-                name = "b{index}"
-                from = "t"
-                to = "s{index}"
-                both_ways = false
-                rate = "{back}"
-                delay = "{delay}"
-                queue = "unlimited"
-                [[flow]]
-                from = "s{index}"
-                to = "t"
-                packet = "1000 B"
-                start = "{start} s"
-                return_route = ["b{index}"]
-                classifier = {classifier}
-                transport = {{ kind = "tcp", {base}{limits}{rto}{recovery}delayed_ack = "none" }}"#
-            );
-        }
-        text
-    })
-}
-
-/// Fails if fusing ends changes anything; answers whether it saves a tenth of the events.
-fn fused_ends_agree(text: &str, seed: u64) -> Result<bool, TestCaseError> {
-    let scenario = scenario(text, 5.0);
-    let [ends, sinks, links] =
-        [Fuse::Ends, Fuse::LinksAndSinks, Fuse::Links].map(|fuse| measure(&scenario, seed, fuse));
-    let saves = ends.events * 10 < sinks.events * 9;
-    let [ends, sinks, links] = [ends, sinks, links].map(|m| Measurement { events: 0, ..m });
-    prop_assert_eq!(&ends, &sinks);
-    prop_assert_eq!(sinks, links);
-    Ok(saves)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
-    /// Neither do sinks and sources that are worked out ahead of time, on any small network.
-    #[test]
-    fn fused_ends_change_nothing(text in prop_oneof![line_of_nodes(), branches()], seed: u64) {
-        fused_ends_agree(&text, seed)?;
-    }
-}
-
-/// And there are such sources in what is drawn.
-#[test]
-fn fused_ends_are_met() {
-    let mut runner = TestRunner::deterministic();
-    let mut saving = 0;
-    for seed in 0..100 {
-        let text = branches()
-            .new_tree(&mut runner)
-            .expect("a network")
-            .current();
-        saving += u32::from(fused_ends_agree(&text, seed).expect("the same"));
-    }
-    assert!(saving >= 25, "{saving} of 100 networks save events");
+fn measure(scenario: &Scenario, seed: u64, fuse: Fuse) -> Measurement {
+    let run = Engine::new(scenario, seed, fuse).run(&mut ());
+    run.expect("room for its packets")
 }
 
 /// One event per packet: it reaches the bottleneck. A lost one makes its window's acknowledgements wait.
@@ -363,12 +74,17 @@ fn every_loss_event_is_counted_once() {
     let mut engine = Engine::new(&scenario, 1, Fuse::Ends);
     engine.advance(&mut ());
     let mut events = 0;
-    for hosts in &engine.hosts {
-        let Source::Tcp(sender) = &hosts.source else {
+    for ends in &engine.ends {
+        let Source::Tcp(sender) = &ends.flow.source else {
             continue;
         };
-        let counted = hosts.count.recoveries.congestion + hosts.count.recoveries.wireless;
-        assert_eq!(counted, sender.fast_recoveries(), "{}", hosts.count.name);
+        let counted = ends.flow.count.recoveries.congestion + ends.flow.count.recoveries.wireless;
+        assert_eq!(
+            counted,
+            sender.fast_recoveries(),
+            "{}",
+            ends.flow.count.name
+        );
         events += counted;
     }
     assert!(events > 1000, "{events}");
@@ -428,7 +144,7 @@ fn memory_does_not_grow_with_time() {
         let scenario = scenario(text, end);
         let mut engine = Engine::new(&scenario, 1, Fuse::Ends);
         engine.advance(&mut ());
-        engine.path.network.held() + engine.hosts.iter().map(Hosts::held).sum::<usize>()
+        engine.path.network.held() + engine.ends.iter().map(Ends::held).sum::<usize>()
     };
     for (text, end) in [(DUMBBELL, 10.0), (LAST_HOP, 40.0), (PARKING_LOT, 10.0)] {
         let (short, long) = (held(text, end), held(text, 10.0 * end));
@@ -439,17 +155,64 @@ fn memory_does_not_grow_with_time() {
     }
 }
 
-impl Hosts {
+impl Ends {
     fn held(&self) -> usize {
-        let source = match &self.source {
+        let source = match &self.flow.source {
             Source::Tcp(sender) => sender.held(),
             Source::Iftp(source) => source.held(),
             _ => 0,
         };
-        let sink = match &self.sink {
+        let sink = match &self.flow.sink {
             Sink::Tfrc(sink) => TfrcSink::held(sink),
             Sink::Iftp(_) | Sink::Tcp(_) | Sink::Silent => 0,
         };
         source + sink
+    }
+}
+
+/// 1,000 flows of 1 Mbit/s into 1 Mbit/s with an unlimited queue.
+#[test]
+fn a_run_that_holds_too_much_ends_and_says_where() {
+    let text = r#"
+        duration = "10 s"
+        most_packets = 20_000
+        [[link]]
+        name = "in"
+        from = "s{i}"
+        to = "r"
+        count = 100
+        rate = "10 Mbit/s"
+        delay = "1 ms"
+        queue = "unlimited"
+        [[link]]
+        name = "narrow"
+        from = "r"
+        to = "m"
+        rate = "1 Mbit/s"
+        delay = "1 ms"
+        queue = "unlimited"
+        [[link]]
+        from = "m"
+        to = "d"
+        rate = "1 Mbit/s"
+        delay = "1 ms"
+        queue = "unlimited"
+        [[flow]]
+        from = "s{i}"
+        to = "d"
+        count = 100
+        packet = "1000 B"
+        transport = { kind = "cbr", rate = "1 Mbit/s" }
+        [[flow]]
+        from = "m"
+        to = "d"
+        packet = "1000 B"
+        transport = { kind = "cbr", rate = "1 kbit/s" }
+    "#;
+    let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("a valid scenario");
+    for run in [run(&scenario, 1, &mut ()), run_plain(&scenario, 1, &mut ())] {
+        let error = run.expect_err("more than 20,000 packets").to_string();
+        assert!(error.contains("link `narrow` holds too many"), "{error}");
+        assert!(error.contains("more than 20000 are"), "{error}");
     }
 }

@@ -42,7 +42,13 @@ pub struct Scenario {
     pub measure_from: Time,
     /// … to here, where the run ends.
     pub end: Time,
+    /// Packets that may be under way or waiting, over all links: a run that would hold more fails. `None`:
+    /// [`MOST_PACKETS`].
+    pub most_packets: Option<u64>,
 }
+
+/// Packets that may be under way or waiting unless the scenario says otherwise: half a gigabyte of them.
+pub const MOST_PACKETS: u64 = 10_000_000;
 
 /// A directed link between two nodes.
 #[derive(Clone, Debug, PartialEq)]
@@ -129,6 +135,11 @@ pub enum Transport {
 }
 
 impl Scenario {
+    /// Packets that may be under way or waiting.
+    pub fn packet_limit(&self) -> u64 {
+        self.most_packets.unwrap_or(MOST_PACKETS)
+    }
+
     /// How long the first link of a flow takes to send one of its packets; `None` if there is no such link.
     pub fn transmission_time(&self, flow: &Flow) -> Option<Duration> {
         let first = match flow.route.first() {

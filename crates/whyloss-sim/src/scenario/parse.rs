@@ -33,10 +33,11 @@ pub struct ScenarioFile {
 /// Most seeds of one command.
 pub const MOST_SEEDS: u64 = 100_000;
 
-const TOP: [&str; 7] = [
+const TOP: [&str; 8] = [
     "title",
     "duration",
     "measure_from",
+    "most_packets",
     "seed",
     "seeds",
     "link",
@@ -126,6 +127,7 @@ fn read(
     for flow in tables(&top, "flow")? {
         builder.flow(&flow)?;
     }
+    let most = i64::MAX as u64;
     let scenario = Scenario {
         title: optional(&top, "title", |f| f.text("a text"))?
             .unwrap_or_default()
@@ -134,9 +136,9 @@ fn read(
         end: top
             .need("duration", r#"how long the run lasts, such as "220 s""#)?
             .time()?,
+        most_packets: optional(&top, "most_packets", |f| f.integer(1..=most))?,
         ..builder.scenario
     };
-    let most = i64::MAX as u64;
     let file = ScenarioFile {
         scenario,
         seed: optional(&top, "seed", |f| f.integer(0..=most))?.unwrap_or(1),

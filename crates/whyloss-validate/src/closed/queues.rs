@@ -106,6 +106,7 @@ fn simulated(load: f64, seconds: i64, seed: u64) -> Result<(f64, f64), String> {
         }],
         measure_from: from,
         end: Time::ZERO + Duration::from_secs(seconds),
+        ..Scenario::default()
     };
     let mut waits = Waits {
         from,

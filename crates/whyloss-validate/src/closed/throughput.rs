@@ -178,6 +178,7 @@ fn sent(
         }],
         measure_from: at(FROM),
         end: at(until),
+        ..Scenario::default()
     };
     let run = whyloss_sim::run(&scenario, seed, &mut ()).map_err(|error| error.to_string())?;
     let packets = run.flows.iter().map(|flow| flow.sent).sum::<u64>();

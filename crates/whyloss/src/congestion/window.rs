@@ -35,6 +35,10 @@ pub struct Window {
     growth: Growth,
 }
 
+#[expect(
+    clippy::inline_always,
+    reason = "of an acknowledgement only what it looks at is worked out"
+)]
 impl Window {
     /// The window at its start.
     pub fn new(start: &Start) -> Self {
@@ -49,7 +53,7 @@ impl Window {
     }
 
     /// Grows by an acknowledgement, if it lets the window grow at all.
-    #[inline]
+    #[inline(always)]
     pub fn grow(&mut self, ack: &AckEvent) {
         if !may_grow(ack) {
             return;
@@ -62,13 +66,13 @@ impl Window {
     }
 
     /// One acknowledgement of slow start.
-    #[inline]
+    #[inline(always)]
     pub fn slow_start(&mut self, acked: u64) {
         self.cwnd = self.cwnd.saturating_add(acked.min(self.segment()));
     }
 
     /// One acknowledgement of congestion avoidance at `1/slower` of Reno's pace.
-    #[inline]
+    #[inline(always)]
     pub fn avoid_congestion(&mut self, acked: u64, slower: u64) {
         let segment = self.segment();
         let counted = match self.growth {

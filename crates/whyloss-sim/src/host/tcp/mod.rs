@@ -38,7 +38,7 @@
 //! | receiver: another copy of the last segment delivered | acknowledged at once | its acknowledgement may be delayed |
 //!
 //! With a controller that wants delivery rates (BBR), segments are paced, and a retransmission that three later segments
-//! have overtaken is repeated: see `meter.rs`.
+//! have overtaken is repeated: see `metered_pacer.rs`.
 //!
 //! Neither dialect notices a spurious timeout: F-RTO (RFC 5682), Eifel (RFC 3522) and D-SACK (RFC 2883) are absent. Which
 //! script pins which rule is a table in `docs/recovery-scripts.md`.
@@ -46,7 +46,7 @@
 //! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
 
 mod held;
-mod meter;
+mod metered_pacer;
 mod ranges;
 mod receiver;
 mod recovery;

@@ -11,7 +11,7 @@
 //! deals with it until all is well again. When a loss is found, `judge.rs` gives it a cause.
 
 use super::held::Held;
-use super::meter::Meter;
+use super::metered_pacer::MeteredPacer;
 use super::scoreboard::Scoreboard;
 use super::vegas::Vegas;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
@@ -60,7 +60,7 @@ pub struct Sender {
     pub(super) segment_size: u32,
     pub(super) receive_window: u32,
     rtt_sampling: RttSampling,
-    /// Whether anything but the left edge needs attention.
+    /// Whether anything but the left edge needs attention, as [`Sender::settle`] decides.
     alert: bool,
     pub(super) recovery: Recovery,
     pub(super) dialect: Dialect,
@@ -83,7 +83,7 @@ pub struct Sender {
     /// `una` when the timer last expired.
     pub(super) una_at_timeout: u64,
     pub(super) scoreboard: Option<Box<Scoreboard>>,
-    pub(super) meter: Option<Box<Meter>>,
+    pub(super) meter: Option<Box<MeteredPacer>>,
     /// What only Vegas keeps.
     pub(super) vegas: Option<Box<Vegas>>,
     retransmitted: u64,
@@ -116,7 +116,7 @@ impl Sender {
         });
         let wireless = options.controller.wireless;
         let control = Governed::new(Held::from(controller), wireless, segment_size);
-        let meter = Meter::new(&control);
+        let meter = MeteredPacer::new(&control);
         let mut sender = Self {
             una: 0,
             nxt: 0,
@@ -138,7 +138,7 @@ impl Sender {
             segment_size,
             receive_window: options.receive_window.max(1),
             rtt_sampling: options.rtt_sampling,
-            alert: options.handshake || meter.is_some() || options.recovery == Recovery::Vegas,
+            alert: true,
             recovery: options.recovery,
             dialect: options.dialect,
             limited_transmit: options.limited_transmit,
@@ -159,6 +159,7 @@ impl Sender {
             timeouts: 0,
             fast_recoveries: 0,
         };
+        sender.settle();
         sender.open_window();
         sender
     }

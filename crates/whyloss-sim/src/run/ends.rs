@@ -1,46 +1,35 @@
-//! The two ends of a flow at work: what comes to them, what they send, and what is counted of it.
+//! A flow's two ends in the fast engine: when they are woken, what they send where, and what is worked out ahead of time.
 //!
-//! A greedy TCP flow that nobody watches is the hot case: while nothing is lost it goes from parcel to parcel, without a
-//! [`Packet`].
+//! A greedy TCP flow is the hot case: while nothing is lost it goes from parcel to parcel, without a [`Packet`] unless an
+//! observer looks at it.
 
-use whyloss::event::Detection;
-use whyloss::{Cause, Time};
-use whyloss_link::Streams;
+use whyloss::Time;
 
-use super::Path;
+use super::ANSWER_SIZE;
+use super::fast::Path;
+use super::flow::{Delivered, Flow};
 use crate::host::tcp::{Ack, SackBlocks};
 use crate::host::{Sink, Source};
-use crate::measure::FlowResult;
-use crate::network::{Network, Sent};
+use crate::network::{Loss, Network, Sent};
 use crate::observe::Observer;
-use crate::packet::{Packet, Payload};
+use crate::packet::Payload;
 use crate::parcel::{Kind, Parcel};
-use crate::scenario::Scenario;
-
-/// Bytes of an acknowledgement or a feedback packet on the wire, headers included.
-pub(crate) const ANSWER_SIZE: u32 = 40;
 
 /// Ends of a flow.
 const SOURCE: usize = 0;
 pub(super) const SINK: usize = 1;
 
-/// The two ends of a flow, and its counts.
-pub(super) struct Hosts {
-    pub(super) source: Source,
-    pub(super) sink: Sink,
-    pub(super) count: FlowResult,
+/// The two ends of a flow.
+pub(super) struct Ends {
+    pub(super) flow: Flow,
     /// When source and sink will be woken.
     armed: [Time; 2],
-    stop: Time,
     /// The source's entity in the event queue; the sink's is the next.
     pub(super) entity: usize,
-    flow: u32,
+    index: u32,
     /// Where the ways there and back begin in the network's table.
     there: u32,
     back: u32,
-    wire_size: u32,
-    /// Bits from the start of a data packet that must be whole.
-    covered: u32,
 }
 
 /// An answer that the source [foresees](crate::host::tcp::Sender::foresees): an acknowledgement. (A whole
@@ -55,32 +44,16 @@ pub(super) struct Foreseen {
 }
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-impl Hosts {
-    /// The ends of flow number `index`, whose source starts and stops at these times.
-    pub(super) fn new(
-        scenario: &Scenario,
-        index: usize,
-        (start, stop): (Time, Time),
-        streams: Streams,
-        network: &Network,
-    ) -> Self {
-        let flow = &scenario.flows[index];
+impl Ends {
+    /// The ends of flow number `index`, whose source is woken at `start`.
+    pub(super) fn new(flow: Flow, index: usize, start: Time, network: &Network) -> Self {
         Self {
-            source: Source::new(scenario, index, start, streams),
-            sink: Sink::new(flow, index as u64, streams),
-            count: FlowResult {
-                name: flow.name.clone(),
-                background: flow.background,
-                ..FlowResult::default()
-            },
+            flow,
             armed: [start, Time::MAX],
-            stop,
             entity: network.links() + 2 * index,
-            flow: index as u32,
+            index: index as u32,
             there: network.forward(index),
             back: network.back(index),
-            wire_size: flow.wire_size(),
-            covered: flow.covered_bits(),
         }
     }
 
@@ -103,18 +76,41 @@ impl Hosts {
         path: &mut Path,
         observer: &mut O,
     ) {
-        if let (Source::Tcp(sender), Kind::Ack) = (&mut self.source, parcel.kind) {
+        if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
             sender.on_ack(now, &parcel.ack(), parcel.sent);
+            self.flow.judged(now, path.window, observer);
         } else {
             let packet = parcel.copy().unpack(&mut path.network.aside);
-            if packet.is_damaged() {
-                // An answer is sensitive all over.
+            if !self.flow.answered(now, &packet, path.window, observer) {
                 return;
             }
-            self.source.receive(now, &packet);
         }
-        self.judged(now, path, observer);
         self.transmit(now, path, observer);
+    }
+
+    /// An answer whose way home is clear reaches the source at `at`: now, if that is foreseen.
+    #[inline(never)]
+    pub(super) fn nears<O: Observer>(
+        &mut self,
+        at: Time,
+        parcel: Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        if parcel.kind == Kind::Ack
+            && path.network.none_waits_before(&parcel)
+            && self.foresees(at, parcel.number)
+        {
+            let answer = Foreseen {
+                at,
+                sent: parcel.sent,
+                next: parcel.number,
+                echo: parcel.echo,
+            };
+            self.foreseen(&answer, path, observer);
+        } else {
+            path.network.wait(at, parcel, &mut path.events);
+        }
     }
 
     /// An answer that the source foresaw: nothing happens to the source before it comes.
@@ -125,7 +121,7 @@ impl Hosts {
         path: &mut Path,
         observer: &mut O,
     ) {
-        if let Source::Tcp(sender) = &mut self.source {
+        if let Source::Tcp(sender) = &mut self.flow.source {
             let ack = Ack {
                 next: answer.next,
                 echo: answer.echo,
@@ -133,6 +129,7 @@ impl Hosts {
             };
             sender.on_foreseen_ack(answer.at, &ack, answer.sent);
         }
+        self.flow.reacted(answer.at, path.window, observer);
         self.transmit(answer.at, path, observer);
     }
 
@@ -144,7 +141,7 @@ impl Hosts {
         observer: &mut O,
     ) {
         while let Some(answer) = path.network.first_for_source(link)
-            && answer.flow == self.flow
+            && answer.flow == self.index
             && self.foresees(answer.due, answer.number)
         {
             let foreseen = Foreseen {
@@ -167,17 +164,16 @@ impl Hosts {
         path: &mut Path,
         observer: &mut O,
     ) -> Option<Foreseen> {
-        if let (Sink::Tcp(receiver), Kind::Segment, false) =
-            (&mut self.sink, parcel.kind, O::WATCHES)
+        if let (Sink::Tcp(receiver), Kind::Segment) = (&mut self.flow.sink, parcel.kind)
             && receiver.expects(&parcel.segment())
+            && receiver.next_timeout() >= now
         {
-            if path.window.contains(now) {
-                self.count.received += 1;
-                self.count.received_bytes += u64::from(parcel.size);
-                self.count.delivered += 1;
-            }
             let acknowledged = receiver.on_expected(now, &parcel.segment());
-            self.arm(SINK, self.sink.next_timeout(), path);
+            let payload = Payload::Segment(parcel.segment());
+            let packet = parcel.whole(payload);
+            self.flow
+                .count_received(now, &packet, true, path.window, observer);
+            self.arm(SINK, self.flow.sink.next_timeout(), path);
             let (next, echo) = acknowledged?;
             let mut answer = Parcel {
                 number: next,
@@ -186,7 +182,10 @@ impl Hosts {
                 ..self.blank_answer(now)
             };
             let at = send_answer(now, &mut answer, path, observer)?;
-            if path.network.none_waits_before(&answer) && self.foresees(at, next) {
+            if answer.kind == Kind::Ack
+                && path.network.none_waits_before(&answer)
+                && self.foresees(at, next)
+            {
                 return Some(Foreseen {
                     at,
                     sent: now,
@@ -204,7 +203,7 @@ impl Hosts {
     /// Whether the source foresees what an acknowledgement of all before `next` that comes at `at` makes it do.
     #[inline]
     fn foresees(&self, at: Time, next: u64) -> bool {
-        match &self.source {
+        match &self.flow.source {
             Source::Tcp(sender) => sender.foresees(at, next),
             _ => false,
         }
@@ -223,7 +222,7 @@ impl Hosts {
         debug_assert!(foreseen.is_none(), "data of fused sources waits somewhere");
     }
 
-    /// [`Self::deliver`], for all packets, sinks and observers.
+    /// [`Self::deliver`], for all packets and sinks.
     #[inline(never)]
     fn deliver_packet<O: Observer>(
         &mut self,
@@ -232,65 +231,20 @@ impl Hosts {
         path: &mut Path,
         observer: &mut O,
     ) {
+        // A deadline that comes before the packet of a fused sink: no packet comes before that one.
+        while self.flow.sink.next_timeout() < now {
+            let deadline = self.flow.sink.next_timeout();
+            let answer = self.flow.wake_sink(deadline);
+            self.answer(deadline, answer, path, observer);
+        }
         let packet = parcel.unpack(&mut path.network.aside);
-        if packet.first_damaged < self.covered {
-            observer.dropped(self.flow as usize, now, &packet);
-            self.lost(now, &packet, Cause::Wireless, path);
-            return;
+        match self.flow.deliver(now, &packet, path.window, observer) {
+            Delivered::Taken(answer) => self.answer(now, answer, path, observer),
+            Delivered::Dropped => {
+                let loss = path.network.dropped(now, &packet);
+                self.lose_payload(packet.payload, loss, path);
+            }
         }
-        let counted = path.window.contains(now);
-        let (answer, first_copy) = self.take(now, &packet, counted, observer);
-        let count = &mut self.count;
-        if counted {
-            count.received += 1;
-            count.damaged += u64::from(packet.is_damaged());
-            count.received_bytes += u64::from(packet.size);
-            count.delivered += u64::from(first_copy);
-        }
-        observer.arrived(self.flow as usize, now, &packet, self.sink.classifier());
-        self.answer(now, answer, path, observer);
-    }
-
-    /// Hands a data packet to the sink. Gives its answer, and whether it had not had the packet before.
-    fn take<O: Observer>(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        counted: bool,
-        observer: &mut O,
-    ) -> (Option<Payload>, bool) {
-        let count = &mut self.count;
-        let mut first_copy = true;
-        let answer = match (&mut self.sink, &packet.payload) {
-            (Sink::Tcp(receiver), Payload::Segment(segment)) => {
-                let duplicates = receiver.duplicates();
-                let ack = receiver.on_segment(now, segment);
-                first_copy = receiver.duplicates() == duplicates;
-                ack.map(Payload::Ack)
-            }
-            (Sink::Iftp(receiver), Payload::IftpData(data)) => {
-                Some(Payload::IftpAck(receiver.on_data(data)))
-            }
-            (Sink::Tfrc(sink), Payload::TfrcData(data)) => {
-                let flow = packet.flow as usize;
-                let mut gap: Option<(Cause, Cause)> = None;
-                let feedback = sink.on_data(now, data, packet.size, |sequence, truth, verdict| {
-                    observer.judged(flow, now, sequence, truth, verdict);
-                    if counted {
-                        count.packets.record(truth, verdict);
-                    }
-                    gap = Some(
-                        gap.map_or((truth, verdict), |so_far| worse(so_far, (truth, verdict))),
-                    );
-                });
-                if let Some((truth, verdict)) = gap.filter(|_| counted) {
-                    count.gaps.record(truth, verdict);
-                }
-                feedback.map(Payload::TfrcFeedback)
-            }
-            _ => None,
-        };
-        (answer, first_copy)
     }
 
     /// The source's deadline may have come.
@@ -301,75 +255,36 @@ impl Hosts {
         path: &mut Path,
         observer: &mut O,
     ) {
-        // Woken in vain, it still remembers the last event's verdict, which has been counted.
-        if self.source.next_timeout() <= now {
-            if self.source.wake(now) && path.window.contains(now) {
-                self.count.timeouts += 1;
-            }
-            self.judged(now, path, observer);
+        if self.flow.wake_source(now, path.window, observer) {
+            self.transmit(now, path, observer);
+        } else if now < self.flow.stop {
+            self.arm(SOURCE, self.flow.source.next_timeout(), path);
         }
-        self.transmit(now, path, observer);
     }
 
     /// The sink's deadline may have come.
     #[inline(never)]
     pub(super) fn wake_sink<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
-        let answer = if self.sink.next_timeout() <= now {
-            self.sink.wake(now)
-        } else {
-            None
-        };
+        let answer = self.flow.wake_sink(now);
         self.answer(now, answer, path, observer);
-    }
-
-    /// Counts what a sender's classifier said about the loss that the last event found, if it found one.
-    #[inline(always)]
-    fn judged<O: Observer>(&mut self, now: Time, path: &Path, observer: &mut O) {
-        let flow = self.flow as usize;
-        if let Some(sender) = self.source.tcp() {
-            observer.reacted(flow, now, sender);
-        }
-        let Some((said, packets)) = self.source.judgement() else {
-            return;
-        };
-        for &(sequence, truth) in packets {
-            observer.judged(flow, now, sequence, truth, said.verdict);
-        }
-        if path.window.contains(now) {
-            let count = &mut self.count;
-            for &(_, truth) in packets {
-                count.packets.record(truth, said.verdict);
-            }
-            if let Some(truth) = said.truth {
-                count.gaps.record(truth, said.verdict);
-            }
-            if said.detection != Detection::Timeout {
-                count.recoveries.add(said.verdict);
-            }
-        }
     }
 
     /// Sends all that the source may send now, and notes its next deadline.
     #[inline(always)]
     fn transmit<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
-        if now >= self.stop {
+        if !self.flow.may_send(now, path.window, observer) {
             return;
-        }
-        if O::WATCHES
-            && let Some(allowance) = self.source.allowance()
-        {
-            observer.allowed(self.flow as usize, now, allowance);
         }
         let blank = Parcel {
             sent: now,
-            flow: self.flow,
-            size: self.wire_size,
+            flow: self.index,
+            size: self.flow.wire_size,
             hop: self.there,
             ..Parcel::default()
         };
         loop {
             let mut parcel = blank;
-            if let Source::Tcp(sender) = &mut self.source {
+            if let Source::Tcp(sender) = &mut self.flow.source {
                 let Some(segment) = sender.poll_transmit(now) else {
                     break;
                 };
@@ -377,14 +292,15 @@ impl Hosts {
                 if segment.retransmission {
                     parcel.kind = Kind::Retransmission;
                 }
+                let packet = parcel.whole(Payload::Segment(segment));
+                self.flow.count_sent(now, &packet, path.window, observer);
             } else {
-                let Some(payload) = self.source.poll(now) else {
+                let Some(payload) = self.flow.source.poll(now) else {
                     break;
                 };
-                parcel = pack(blank, payload, path);
-            }
-            if path.window.contains(now) {
-                self.count.sent += 1;
+                let packet = blank.whole(payload);
+                self.flow.count_sent(now, &packet, path.window, observer);
+                parcel = Parcel::pack(&packet, &mut path.network.aside);
             }
             match path
                 .network
@@ -395,10 +311,10 @@ impl Hosts {
                     self.deliver_at_once(at, parcel.copy(), path, observer);
                 }
                 Sent::AtSource(_) => debug_assert!(false, "data at its source"),
-                Sent::Lost(cause, at) => self.lose(at, parcel.copy(), cause, path),
+                Sent::Lost(loss) => self.lose(parcel.copy(), loss, path),
             }
         }
-        self.arm(SOURCE, self.source.next_timeout(), path);
+        self.arm(SOURCE, self.flow.source.next_timeout(), path);
     }
 
     /// Sends what the sink answers, and notes its next deadline.
@@ -411,19 +327,20 @@ impl Hosts {
         observer: &mut O,
     ) {
         if let Some(payload) = answer {
-            let mut parcel = pack(self.blank_answer(now), payload, path);
+            let packet = self.blank_answer(now).whole(payload);
+            let mut parcel = Parcel::pack(&packet, &mut path.network.aside);
             if let Some(at) = send_answer(now, &mut parcel, path, observer) {
                 path.network.wait(at, parcel, &mut path.events);
             }
         }
-        self.arm(SINK, self.sink.next_timeout(), path);
+        self.arm(SINK, self.flow.sink.next_timeout(), path);
     }
 
     #[inline]
     fn blank_answer(&self, now: Time) -> Parcel {
         Parcel {
             sent: now,
-            flow: self.flow,
+            flow: self.index,
             size: ANSWER_SIZE,
             hop: self.back,
             ..Parcel::default()
@@ -432,23 +349,24 @@ impl Hosts {
 
     /// A packet is lost on its way.
     #[cold]
-    pub(super) fn lose(&mut self, at: Time, parcel: Parcel, cause: Cause, path: &mut Path) {
+    pub(super) fn lose(&mut self, parcel: Parcel, loss: Loss, path: &mut Path) {
         let packet = parcel.unpack(&mut path.network.aside);
-        self.lost(at, &packet, cause, path);
+        self.lose_payload(packet.payload, loss, path);
     }
 
-    /// Counts a lost data packet, and tells the truth about it.
-    fn lost(&mut self, at: Time, packet: &Packet, cause: Cause, path: &Path) {
-        let Some(sequence) = packet.payload.sequence() else {
+    /// Counts a lost data packet, and tells the truth about it: to the source when the packet has come as far as where it
+    /// is lost, since a verdict may be asked for before; to the sink at once, since only a later packet makes it ask.
+    fn lose_payload(&mut self, payload: Payload, loss: Loss, path: &mut Path) {
+        let Some(sequence) = payload.sequence() else {
             return;
         };
-        if path.window.contains(at) {
-            self.count.lost.add(cause);
-        }
-        if let Sink::Tfrc(sink) = &mut self.sink {
-            sink.lost(sequence, cause);
-        } else {
-            self.source.on_lost(sequence, cause);
+        self.flow.count_lost(loss.when, loss.cause, path.window);
+        match loss.later {
+            Some((link, at)) if !matches!(self.flow.sink, Sink::Tfrc(_)) => {
+                let truth = Parcel::truth(self.index, sequence, loss.cause);
+                path.network.tell_later(link, at, truth, &mut path.events);
+            }
+            _ => self.flow.tell(sequence, loss.cause),
         }
     }
 
@@ -462,20 +380,6 @@ impl Hosts {
             path.events.push(self.entity + end, deadline);
         }
     }
-}
-
-/// This parcel with this payload.
-#[inline(never)]
-fn pack(parcel: Parcel, payload: Payload, path: &mut Path) -> Parcel {
-    let packet = Packet {
-        hop: parcel.hop,
-        flow: parcel.flow,
-        size: parcel.size,
-        first_damaged: Packet::WHOLE,
-        sent: parcel.sent,
-        payload,
-    };
-    Parcel::pack(&packet, &mut path.network.aside)
 }
 
 /// Sends an answer. Gives when it comes to its source, if that is fused. Nobody is told if it is lost.
@@ -497,10 +401,4 @@ fn send_answer<O: Observer>(
         Sent::AtSink(_) => debug_assert!(false, "an answer at a sink"),
     }
     None
-}
-
-/// The cause of two losses taken together: congestion if either is.
-fn worse(a: (Cause, Cause), b: (Cause, Cause)) -> (Cause, Cause) {
-    let either = |a, b| if a == Cause::Congestion { a } else { b };
-    (either(a.0, b.0), either(a.1, b.1))
 }

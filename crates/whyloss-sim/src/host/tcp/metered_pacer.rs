@@ -23,12 +23,12 @@ use whyloss::{Rate, Time};
 
 /// The window as it left, and the pacer.
 #[derive(Clone, Debug)]
-pub(super) struct Meter {
+pub(super) struct MeteredPacer {
     path: DeliveryRate,
     /// Segments from `first` on.
     segments: VecDeque<Snapshot>,
     first: u64,
-    /// All segments below this have been looked at by [`Meter::lose`].
+    /// All segments below this have been looked at by [`MeteredPacer::lose`].
     settled: u64,
     /// Retransmissions that may have been lost, in the order they left: order, segment.
     retransmissions: VecDeque<(u64, u64)>,
@@ -42,7 +42,7 @@ pub(super) struct Meter {
     held_back: bool,
 }
 
-impl Meter {
+impl MeteredPacer {
     /// A meter, if the controller wants one.
     pub(super) fn new(control: &Governed<Held>) -> Option<Box<Self>> {
         control.controller.wants_rate_samples().then(|| {

@@ -1,0 +1,303 @@
+//! A flow at work: its two ends, what they make of what reaches them, and what is counted of it.
+//!
+//! Both engines use it. It knows neither links nor events: whoever calls it sends what it gives, and wakes it at its
+//! deadlines.
+
+use whyloss::event::Detection;
+use whyloss::{Cause, Time};
+use whyloss_link::Streams;
+
+use crate::host::{Sink, Source};
+use crate::measure::{FlowResult, Window};
+use crate::observe::Observer;
+use crate::packet::{Packet, Payload};
+use crate::scenario::Scenario;
+
+/// The two ends of a flow, and its counts.
+pub(super) struct Flow {
+    pub(super) source: Source,
+    pub(super) sink: Sink,
+    pub(super) count: FlowResult,
+    /// From then on nothing is sent, and no deadline of the source is kept.
+    pub(super) stop: Time,
+    index: u32,
+    pub(super) wire_size: u32,
+    /// Bits from the start of a data packet that must be whole.
+    covered: u32,
+    started: bool,
+}
+
+/// What a data packet does to its sink.
+pub(super) enum Delivered {
+    /// The sink took it, and may answer at once.
+    Taken(Option<Payload>),
+    /// The sink dropped it for damage where it is sensitive.
+    Dropped,
+}
+
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+impl Flow {
+    /// Flow number `index`, whose source starts and stops at these times.
+    pub(super) fn new(
+        scenario: &Scenario,
+        index: usize,
+        (start, stop): (Time, Time),
+        streams: Streams,
+    ) -> Self {
+        let flow = &scenario.flows[index];
+        Self {
+            source: Source::new(scenario, index, start, streams),
+            sink: Sink::new(flow, index as u64, streams),
+            count: FlowResult {
+                name: flow.name.clone(),
+                background: flow.background,
+                ..FlowResult::default()
+            },
+            stop,
+            index: index as u32,
+            wire_size: flow.wire_size(),
+            covered: flow.covered_bits(),
+            started: false,
+        }
+    }
+
+    /// A packet with this payload that leaves one of the ends now.
+    #[inline]
+    pub(super) fn packet(&self, now: Time, size: u32, payload: Payload) -> Packet {
+        Packet {
+            hop: 0,
+            flow: self.index,
+            size,
+            first_damaged: Packet::WHOLE,
+            sent: now,
+            payload,
+        }
+    }
+
+    /// Whether the source's turn to send has come at its deadline, or at its start. What the deadline means to the source
+    /// happens then.
+    pub(super) fn wake_source<O: Observer>(
+        &mut self,
+        now: Time,
+        window: Window,
+        observer: &mut O,
+    ) -> bool {
+        if now >= self.stop {
+            return false;
+        }
+        let first = !self.started;
+        self.started = true;
+        let due = self.source.next_timeout() <= now;
+        if due {
+            if self.source.wake(now) && window.contains(now) {
+                self.count.timeouts += 1;
+            }
+            self.judged(now, window, observer);
+        }
+        first || due
+    }
+
+    /// The answer that the sink's deadline makes it send, if it has come.
+    pub(super) fn wake_sink(&mut self, now: Time) -> Option<Payload> {
+        if self.sink.next_timeout() <= now {
+            self.sink.wake(now)
+        } else {
+            None
+        }
+    }
+
+    /// The source is about to send what it may send now. Answers whether it may send at all.
+    #[inline(always)]
+    pub(super) fn may_send<O: Observer>(
+        &mut self,
+        now: Time,
+        window: Window,
+        observer: &mut O,
+    ) -> bool {
+        if now >= self.stop {
+            return false;
+        }
+        if O::SOURCES
+            && now <= window.end()
+            && let Some(allowance) = self.source.allowance()
+        {
+            observer.allowed(self.index as usize, now, allowance);
+        }
+        true
+    }
+
+    /// Counts a data packet that leaves the source.
+    #[inline(always)]
+    pub(super) fn count_sent<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: Window,
+        observer: &mut O,
+    ) {
+        if window.contains(now) {
+            self.count.sent += 1;
+        }
+        if now <= window.end() {
+            observer.sent(self.index as usize, now, packet);
+        }
+    }
+
+    /// An answer reaches the source. Answers whether the source took it: it is sensitive all over.
+    pub(super) fn answered<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: Window,
+        observer: &mut O,
+    ) -> bool {
+        let whole = !packet.is_damaged();
+        if whole {
+            self.source.receive(now, packet);
+            self.judged(now, window, observer);
+        }
+        whole
+    }
+
+    /// A data packet reaches the sink.
+    pub(super) fn deliver<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: Window,
+        observer: &mut O,
+    ) -> Delivered {
+        if packet.first_damaged < self.covered {
+            if now <= window.end() {
+                observer.dropped(self.index as usize, now, packet);
+            }
+            return Delivered::Dropped;
+        }
+        let (answer, first_copy) = self.take(now, packet, window, observer);
+        self.count_received(now, packet, first_copy, window, observer);
+        Delivered::Taken(answer)
+    }
+
+    /// Counts a data packet that the sink took.
+    #[inline(always)]
+    pub(super) fn count_received<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        first_copy: bool,
+        window: Window,
+        observer: &mut O,
+    ) {
+        if window.contains(now) {
+            let count = &mut self.count;
+            count.received += 1;
+            count.damaged += u64::from(packet.is_damaged());
+            count.received_bytes += u64::from(packet.size);
+            count.delivered += u64::from(first_copy);
+        }
+        if now <= window.end() {
+            observer.arrived(self.index as usize, now, packet, self.sink.classifier());
+        }
+    }
+
+    /// Hands a data packet to the sink. Gives its answer, and whether it had not had the packet before.
+    fn take<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: Window,
+        observer: &mut O,
+    ) -> (Option<Payload>, bool) {
+        let (count, flow) = (&mut self.count, self.index as usize);
+        let mut first_copy = true;
+        let answer = match (&mut self.sink, &packet.payload) {
+            (Sink::Tcp(receiver), Payload::Segment(segment)) => {
+                let duplicates = receiver.duplicates();
+                let ack = receiver.on_segment(now, segment);
+                first_copy = receiver.duplicates() == duplicates;
+                ack.map(Payload::Ack)
+            }
+            (Sink::Iftp(receiver), Payload::IftpData(data)) => {
+                Some(Payload::IftpAck(receiver.on_data(data)))
+            }
+            (Sink::Tfrc(sink), Payload::TfrcData(data)) => {
+                let mut gap: Option<(Cause, Cause)> = None;
+                let feedback = sink.on_data(now, data, packet.size, |sequence, truth, verdict| {
+                    if now <= window.end() {
+                        observer.judged(flow, now, sequence, truth, verdict);
+                    }
+                    if window.contains(now) {
+                        count.packets.record(truth, verdict);
+                    }
+                    gap = Some(
+                        gap.map_or((truth, verdict), |so_far| worse(so_far, (truth, verdict))),
+                    );
+                });
+                if let Some((truth, verdict)) = gap.filter(|_| window.contains(now)) {
+                    count.gaps.record(truth, verdict);
+                }
+                feedback.map(Payload::TfrcFeedback)
+            }
+            _ => None,
+        };
+        (answer, first_copy)
+    }
+
+    /// Tells the observer that a TCP source took an acknowledgement or met a deadline.
+    #[inline(always)]
+    pub(super) fn reacted<O: Observer>(&mut self, now: Time, window: Window, observer: &mut O) {
+        if O::SOURCES
+            && now <= window.end()
+            && let Some(sender) = self.source.tcp()
+        {
+            observer.reacted(self.index as usize, now, sender);
+        }
+    }
+
+    /// Counts what a sender's classifier said about the loss that the last event found, if it found one.
+    #[inline(always)]
+    pub(super) fn judged<O: Observer>(&mut self, now: Time, window: Window, observer: &mut O) {
+        self.reacted(now, window, observer);
+        let flow = self.index as usize;
+        let Some((said, packets)) = self.source.judgement() else {
+            return;
+        };
+        for &(sequence, truth) in packets {
+            observer.judged(flow, now, sequence, truth, said.verdict);
+        }
+        if window.contains(now) {
+            let count = &mut self.count;
+            for &(_, truth) in packets {
+                count.packets.record(truth, said.verdict);
+            }
+            if let Some(truth) = said.truth {
+                count.gaps.record(truth, said.verdict);
+            }
+            if said.detection != Detection::Timeout {
+                count.recoveries.add(said.verdict);
+            }
+        }
+    }
+
+    /// Counts a data packet that was lost at this time.
+    pub(super) fn count_lost(&mut self, at: Time, cause: Cause, window: Window) {
+        if window.contains(at) {
+            self.count.lost.add(cause);
+        }
+    }
+
+    /// Tells the truth about a lost data packet to the end whose verdicts are scored.
+    pub(super) fn tell(&mut self, sequence: u64, cause: Cause) {
+        if let Sink::Tfrc(sink) = &mut self.sink {
+            sink.lost(sequence, cause);
+        } else {
+            self.source.on_lost(sequence, cause);
+        }
+    }
+}
+
+/// The cause of two losses taken together: congestion if either is.
+fn worse(a: (Cause, Cause), b: (Cause, Cause)) -> (Cause, Cause) {
+    let either = |a, b| if a == Cause::Congestion { a } else { b };
+    (either(a.0, b.0), either(a.1, b.1))
+}

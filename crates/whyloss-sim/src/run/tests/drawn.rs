@@ -1,0 +1,322 @@
+//! Networks drawn at random, as scenario files.
+
+use std::fmt::Write;
+
+use proptest::prelude::*;
+
+/// One of these.
+fn pick(list: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+    prop::sample::select(list)
+}
+
+/// What carries a flow, and what decides the causes of its losses.
+fn transport() -> impl Strategy<Value = &'static str> {
+    pick(&[
+        r#"transport = { kind = "tcp" }"#,
+        r#"transport = { kind = "tcp", delayed_ack = "5 ms" }
+classifier = "oracle""#,
+        r#"transport = { kind = "tcp", recovery = "newreno", delayed_ack = "none" }"#,
+        r#"transport = { kind = "tcp", recovery = "newreno", delayed_ack = "none", window = 1 }"#,
+        r#"transport = { kind = "tcp", recovery = "newreno" }
+classifier = "oracle""#,
+        r#"transport = { kind = "tcp", recovery = "sack", delayed_ack = "none", window = 10 }"#,
+        r#"transport = { kind = "tcp", recovery = "sack", delayed_ack = "none" }
+classifier = "oracle""#,
+        r#"transport = { kind = "tcp", recovery = "reno", base = "ns2" }"#,
+        r#"transport = { kind = "tcp", recovery = "reno", delayed_ack = "none", segments = 40 }"#,
+        r#"transport = { kind = "tcp", recovery = "vegas" }
+classifier = "vegas""#,
+        r#"transport = { kind = "tcp", controller = "cubic" }"#,
+        r#"transport = { kind = "tcp", controller = "westwood", delayed_ack = "none" }
+classifier = "veno""#,
+        r#"transport = { kind = "tcp", controller = "bbr" }"#,
+        r#"transport = { kind = "tcp", controller = "bbr", delayed_ack = "none" }
+classifier = "oracle""#,
+        r#"transport = { kind = "tfrc" }"#,
+        r#"transport = { kind = "tfrc", base = "ns2" }
+classifier = "zbs""#,
+        r#"transport = { kind = "tfrc" }
+classifier = "oracle""#,
+        r#"transport = { kind = "iftp" }"#,
+        r#"transport = { kind = "iftp" }
+classifier = "oracle""#,
+        r#"transport = { kind = "web", transfers = 5 }"#,
+        r#"transport = { kind = "cbr", rate = "300 kbit/s" }"#,
+        r#"transport = { kind = "cbr", rate = "100 kbit/s", dither = true }"#,
+        r#"transport = { kind = "tcp" }
+application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
+        r#"transport = { kind = "cbr", rate = "2 Mbit/s" }
+application = { kind = "voice", interval = "20 ms", playout = ["100 ms"] }"#,
+    ])
+}
+
+fn queue() -> impl Strategy<Value = &'static str> {
+    pick(&[
+        r#""unlimited""#,
+        "{ packets = 3 }",
+        "{ packets = 20 }",
+        "{ bytes = \"9 kB\" }",
+        r#"{ packets = 30, red = "adaptive" }"#,
+    ])
+}
+
+fn channel() -> impl Strategy<Value = &'static str> {
+    pick(&[
+        r#""none""#,
+        r#""none""#,
+        r#""none""#,
+        r#"{ kind = "bernoulli", loss = 0.01 }"#,
+        r#"{ kind = "bernoulli", loss = 0.001 }"#,
+        r#"{ kind = "bit-errors", rate = 2e-6 }"#,
+        r#"{ kind = "timed-gilbert-elliott", mean_good = "500 ms", mean_bad = "20 ms" }"#,
+    ])
+}
+
+/// A line of nodes, and flows of any kind between any two of them: links shared both ways.
+pub(super) fn line_of_nodes() -> impl Strategy<Value = String> {
+    let link = (
+        pick(&["200 kbit/s", "1 Mbit/s", "4 Mbit/s", "1 Gbit/s"]),
+        pick(&["0 ms", "1 ms", "20 ms", "200 ms"]),
+        queue(),
+        channel(),
+        prop::option::weighted(0.1, (0.0..3.0, 0.0..0.1)),
+        prop::bool::weighted(0.1),
+    );
+    let links = prop::collection::vec(link, 1..5);
+    let ends = (0usize..8, 0usize..8);
+    let flows = prop::collection::vec((ends, any_flow()), 1..6);
+    (links, flows).prop_map(|(links, flows)| {
+        let mut text = String::from("duration = \"3 s\"\nmeasure_from = \"500 ms\"\n");
+        let nodes = links.len() + 1;
+        for (node, (rate, delay, queue, channel, change, one_way)) in links.into_iter().enumerate()
+        {
+            let _ = writeln!(
+                text,
+                r#"
+                [[link]]
+                from = "n{node}"
+                to = "n{}"
+                rate = "{rate}"
+                delay = "{delay}"
+                queue = {queue}
+                channel = {channel}"#,
+                node + 1
+            );
+            if let Some((at, delay)) = change {
+                let _ = writeln!(text, r#"delay_changes = [["{at} s", "{delay} s"]]"#);
+            }
+            if one_way {
+                let _ = writeln!(text, r#"reverse_channel = "none""#);
+            }
+        }
+        for (index, ((source, steps), flow)) in flows.into_iter().enumerate() {
+            let source = source % nodes;
+            let sink = (source + 1 + steps % (nodes - 1)) % nodes;
+            let _ = writeln!(
+                text,
+                r#"
+                [[flow]]
+                name = "f{index}"
+                from = "n{source}"
+                to = "n{sink}"
+                {flow}"#
+            );
+        }
+        text
+    })
+}
+
+/// What a flow is but for its ends.
+fn any_flow() -> impl Strategy<Value = String> {
+    (
+        transport(),
+        0.0..1.0,
+        prop::option::weighted(0.3, 1.5..3.0),
+        prop::option::weighted(0.2, pick(&["40", "500"])),
+        pick(&["1000 B", "1000 B", "1500 B", "200 B"]),
+    )
+        .prop_map(|(transport, start, stop, coverage, size)| {
+            let mut text = format!("packet = \"{size}\"\nstart = \"{start} s\"\n{transport}\n");
+            if let Some(stop) = stop {
+                let _ = writeln!(text, r#"stop = "{stop} s""#);
+            }
+            if let Some(coverage) = coverage
+                && size != "200 B"
+            {
+                let _ = writeln!(text, r#"coverage = "{coverage} B""#);
+            }
+            text
+        })
+}
+
+/// A dumbbell with flows of any kind, whose branches are alike or not quite, so that their answers merge in a provable
+/// order or do not; some share hosts.
+pub(super) fn dumbbell() -> impl Strategy<Value = String> {
+    let access = || {
+        (
+            pick(&[
+                "100 Mbit/s",
+                "100 Mbit/s",
+                "100 Mbit/s",
+                "9 Mbit/s",
+                "1 Mbit/s",
+            ]),
+            pick(&["1 ms", "1 ms", "1 ms", "3 ms"]),
+            pick(&[
+                r#""none""#,
+                r#""none""#,
+                r#"{ kind = "bernoulli", loss = 0.02 }"#,
+                r#"{ kind = "bit-errors", rate = 2e-6 }"#,
+            ]),
+        )
+    };
+    let flows = prop_oneof![
+        (any_flow(), 2usize..6).prop_map(|(flow, count)| vec![flow; count]),
+        prop::collection::vec(any_flow(), 2..6),
+    ];
+    let pairs = prop::collection::vec((access(), access()), 3);
+    (queue(), channel(), pairs, flows, 1usize..4, any::<bool>()).prop_map(
+        |(queue, channel, pairs, flows, hosts, alike)| {
+            let mut text = format!(
+                r#"
+                duration = "2500 ms"
+                [[link]]
+                from = "r1"
+                to = "r2"
+                rate = "4 Mbit/s"
+                delay = "10 ms"
+                queue = {queue}
+                channel = {channel}
+                "#
+            );
+            for host in 0..hosts {
+                let (left, right) = pairs[if alike { 0 } else { host }];
+                for (link, (rate, delay, channel)) in [
+                    (format!("from = \"s{host}\"\nto = \"r1\""), left),
+                    (format!("from = \"r2\"\nto = \"d{host}\""), right),
+                ] {
+                    let _ = writeln!(
+                        text,
+                        r#"
+                        [[link]]
+                        {link}
+                        rate = "{rate}"
+                        delay = "{delay}"
+                        queue = "unlimited"
+                        channel = {channel}"#
+                    );
+                }
+            }
+            for (index, flow) in flows.into_iter().enumerate() {
+                let host = index % hosts;
+                let _ = writeln!(
+                    text,
+                    r#"
+                    [[flow]]
+                    name = "f{index}"
+                    from = "s{host}"
+                    to = "d{host}"
+                    {flow}"#
+                );
+            }
+            text
+        },
+    )
+}
+
+/// Flows that share a link, each with a first link and a way back of its own: most of their sources are fused.
+pub(super) fn branches() -> impl Strategy<Value = String> {
+    let queue = pick(&[
+        r#""unlimited""#,
+        "{ packets = 2 }",
+        "{ packets = 15 }",
+        r#"{ packets = 30, red = "adaptive" }"#,
+    ]);
+    let channel = pick(&[
+        r#""none""#,
+        r#""none""#,
+        r#"{ kind = "bernoulli", loss = 0.01 }"#,
+        r#"{ kind = "timed-gilbert-elliott", mean_good = "500 ms", mean_bad = "20 ms" }"#,
+    ]);
+    let tcp = (
+        pick(&["", r#"base = "ns2", "#]),
+        pick(&[
+            r#"recovery = "newreno", "#,
+            r#"recovery = "sack", "#,
+            r#"recovery = "reno", "#,
+            r#"recovery = "sack", controller = "bbr", "#,
+            r#"recovery = "vegas", "#,
+        ]),
+        pick(&["", "", "window = 1, ", "window = 12, ", "segments = 30, "]),
+        // Shorter than some round trips: timeouts are spurious then.
+        pick(&["", "", "25", "60"]),
+        pick(&[r#""none""#, r#""none""#, r#""none""#, r#""40 ms""#]),
+    );
+    let flow = (
+        tcp,
+        pick(&["8 Mbit/s", "80 Mbit/s", "1000 Gbit/s"]),
+        pick(&["0 ms", "10 ms", "30 ms"]),
+        pick(&["800 kbit/s", "1000 Gbit/s"]),
+        pick(&[
+            r#""unaware""#,
+            r#""oracle""#,
+            r#""vegas""#,
+            r#"{ name = "oracle", of = 1, remembers = true }"#,
+        ]),
+        0.0..1.0,
+    );
+    let flows = prop::collection::vec(flow, 1..5);
+    (queue, channel, flows).prop_map(|(queue, channel, flows)| {
+        let mut text = format!(
+            r#"
+            duration = "2500 ms"
+            [[link]]
+            from = "r"
+            to = "t"
+            rate = "2 Mbit/s"
+            delay = "10 ms"
+            queue = {queue}
+            channel = {channel}
+            "#
+        );
+        for (index, flow) in flows.into_iter().enumerate() {
+            let ((base, recovery, limits, rto, delayed), rate, delay, back, classifier, start) =
+                flow;
+            let rto = if rto.is_empty() {
+                String::new()
+            } else {
+                format!(
+                    r#"rto_min = "{rto} ms", rto_initial = "{rto} ms", rto_max = "{rto} ms", rto_tick = "1 ns", "#
+                )
+            };
+            let _ = writeln!(
+                text,
+                r#"
+                [[link]]
+                from = "s{index}"
+                to = "r"
+                both_ways = false
+                rate = "{rate}"
+                delay = "{delay}"
+                queue = "unlimited"
+                [[link]]
+                name = "b{index}"
+                from = "t"
+                to = "s{index}"
+                both_ways = false
+                rate = "{back}"
+                delay = "{delay}"
+                queue = "unlimited"
+                [[flow]]
+                from = "s{index}"
+                to = "t"
+                packet = "1000 B"
+                start = "{start} s"
+                return_route = ["b{index}"]
+                classifier = {classifier}
+                transport = {{ kind = "tcp", {base}{limits}{rto}{recovery}delayed_ack = {delayed} }}"#
+            );
+        }
+        text
+    })
+}

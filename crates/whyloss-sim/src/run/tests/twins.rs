@@ -1,0 +1,194 @@
+//! The fast engine beside the plain one, on networks drawn at random: what it counts, and what it tells observers.
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use whyloss::receiver::Classifier;
+use whyloss::{Cause, Time};
+use whyloss_link::Fate;
+
+use super::drawn::{branches, dumbbell, line_of_nodes};
+use super::*;
+use crate::host::tcp;
+use crate::observe::{Observer, Order};
+use crate::packet::{Packet, Payload};
+
+/// Something that an observer was told: what, when, and the numbers that it comes with.
+type Told = (&'static str, Time, [u64; 6]);
+
+/// All that an observer is told. With `BY_FLOW` what concerns a flow is kept in one list, in the order in which it was told.
+#[derive(Debug, Default, PartialEq)]
+struct Log<const BY_FLOW: bool> {
+    links: Vec<Vec<Told>>,
+    flows: Vec<[Vec<Told>; 4]>,
+}
+
+impl<const BY_FLOW: bool> Log<BY_FLOW> {
+    fn of(scenario: &Scenario) -> Self {
+        Self {
+            links: vec![Vec::new(); scenario.links.len()],
+            flows: vec![Default::default(); scenario.flows.len()],
+        }
+    }
+
+    fn note(&mut self, flow: usize, place: usize, told: Told) {
+        let place = if BY_FLOW { 0 } else { place };
+        self.flows[flow][place].push(told);
+    }
+}
+
+/// A packet in numbers, and two more.
+fn of(packet: &Packet, more: [u64; 2]) -> [u64; 6] {
+    let carries = match packet.payload {
+        Payload::Segment(segment) => segment.sequence << 1 | u64::from(segment.retransmission),
+        Payload::Ack(ack) => ack.next << 2 | ack.sack.len() as u64,
+        Payload::IftpAck(ack) => ack.sequence,
+        Payload::TfrcFeedback(feedback) => feedback.receive_rate.to_bits(),
+        payload => payload.sequence().unwrap_or_default(),
+    };
+    let (size, damaged) = (u64::from(packet.size), u64::from(packet.first_damaged));
+    let sent = packet.sent.as_nanos();
+    [size, damaged, sent, carries, more[0], more[1]]
+}
+
+impl<const BY_FLOW: bool> Observer for Log<BY_FLOW> {
+    const ORDER: Order = if BY_FLOW { Order::Flow } else { Order::Place };
+    const QUEUE_LENGTH: bool = true;
+
+    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
+        let (fate, when) = match fate {
+            Fate::Delivered(when) => (0, when),
+            Fate::Damaged(when, first) => (u64::from(first) + 3, when),
+            Fate::Lost(cause, when) => (cause as u64 + 1, when),
+        };
+        let told = of(packet, [waiting as u64, fate ^ when.as_nanos() << 16]);
+        self.links[link].push(("offered", at, told));
+    }
+
+    fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
+        self.note(flow, 0, ("sent", at, of(packet, [0; 2])));
+    }
+
+    fn allowed(&mut self, flow: usize, at: Time, allowance: f64) {
+        self.note(
+            flow,
+            0,
+            ("allowed", at, [allowance.to_bits(), 0, 0, 0, 0, 0]),
+        );
+    }
+
+    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
+        let state = [sender.acknowledged(), sender.next(), sender.cwnd(), 0, 0, 0];
+        self.note(flow, 0, ("reacted", at, state));
+    }
+
+    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
+        let classified = u64::from(classifier.is_some());
+        self.note(flow, 1, ("arrived", at, of(packet, [classified, 0])));
+    }
+
+    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
+        self.note(flow, 2, ("dropped", at, of(packet, [0; 2])));
+    }
+
+    fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
+        let said = [sequence, truth as u64, verdict as u64, 0, 0, 0];
+        self.note(flow, 3, ("judged", at, said));
+    }
+}
+
+/// What a run counts, and the number of its events.
+fn counts(run: Result<Measurement, RunError>) -> (Measurement, u64) {
+    let run = run.expect("room for its packets");
+    let events = run.events;
+    (Measurement { events: 0, ..run }, events)
+}
+
+/// Fails if an observer that must be told in this order is told anything else by the fast engine, or changes what is counted.
+fn told_the_same<const BY_FLOW: bool>(
+    scenario: &Scenario,
+    seed: u64,
+    counted: &Measurement,
+) -> Result<(), TestCaseError> {
+    let (mut plain, mut fast) = (Log::<BY_FLOW>::of(scenario), Log::<BY_FLOW>::of(scenario));
+    prop_assert_eq!(&counts(run_plain(scenario, seed, &mut plain)).0, counted);
+    prop_assert_eq!(&counts(run(scenario, seed, &mut fast)).0, counted);
+    for (plain, fast) in plain.links.iter().zip(&fast.links) {
+        same(plain, fast)?;
+    }
+    for (plain, fast) in plain.flows.iter().zip(&fast.flows) {
+        for (plain, fast) in plain.iter().zip(fast) {
+            same(plain, fast)?;
+        }
+    }
+    Ok(())
+}
+
+fn same(plain: &[Told], fast: &[Told]) -> Result<(), TestCaseError> {
+    for (plain, fast) in plain.iter().zip(fast) {
+        prop_assert_eq!(plain, fast);
+    }
+    prop_assert_eq!(plain.len(), fast.len());
+    Ok(())
+}
+
+/// Fails if the engines differ in anything; answers how many events each took.
+fn agree(scenario: &Scenario, seed: u64) -> Result<(u64, u64), TestCaseError> {
+    let (plain, many) = counts(run_plain(scenario, seed, &mut ()));
+    let (fast, few) = counts(run(scenario, seed, &mut ()));
+    prop_assert_eq!(&fast, &plain);
+    told_the_same::<true>(scenario, seed, &plain)?;
+    told_the_same::<false>(scenario, seed, &plain)?;
+    Ok((many, few))
+}
+
+fn parsed(text: &str) -> Scenario {
+    let scenario = Scenario::from_toml(text, "a scenario", &[]);
+    scenario.unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Nothing is exempted: every transport, queue and channel, flows that share links and hosts, that stop, that carry
+    /// media; watched or not.
+    #[test]
+    fn the_fast_engine_is_the_plain_one(
+        text in prop_oneof![line_of_nodes(), dumbbell(), branches()],
+        seed: u64,
+    ) {
+        agree(&parsed(&text), seed)?;
+    }
+}
+
+#[test]
+fn the_fast_engine_is_the_plain_one_on_the_scenarios() {
+    for (text, end) in [(DUMBBELL, 2.0), (PARKING_LOT, 2.0), (LAST_HOP, 30.0)] {
+        agree(&scenario(text, end), 1).expect("the same");
+    }
+}
+
+/// There are sources and sinks that are worked out ahead of time in what is drawn.
+#[test]
+fn fused_ends_are_met() {
+    let mut runner = TestRunner::deterministic();
+    let mut few = [0; 2];
+    for seed in 0..60 {
+        let texts = [
+            branches().new_tree(&mut runner).map(|tree| tree.current()),
+            dumbbell().new_tree(&mut runner).map(|tree| tree.current()),
+        ];
+        for (few, text) in few.iter_mut().zip(texts) {
+            let scenario = parsed(&text.expect("a network"));
+            let (links, ends) = (
+                measure(&scenario, seed, Fuse::Links).events,
+                measure(&scenario, seed, Fuse::Ends).events,
+            );
+            *few += u32::from(ends * 10 < links * 8);
+        }
+    }
+    assert!(
+        few.iter().all(|&few| few >= 15),
+        "{few:?} of 60 each save events"
+    );
+}
