@@ -18,15 +18,6 @@ mod variant;
 
 pub use reasons::reason;
 
-// Paper by paper, modules come to name `whyloss_study` themselves.
-pub(crate) use whyloss_study::{
-    CONFIDENCE, Cell, Claim, Figure, Look, Outcome, Panel, Series, experiment, replicate,
-    statistics,
-};
-mod mean {
-    pub(crate) use whyloss_study::Mean;
-}
-
 use whyloss_study::Experiment;
 
 /// The experiments of each paper, in the papers' order.

@@ -5,7 +5,7 @@
 
 use super::findings::{View, list};
 use super::series::{BASE, FLOWS, SEVERAL, alike, average, over, range, spread};
-use crate::Claim;
+use whyloss_study::Claim;
 
 const HIGH: f64 = 95.0;
 const FOUR_AND_MORE: [usize; 6] = [4, 6, 8, 10, 12, 16];

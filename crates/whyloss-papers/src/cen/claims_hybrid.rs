@@ -6,7 +6,7 @@
 use super::claims_base::at;
 use super::findings::{View, list};
 use super::series::{FLOWS, SEVERAL, average, over};
-use crate::Claim;
+use whyloss_study::Claim;
 
 const HYBRIDS: [&str; 3] = ["zbs", "zbs2", "zbs3"];
 

@@ -5,7 +5,7 @@
 
 use super::findings::{Metric, View, list};
 use super::series::{BASE, range, rising, spread};
-use crate::Claim;
+use whyloss_study::Claim;
 
 /// Section 6.1.
 pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {

@@ -7,8 +7,8 @@ use super::network::Topology;
 use super::scheme::{self, Scheme};
 use super::series::FLOWS;
 use super::{claims_base, claims_hybrid, claims_single, present, probe};
-use crate::experiment::{Context, ExperimentError};
-use crate::{CONFIDENCE, Claim, Outcome};
+use whyloss_study::{CONFIDENCE, Claim, Outcome};
+use whyloss_study::{Context, ExperimentError};
 
 fn references() -> Vec<Scheme> {
     vec![scheme::tcp(), scheme::unaware(), scheme::omniscient()]

@@ -9,8 +9,8 @@ use whyloss_sim::{Measurement, Scenario};
 use super::channel::Level;
 use super::network::{Network, Topology};
 use super::scheme::{self, PACKET, Scheme};
-use crate::experiment::{Context, ExperimentError};
-use crate::statistics::Summary;
+use whyloss_study::statistics::Summary;
+use whyloss_study::{Context, ExperimentError};
 
 /// The paper's four measures, all in per cent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,7 +85,7 @@ impl Metric {
         };
         let per_flow = |rate: fn(&Confusion) -> Option<f64>| {
             let rates: Vec<f64> = flows().filter_map(|flow| rate(&flow.packets)).collect();
-            crate::statistics::mean(&rates)
+            whyloss_study::statistics::mean(&rates)
         };
         let received: u64 = flows().map(|flow| flow.received).sum();
         let crossed = received + flows().map(|flow| flow.lost.wireless).sum::<u64>();

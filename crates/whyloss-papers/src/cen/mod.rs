@@ -28,8 +28,8 @@ mod series;
 mod sweeps;
 mod tables;
 
-use crate::Outcome;
-use crate::experiment::{Context, Experiment, ExperimentError};
+use whyloss_study::Outcome;
+use whyloss_study::{Context, Experiment, ExperimentError};
 
 /// Replications behind every average of the paper (CEN-23).
 const SEEDS: u64 = 10;

@@ -6,7 +6,7 @@ use super::network::Topology;
 use super::scheme::{Scheme, is_tcp};
 use whyloss_study::Nulls;
 
-use crate::{Cell, Figure, Panel, Series};
+use whyloss_study::{Cell, Figure, Panel, Series};
 
 /// A row label: the metric, and the level where it is not the paper's default.
 pub(crate) fn row(metric: Metric, level: Level) -> String {
@@ -79,7 +79,7 @@ pub(crate) fn figure(
             let dashed = !is_classified(scheme);
             Series {
                 name: scheme.name.clone(),
-                look: crate::Look::line(dashed),
+                look: whyloss_study::Look::line(dashed),
                 points: points.collect(),
             }
         });

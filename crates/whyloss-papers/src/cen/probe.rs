@@ -9,8 +9,8 @@ use super::findings::list;
 use super::network::{Network, Topology};
 use super::scheme::by_id;
 use super::series::FLOWS;
-use crate::experiment::{Context, ExperimentError};
-use crate::{Claim, statistics};
+use whyloss_study::{Claim, statistics};
+use whyloss_study::{Context, ExperimentError};
 
 /// Sums over the arrivals of the measured window.
 #[derive(Debug, Default)]

@@ -9,9 +9,9 @@ use whyloss_link::channel::{ErrorPattern, Harm, NextTrial};
 use whyloss_link::{ChannelSpec, Streams};
 
 use super::channel::Level;
-use crate::experiment::{Context, ExperimentError};
-use crate::statistics::Summary;
-use crate::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
+use whyloss_study::statistics::Summary;
+use whyloss_study::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
+use whyloss_study::{Context, ExperimentError};
 
 /// Slots of one trial (CEN-25).
 const SLOTS: usize = Parameters::CEN_SLOTS;
@@ -283,7 +283,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                 .collect();
             series.push(Series {
                 name: name.into(),
-                look: crate::Look::Bars,
+                look: whyloss_study::Look::Bars,
                 points,
             });
         }

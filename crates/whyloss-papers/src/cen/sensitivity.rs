@@ -10,9 +10,9 @@ use super::findings::Metric;
 use super::network::{Network, Topology};
 use super::radio;
 use super::scheme::{self, Scheme, with_options};
-use crate::experiment::{Context, ExperimentError};
-use crate::statistics::Summary;
-use crate::{CONFIDENCE, Cell, Outcome};
+use whyloss_study::statistics::Summary;
+use whyloss_study::{CONFIDENCE, Cell, Outcome};
+use whyloss_study::{Context, ExperimentError};
 
 /// A reading: the channel, the options of TFRC, the order of update and decision, whose delay ZigZag compares, the warm-up.
 #[expect(

@@ -5,8 +5,8 @@ use super::findings::{Findings, Grid, Metric, View, list};
 use super::network::Topology;
 use super::scheme::{Scheme, by_id, classified};
 use super::series::spread;
-use crate::experiment::{Context, ExperimentError};
-use crate::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
+use whyloss_study::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
+use whyloss_study::{Context, ExperimentError};
 
 /// One flow, and two degrees of competition.
 const FLOWS: [usize; 3] = [1, 4, 16];
@@ -83,7 +83,7 @@ impl Sweep {
     fn figure(&self, findings: &Findings, flows: &[usize], name: &str, caption: &str) -> Figure {
         let series = |metric, topology: Topology, n: usize| Series {
             name: format!("{}, N={n}", topology.name()),
-            look: crate::Look::line(topology == Topology::Wb),
+            look: whyloss_study::Look::line(topology == Topology::Wb),
             points: self
                 .points
                 .iter()

@@ -7,8 +7,8 @@ use super::findings::{Findings, Grid, Metric};
 use super::network::Topology;
 use super::present;
 use super::scheme::{self, Scheme};
-use crate::experiment::{Context, ExperimentError};
-use crate::{CONFIDENCE, Outcome};
+use whyloss_study::{CONFIDENCE, Outcome};
+use whyloss_study::{Context, ExperimentError};
 
 /// The paper's columns, and the other flavours of TCP.
 fn schemes() -> Vec<Scheme> {

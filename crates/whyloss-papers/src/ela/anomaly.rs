@@ -24,11 +24,11 @@ use super::protocols::{Protocol, UDP_RATE, WIRED};
 use super::settings::{all_compete, alone};
 use super::study::{FlowRun, Metric, run};
 use super::tables::{BERS, TABLE_1, UDP_HEADER, values};
-use crate::experiment::{Context, ExperimentError};
-use crate::mean::Mean;
-use crate::replicate::Replications;
-use crate::statistics::{mean, standard_deviation};
-use crate::{CONFIDENCE, Cell, Outcome};
+use whyloss_study::Mean;
+use whyloss_study::Replications;
+use whyloss_study::statistics::{mean, standard_deviation};
+use whyloss_study::{CONFIDENCE, Cell, Outcome};
+use whyloss_study::{Context, ExperimentError};
 
 /// The paper's runs.
 const RUNS: f64 = 60.0;

@@ -8,8 +8,8 @@ use super::network::Network;
 use super::probability;
 use super::protocols::{AUDIO, HEADER, Protocol, UDP_RATE, VIDEO};
 use super::study::{BER, Metric, Plan, RATES, Study, View, average, place, short};
-use crate::experiment::{Context, ExperimentError};
-use crate::{Claim, Outcome};
+use whyloss_study::{Claim, Outcome};
+use whyloss_study::{Context, ExperimentError};
 
 /// What is sent.
 #[derive(Clone, Copy, Debug)]

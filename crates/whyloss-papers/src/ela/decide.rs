@@ -10,7 +10,7 @@
 //! Where less than 10 kbit/s come through, a run has a handful of packets; delays are not compared there.
 
 use super::study::{Metric, View, place, short};
-use crate::Claim;
+use whyloss_study::Claim;
 
 /// Below this many Mbit/s, throughputs are alike.
 const GRAIN: f64 = 0.002;

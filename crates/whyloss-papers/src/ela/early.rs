@@ -11,10 +11,10 @@ use whyloss_sim::{Observer, Packet};
 use super::network::Network;
 use super::protocols::{PACKET, Protocol};
 use super::study::short;
-use crate::experiment::{Context, ExperimentError};
-use crate::mean::Mean;
-use crate::replicate::Replications;
-use crate::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
+use whyloss_study::Mean;
+use whyloss_study::Replications;
+use whyloss_study::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
+use whyloss_study::{Context, ExperimentError};
 
 const BER: f64 = 1e-7;
 /// The first packets that are not in slow start any more, and later bounds; each bin is drawn at its upper end.
@@ -88,7 +88,7 @@ pub(crate) fn early_loss(context: &Context<'_>) -> Result<Outcome, ExperimentErr
         }
         series.push(Series {
             name: protocol.name.into(),
-            look: crate::Look::Line,
+            look: whyloss_study::Look::Line,
             points,
         });
         let early = throughputs(runs, 0, BOUNDS[0]);

@@ -9,9 +9,9 @@ use super::decide::ratio;
 use super::network::{FINITE, Medium, Network};
 use super::protocols::{HEADER, PACKET, Protocol};
 use super::study::{Axis, Metric, Plan, Study, View, short, together};
-use crate::experiment::{Context, ExperimentError};
-use crate::{Claim, Outcome};
 use whyloss_study::Weight;
+use whyloss_study::{Claim, Outcome};
+use whyloss_study::{Context, ExperimentError};
 
 /// UDP's rates, kbit/s.
 const UDP_RATES: [f64; 11] = [

@@ -8,8 +8,8 @@ use super::network::Network;
 use super::probability;
 use super::protocols::{HEADER, PACKET, Protocol, UDP_RATE};
 use super::study::{BER, Metric, RATES, Study, View, place, short, together};
-use crate::experiment::{Context, ExperimentError};
-use crate::{Claim, Outcome};
+use whyloss_study::{Claim, Outcome};
+use whyloss_study::{Context, ExperimentError};
 
 /// The protocols of Section 6.
 fn three() -> Vec<Protocol> {

@@ -28,10 +28,10 @@ use whyloss_sim::{FrameCounts, Media};
 use super::network::Network;
 use super::protocols::{AUDIO, HEADER, Protocol, VIDEO, WIRED};
 use super::study::{RATES, place, short};
-use crate::experiment::{Context, ExperimentError};
-use crate::mean::Mean;
-use crate::replicate::Replications;
-use crate::{CONFIDENCE, Cell, Figure, Outcome, Panel, Series};
+use whyloss_study::Mean;
+use whyloss_study::Replications;
+use whyloss_study::{CONFIDENCE, Cell, Figure, Outcome, Panel, Series};
+use whyloss_study::{Context, ExperimentError};
 
 /// A media stream, and what is shown of it.
 struct Sheet {
@@ -246,7 +246,7 @@ impl View<'_> {
             };
             Series {
                 name: protocol.name.into(),
-                look: crate::Look::line(protocol.coverage.is_some()),
+                look: whyloss_study::Look::line(protocol.coverage.is_some()),
                 points: xs.iter().enumerate().filter_map(point).collect(),
             }
         };
@@ -255,7 +255,7 @@ impl View<'_> {
         let ends = [xs.first(), xs.last()].into_iter().flatten();
         series.push(Series {
             name: format!("{enough} %: what the codec needs"),
-            look: crate::Look::Dashed,
+            look: whyloss_study::Look::Dashed,
             points: ends.map(|&x| (x, enough, None)).collect(),
         });
         Panel {
@@ -345,8 +345,8 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::experiment::Unwatched;
     use crate::find;
+    use whyloss_study::experiment::Unwatched;
 
     /// UDP loses a frame with the first damaged bit, UDP-Lite with the first damaged one of 40 bytes.
     #[test]

@@ -34,8 +34,8 @@ mod settings;
 mod study;
 mod tables;
 
-use crate::Outcome;
-use crate::experiment::{Context, Experiment, ExperimentError};
+use whyloss_study::Outcome;
+use whyloss_study::{Context, Experiment, ExperimentError};
 
 /// Section 8's runs of two minutes; Sections 6, 7 and 9 state no number.
 const LONG: u64 = 10;

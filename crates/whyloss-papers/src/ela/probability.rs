@@ -11,7 +11,7 @@
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::study::{FlowRun, View, place};
-use crate::Claim;
+use whyloss_study::Claim;
 
 /// The probability that a packet is lost.
 pub(crate) fn loss(ber: f64, coverage: u32) -> f64 {

@@ -17,9 +17,9 @@ use super::network::{CALIBRATED_BITS, Errors, Medium};
 use super::protocols::{HEADER, VIDEO};
 use super::settings::{BER_6, FIVE, FOUR, ONE, Reading, SIX, Setting, THREE, TWO, title};
 use super::study::{Metric, Study, View, average, place, short};
-use crate::experiment::{Context, ExperimentError};
-use crate::{Claim, Outcome};
 use whyloss_study::Weight;
+use whyloss_study::{Claim, Outcome};
+use whyloss_study::{Context, ExperimentError};
 
 const JITTER: &[Metric] = &[Metric::Deviation, Metric::Variance];
 const THROUGHPUT: &[Metric] = &[Metric::Throughput];

@@ -9,10 +9,10 @@ use super::network::{Errors, FINITE, Medium, Network};
 use super::protocols::{HEADER, PACKET, Protocol, UDP_RATE, VIDEO};
 use super::settings::alone;
 use super::study::{FlowRun, Metric, run};
-use crate::experiment::{Context, ExperimentError};
-use crate::mean::Mean;
-use crate::replicate::Replications;
-use crate::{CONFIDENCE, Cell, Outcome};
+use whyloss_study::Mean;
+use whyloss_study::Replications;
+use whyloss_study::{CONFIDENCE, Cell, Outcome};
+use whyloss_study::{Context, ExperimentError};
 
 /// A reading: what it changes of every network.
 struct Reading {

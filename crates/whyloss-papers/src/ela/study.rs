@@ -16,11 +16,11 @@ use std::collections::BTreeMap;
 use whyloss_sim::Delays;
 
 use super::network::Network;
-use crate::experiment::{Context, ExperimentError};
-use crate::mean::Mean;
-use crate::replicate::Replications;
-use crate::statistics;
-use crate::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
+use whyloss_study::Mean;
+use whyloss_study::Replications;
+use whyloss_study::statistics;
+use whyloss_study::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
+use whyloss_study::{Context, ExperimentError};
 
 /// Bit error rates: the paper's, and one between each two.
 pub(crate) const RATES: [f64; 9] = [1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7];
@@ -249,7 +249,7 @@ impl View {
             };
             Series {
                 name: line.name.clone(),
-                look: crate::Look::line(line.id == "udp"),
+                look: whyloss_study::Look::line(line.id == "udp"),
                 points: self.xs.iter().enumerate().filter_map(point).collect(),
             }
         });

@@ -20,12 +20,12 @@ use super::network::{Errors, Medium, Network, WIRELESS};
 use super::protocols::{Protocol, UDP_RATE, WIRED};
 use super::settings::{all_compete, alone};
 use super::study::{FlowRun, Metric, run, short};
-use crate::experiment::{Context, ExperimentError};
-use crate::mean::Mean;
-use crate::replicate::Replications;
-use crate::statistics::mean;
-use crate::{CONFIDENCE, Cell, Claim, Outcome};
+use whyloss_study::Mean;
+use whyloss_study::Replications;
 use whyloss_study::Weight;
+use whyloss_study::statistics::mean;
+use whyloss_study::{CONFIDENCE, Cell, Claim, Outcome};
+use whyloss_study::{Context, ExperimentError};
 
 /// BERs of the tables.
 pub(super) const BERS: [f64; 4] = [1e-3, 1e-4, 1e-5, 1e-6];
