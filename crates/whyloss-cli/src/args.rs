@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::bench::BenchArgs;
 use crate::bench::child::ChildArgs;
+use crate::diagnose::DiagnoseArgs;
 #[cfg(target_os = "linux")]
 use crate::link::{InitArgs, LinkArgs};
 #[cfg(target_os = "linux")]
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Reproduce(ReproduceArgs),
     /// Simulate a scenario file, and print what happened to each flow and on each link.
     Run(RunArgs),
+    /// Say of a capture what was lost, and why.
+    Diagnose(DiagnoseArgs),
     /// Measure what a delivered packet costs, here and in ns-2.
     Bench(BenchArgs),
     /// One run of `bench`, in a process of its own.

@@ -45,6 +45,19 @@ pub(crate) enum CliError {
     /// The scenario file cannot be read.
     #[error("cannot read the scenario `{}`: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
+    /// A capture or log cannot be read.
+    #[error("`{}`: {source}", path.display())]
+    Capture {
+        path: PathBuf,
+        source: whyloss_diagnose::Error,
+    },
+    /// A capture has no flow of that number.
+    #[error("--flow {wanted}: `{}` has {flows} flow{} of data", path.display(), if *flows == 1 { "" } else { "s" })]
+    NoFlow {
+        path: PathBuf,
+        wanted: u64,
+        flows: usize,
+    },
     /// The scenario is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -146,6 +159,8 @@ impl CliError {
             | Self::Unreadable { .. }
             | Self::Scenario(_)
             | Self::Engine(EngineError::Check(_))
+            | Self::Capture { .. }
+            | Self::NoFlow { .. }
             | Self::Peer(_)
             | Self::Link(_)
             | Self::Flow(_)

@@ -11,6 +11,7 @@
 mod args;
 mod bench;
 mod cache;
+mod diagnose;
 mod error;
 mod interrupt;
 #[cfg(target_os = "linux")]
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::List => list::run(out),
         Command::Reproduce(args) => reproduce::run(args, out),
         Command::Run(args) => run::run(args, out),
+        Command::Diagnose(args) => diagnose::run(args, out),
         Command::Bench(args) => bench::run(args, out),
         Command::BenchChild(args) => bench::child::run(args, out),
         Command::Validate(args) => validate::run(args, out),

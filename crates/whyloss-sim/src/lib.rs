@@ -28,7 +28,7 @@ pub use media::{FrameCounts, Media};
 pub use observe::{Observer, Order};
 pub use output::OutputError;
 pub use packet::Packet;
-pub use pcap::Capture;
+pub use pcap::{Capture, NodeCapture};
 pub use run::{RunError, run, run_plain};
 pub use scenario::Scenario;
 pub use trace::{Trace, TraceOptions};

@@ -18,6 +18,7 @@
 //! them. Headers are stored, and the TFRC fields; the original length is
 //! the packet's size on the simulated wire. Each file names its nodes' addresses.
 
+mod host;
 mod packet;
 #[cfg(test)]
 mod tests;
@@ -38,7 +39,7 @@ use pcap_file::pcapng::blocks::opt_common::CommonOption;
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::pcapng::{PcapNgWriteError, PcapNgWriter};
 use pcap_file::{DataLink, Endianness};
-use whyloss::{Cause, Time};
+use whyloss::{Cause, Rate, Time};
 use whyloss_link::Fate;
 
 use crate::observe::Observer;
@@ -47,6 +48,9 @@ use crate::packet::Packet;
 use crate::scenario::{Connection, Scenario};
 
 use self::packet::{Ends, Image, SNAP_LENGTH, address};
+use crate::packet::Payload;
+
+pub use self::host::NodeCapture;
 
 /// Captures every packet that reaches a link, link by link.
 ///
@@ -83,6 +87,8 @@ use self::packet::{Ends, Image, SNAP_LENGTH, address};
 pub struct Capture {
     links: Vec<Tap>,
     flows: Vec<Ends>,
+    /// The source of each flow, and the far end of each link.
+    ways: Ways,
     image: Image,
     end: Time,
     error: Option<OutputError>,
@@ -108,7 +114,8 @@ impl Capture {
         let taps = scenario.links.iter().zip(&stems).map(|(link, stem)| {
             let path = directory.join(format!("{stem}.pcapng"));
             let file = BufWriter::new(create_file(&path)?);
-            let writer = open(file, &scenario.nodes, link).map_err(|error| refuse(&path, error))?;
+            let writer =
+                open(file, &scenario.nodes, of_link(link)).map_err(|error| refuse(&path, error))?;
             Ok(Tap {
                 writer,
                 path,
@@ -117,12 +124,8 @@ impl Capture {
         });
         Ok(Self {
             links: taps.collect::<Result<_, _>>()?,
-            flows: scenario
-                .flows
-                .iter()
-                .enumerate()
-                .map(|(index, flow)| Ends::new(index, flow))
-                .collect(),
+            flows: ends(scenario),
+            ways: Ways::new(scenario),
             image: Image::default(),
             end: scenario.end,
             error: None,
@@ -155,11 +158,42 @@ impl Observer for Capture {
             return;
         }
         let (tap, ends) = (&mut self.links[link], &mut self.flows[packet.flow as usize]);
+        self.ways.hear(link, packet, fate, ends);
         let written = match self.image.draw(ends, packet) {
             Ok(()) => tap.record(at, &self.image, waiting, fate),
             Err(error) => Err(OutputError::new(&tap.path, error)),
         };
         self.error = written.err();
+    }
+}
+
+fn ends(scenario: &Scenario) -> Vec<Ends> {
+    let flows = scenario.flows.iter().enumerate();
+    flows.map(|(index, flow)| Ends::new(index, flow)).collect()
+}
+
+/// Where flows begin and links end.
+struct Ways {
+    sources: Vec<usize>,
+    far: Vec<usize>,
+}
+
+impl Ways {
+    fn new(scenario: &Scenario) -> Self {
+        Self {
+            sources: scenario.flows.iter().map(|flow| flow.source).collect(),
+            far: scenario.links.iter().map(|link| link.to).collect(),
+        }
+    }
+
+    /// Notes an acknowledgement that reaches its flow's source over this link.
+    fn hear(&self, link: usize, packet: &Packet, fate: Fate, ends: &mut Ends) {
+        if let (Payload::Ack(_), Fate::Delivered(at) | Fate::Damaged(at, _)) =
+            (&packet.payload, fate)
+            && self.far[link] == self.sources[packet.flow as usize]
+        {
+            ends.hears(at, packet.sent);
+        }
     }
 }
 
@@ -171,34 +205,56 @@ impl Tap {
         waiting: usize,
         fate: Fate,
     ) -> Result<(), OutputError> {
-        let comment = match fate {
-            Fate::Delivered(_) => None,
-            Fate::Damaged(_, first) => Some(Cow::Owned(format!(
-                "damaged: from bit {first} of the packet"
-            ))),
-            Fate::Lost(Cause::Congestion, _) => Some(Cow::Owned(format!(
-                "lost: congestion (queue full, {waiting} waiting)"
-            ))),
-            Fate::Lost(Cause::Wireless, _) if self.corrupts_first => {
-                Some(Cow::Borrowed("lost: wireless (corrupted before the queue)"))
-            }
-            Fate::Lost(Cause::Wireless, _) => Some(Cow::Borrowed(
-                "lost: wireless (corrupted after transmission)",
-            )),
-        };
-        let comment = comment.map(|text| EnhancedPacketOption::Common(CommonOption::Comment(text)));
-        let block = EnhancedPacketBlock {
-            interface_id: 0,
-            timestamp: time::Duration::from_nanos(at.as_nanos()),
-            original_len: image.original,
-            data: Cow::Borrowed(image.stored()),
-            options: comment.into_iter().collect(),
-        };
-        let written = self.writer.write_pcapng_block(block);
-        written
-            .map(|_| ())
-            .map_err(|error| refuse(&self.path, error))
+        let comment = comment(waiting, fate, self.corrupts_first);
+        let written = write_frame(
+            &mut self.writer,
+            at,
+            (image.original, image.stored()),
+            comment,
+        );
+        written.map_err(|error| refuse(&self.path, error))
     }
+}
+
+/// What a packet says that its link loses or damages.
+fn comment(waiting: usize, fate: Fate, corrupts_first: bool) -> Option<Cow<'static, str>> {
+    match fate {
+        Fate::Delivered(_) => None,
+        Fate::Damaged(_, first) => Some(Cow::Owned(format!(
+            "damaged: from bit {first} of the packet"
+        ))),
+        Fate::Lost(Cause::Congestion, _) => Some(Cow::Owned(format!(
+            "lost: congestion (queue full, {waiting} waiting)"
+        ))),
+        Fate::Lost(Cause::Wireless, _) if corrupts_first => {
+            Some(Cow::Borrowed("lost: wireless (corrupted before the queue)"))
+        }
+        Fate::Lost(Cause::Wireless, _) => Some(Cow::Borrowed(
+            "lost: wireless (corrupted after transmission)",
+        )),
+    }
+}
+
+fn write_frame<W: io::Write>(
+    writer: &mut PcapNgWriter<W>,
+    at: Time,
+    (original, stored): (u32, &[u8]),
+    comment: Option<Cow<'static, str>>,
+) -> Result<(), PcapNgWriteError> {
+    let comment = comment.map(|text| EnhancedPacketOption::Common(CommonOption::Comment(text)));
+    let block = EnhancedPacketBlock {
+        interface_id: 0,
+        timestamp: time::Duration::from_nanos(at.as_nanos()),
+        original_len: original,
+        data: Cow::Borrowed(stored),
+        options: comment.into_iter().collect(),
+    };
+    writer.write_pcapng_block(block).map(|_| ())
+}
+
+fn of_link(link: &Connection) -> (&str, &str, Option<Rate>) {
+    let description = "packets as they reach the link's near end";
+    (&link.name, description, Some(link.link.rate))
 }
 
 /// The blocks before the first packet: the section (little-endian, so that files do not depend on the machine), the
@@ -206,7 +262,7 @@ impl Tap {
 fn open(
     file: BufWriter<File>,
     nodes: &[String],
-    link: &Connection,
+    (name, description, rate): (&str, &str, Option<Rate>),
 ) -> Result<PcapNgWriter<BufWriter<File>>, PcapNgWriteError> {
     let section = SectionHeaderBlock {
         endianness: Endianness::Little,
@@ -218,14 +274,19 @@ fn open(
     let interface = InterfaceDescriptionBlock {
         linktype: DataLink::RAW,
         snaplen: SNAP_LENGTH,
-        options: vec![
-            InterfaceDescriptionOption::IfName(Cow::Borrowed(&link.name)),
-            InterfaceDescriptionOption::IfDescription(Cow::Borrowed(
-                "packets as they reach the link's near end",
+        options: [
+            Some(InterfaceDescriptionOption::IfName(Cow::Borrowed(name))),
+            Some(InterfaceDescriptionOption::IfDescription(Cow::Borrowed(
+                description,
+            ))),
+            rate.map(|rate| InterfaceDescriptionOption::IfSpeed(rate.as_bps())),
+            Some(InterfaceDescriptionOption::IfTsResol(
+                InterfaceTsResolution::NANO,
             )),
-            InterfaceDescriptionOption::IfSpeed(link.link.rate.as_bps()),
-            InterfaceDescriptionOption::IfTsResol(InterfaceTsResolution::NANO),
-        ],
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
     };
     let records = nodes.iter().enumerate().map(|(index, name)| {
         Record::Ipv4(Ipv4Record {

@@ -4,7 +4,7 @@
 //! address      10.0.0.1 for the first node of the scenario, 10.0.0.2 for the second, …
 //! port         source 49152 + flow mod 16384, sink 49152 + ⌊flow / 16384⌋: no two flows share both
 //! TCP data     bytes of a segment = size − 52 (IPv4, TCP, time stamps)
-//!              seq = 1 + sequence · bytes, ack = 1, TSval = stamp
+//!              seq = 1 + sequence · bytes, ack = 1, TSval = stamp, TSecr = TSval of the latest acknowledgement by then
 //! TCP ack      seq = 1, ack = 1 + next · bytes, SACK edges likewise, TSval = when it was sent, TSecr = echo
 //! IFTP         protocol 253, for experiments (RFC 3692): the 12 bytes of `whyloss::iftp::packet`, checksum over everything
 //! IFTP-W       the same with the coverage where the length is; an acknowledgement has 10 bytes
@@ -18,11 +18,12 @@
 //! Sequence numbers and time stamps of TCP wrap at 2³²; a tick of its clock is a microsecond. The rest of a payload is
 //! zeros, not stored, but counted in the checksums. A coverage counts from the beginning of IPv4's header in a scenario, from
 //! behind it in a packet, where the least is the transport's header; that of a TCP flow is nowhere to be seen. What no simulated packet has is not invented: there is no handshake,
-//! data segments echo no stamp (TSecr 0), the window is always 65535.
+//! the window is always 65535.
 //!
 //! An answer of 40 simulated bytes has no room for these options or fields. It is recorded with the length it would
 //! have, that of IFTP, which needs only 32 or 30, likewise; every other packet with its size.
 
+use std::collections::VecDeque;
 use std::io;
 
 use etherparse::{IpNumber, PacketBuilder, TcpOptionElement};
@@ -49,13 +50,15 @@ const IFTP_NUMBER: u8 = 253;
 /// UDP-Lite's (RFC 3828).
 const UDP_LITE_NUMBER: u8 = 136;
 const TIME_TO_LIVE: u8 = 64;
+/// Acknowledgements of a flow whose stamps its data may echo: as many as arrive while a segment is under way.
+const ECHOES: usize = 4096;
 const WINDOW: u16 = u16::MAX;
 
 /// Of IP, and a port.
 type Address = ([u8; 4], u16);
 
 /// The two ends of a flow as a capture shows them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ends {
     source: Address,
     sink: Address,
@@ -63,6 +66,8 @@ pub(super) struct Ends {
     coverage: Option<u32>,
     /// TCP data bytes of a segment; 0 before the first, which goes before any acknowledgement.
     segment: usize,
+    /// When acknowledgements reached the source, and their stamps.
+    heard: VecDeque<(Time, u32)>,
 }
 
 impl Ends {
@@ -74,7 +79,22 @@ impl Ends {
             sink: (address(flow.sink), port(index / PORTS.1)),
             coverage: flow.coverage,
             segment: 0,
+            heard: VecDeque::new(),
         }
+    }
+
+    /// The source hears an acknowledgement at `at` that left at `sent`.
+    pub(super) fn hears(&mut self, at: Time, sent: Time) {
+        if self.heard.len() == ECHOES {
+            self.heard.pop_front();
+        }
+        self.heard.push_back((at, ticks(sent)));
+    }
+
+    /// What a segment that left at `sent` echoes (RFC 7323 §4.3); 0 if nothing had been heard.
+    fn echo(&self, sent: Time) -> u32 {
+        let heard = self.heard.partition_point(|&(at, _)| at <= sent);
+        heard.checked_sub(1).map_or(0, |last| self.heard[last].1)
     }
 
     /// The covered bytes of a packet of `length` bytes behind IPv4's header, the first `header` of which always are.
@@ -164,7 +184,8 @@ impl Image {
             Payload::Segment(segment) => {
                 ends.segment = size.saturating_sub(IPV4_AND_TCP).max(1);
                 let sequence = sequence_number(segment.sequence, ends.segment);
-                let stamps = TcpOptionElement::Timestamp(ticks(segment.stamp), 0);
+                let stamps =
+                    TcpOptionElement::Timestamp(ticks(segment.stamp), ends.echo(packet.sent));
                 let options = [TcpOptionElement::Noop, TcpOptionElement::Noop, stamps];
                 self.payload.clear();
                 self.payload.resize(ends.segment, 0);

@@ -1,0 +1,108 @@
+//! `whyloss diagnose`: why packets of a capture died.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use whyloss_diagnose::anonymise::Anonymiser;
+use whyloss_diagnose::{Diagnosis, Options, diagnose, report};
+
+use crate::error::CliError;
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct DiagnoseArgs {
+    /// Captures and logs; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Show one flow, with each of its losses.
+    #[arg(long, value_name = "N")]
+    flow: Option<u64>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Replace addresses, keeping networks together.
+    #[arg(long)]
+    anonymise: bool,
+    /// Connections followed at a time.
+    #[arg(long, value_name = "N", default_value_t = Options::default().connections as u32, value_parser = clap::value_parser!(u32).range(1..))]
+    connections: u32,
+}
+
+const HELP: &str = "Reads pcap and pcapng, as they are or compressed with gzip or zstd. Take captures with at least 96 bytes of \
+    each packet (`tcpdump -s 96`), so that TCP's options are in them.";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// A table and a paragraph about each flow that lost something.
+    Table,
+    /// One JSON object per file.
+    Json,
+    /// A row per lost packet.
+    Csv,
+}
+
+pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let anonymiser = Anonymiser::default();
+    // All are opened before the first is read: a name that is wrong is found at once.
+    let opened: Vec<(&Path, Box<dyn Read>)> = args
+        .files
+        .iter()
+        .map(|path| Ok((path.as_path(), open(path)?)))
+        .collect::<Result<_, CliError>>()?;
+    for (path, reader) in opened {
+        let options = Options {
+            connections: args.connections as usize,
+            ..Options::default()
+        };
+        let mut diagnosis = diagnose(reader, options).map_err(|source| CliError::Capture {
+            path: path.to_owned(),
+            source,
+        })?;
+        check(&diagnosis, args.flow, path)?;
+        if args.anonymise {
+            diagnosis.anonymise(&anonymiser);
+        }
+        if args.files.len() > 1 && matches!(args.format, Format::Table) {
+            writeln!(out, "{}\n", path.display())?;
+        }
+        match args.format {
+            Format::Table => {
+                out.write_all(report::text::render(&diagnosis, args.flow).as_bytes())?
+            }
+            Format::Json => writeln!(out, "{}", report::json::render(&diagnosis, args.flow))?,
+            Format::Csv => out.write_all(report::csv::render(&diagnosis, args.flow).as_bytes())?,
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read>, CliError> {
+    if path.as_os_str() == "-" {
+        return Ok(Box::new(io::stdin()));
+    }
+    let source = |source: io::Error| CliError::Capture {
+        path: path.to_owned(),
+        source: source.into(),
+    };
+    let file = File::open(path).map_err(source)?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(source(io::Error::from(io::ErrorKind::IsADirectory)));
+    }
+    Ok(Box::new(file))
+}
+
+fn check(diagnosis: &Diagnosis, flow: Option<u64>, path: &Path) -> Result<(), CliError> {
+    match flow {
+        Some(wanted) if diagnosis.flows.iter().all(|flow| flow.number != wanted) => {
+            Err(CliError::NoFlow {
+                path: path.to_owned(),
+                wanted,
+                flows: diagnosis.flows.len(),
+            })
+        }
+        _ => Ok(()),
+    }
+}

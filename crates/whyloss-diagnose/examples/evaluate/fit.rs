@@ -1,0 +1,108 @@
+//! Finds the weights of the combined verdict: logistic regression with a small ridge, by Newton's method.
+
+use whyloss::Cause;
+use whyloss_diagnose::loss::Side;
+
+use crate::Found;
+
+const N: usize = 32;
+/// Keeps weights of features that hardly vary small.
+const RIDGE: f64 = 1.0;
+/// A network weighs no more than so many losses: those with very many would be all that counts.
+const PER_NETWORK: f64 = 300.0;
+
+pub(crate) fn print(found: &[Found]) {
+    println!("//! Weights of the combined verdict.\n//!");
+    println!(
+        "//! Found by `cargo run --release -p whyloss-diagnose --example evaluate -- --fit`; do not edit by hand.\n"
+    );
+    println!(
+        "/// For losses behind the point of capture: delays are round trips, votes those of sender classifiers."
+    );
+    weights("BEYOND", found, Side::Beyond);
+    println!(
+        "\n/// For losses before it: delays are one-way, votes those of receiver classifiers."
+    );
+    weights("BEFORE", found, Side::Before);
+}
+
+#[allow(
+    clippy::needless_range_loop,
+    reason = "matrices are read by row and column"
+)]
+fn weights(name: &str, found: &[Found], side: Side) {
+    let mut many = std::collections::HashMap::new();
+    let usable = || {
+        found
+            .iter()
+            .filter(|one| one.side == side && one.features.is_some() && one.truth.is_some())
+    };
+    for one in usable() {
+        *many.entry((one.network, one.place)).or_insert(0.0) += 1.0;
+    }
+    let samples: Vec<([f64; N], f64, f64)> = usable()
+        .filter_map(|one| {
+            let wireless = f64::from(u8::from(one.truth? == Cause::Wireless));
+            let weight = (PER_NETWORK / many[&(one.network, one.place)]).min(1.0);
+            Some((one.features?.0, wireless, weight))
+        })
+        .collect();
+    let mut w = [0.0; N];
+    for _ in 0..30 {
+        let mut gradient = [0.0; N];
+        let mut hessian = [[0.0; N]; N];
+        for (x, y, weight) in &samples {
+            let sum: f64 = w.iter().zip(x).map(|(w, x)| w * x).sum();
+            let p = 1.0 / (1.0 + (-sum).exp());
+            for i in 0..N {
+                gradient[i] += weight * (y - p) * x[i];
+                for j in 0..=i {
+                    hessian[i][j] += weight * p * (1.0 - p) * x[i] * x[j];
+                }
+            }
+        }
+        for i in 0..N {
+            gradient[i] -= RIDGE * w[i];
+            hessian[i][i] += RIDGE;
+            for j in 0..i {
+                hessian[j][i] = hessian[i][j];
+            }
+        }
+        let step = solve(hessian, gradient);
+        w.iter_mut().zip(step).for_each(|(w, step)| *w += step);
+        if step.iter().all(|step| step.abs() < 1e-6) {
+            break;
+        }
+    }
+    println!("pub(super) const {name}: [f64; {N}] = [");
+    for w in w {
+        println!("    {w:.4},");
+    }
+    println!("];");
+    eprintln!("{name}: {} losses", samples.len());
+}
+
+/// Gauss elimination with pivoting.
+fn solve(mut a: [[f64; N]; N], mut b: [f64; N]) -> [f64; N] {
+    for column in 0..N {
+        let pivot = (column..N)
+            .max_by(|&i, &j| a[i][column].abs().total_cmp(&a[j][column].abs()))
+            .unwrap_or(column);
+        a.swap(column, pivot);
+        b.swap(column, pivot);
+        for row in column + 1..N {
+            let factor = a[row][column] / a[column][column];
+            let above = a[column];
+            a[row]
+                .iter_mut()
+                .zip(above)
+                .for_each(|(cell, above)| *cell -= factor * above);
+            b[row] -= factor * b[column];
+        }
+    }
+    for row in (0..N).rev() {
+        let known: f64 = (row + 1..N).map(|column| a[row][column] * b[column]).sum();
+        b[row] = (b[row] - known) / a[row][row];
+    }
+    b
+}

@@ -1,0 +1,293 @@
+//! Judges the diagnosis on captures of simulated networks, where the truth is known.
+//!
+//! ```sh
+//! cargo run --release -p whyloss-diagnose --example evaluate            # the table of docs/diagnosis.md
+//! cargo run --release -p whyloss-diagnose --example evaluate -- --fit   # finds the weights of the combined verdict
+//! ```
+//!
+//! Networks 0, 2, 4, … are those that weights are found on, 1, 3, 5, … those that the table judges by; `--networks N`
+//! takes the first N of both together.
+
+mod fit;
+mod networks;
+mod table;
+mod truth;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use whyloss::Cause;
+use whyloss_diagnose::loss::{Side, Sure, Votes};
+use whyloss_diagnose::verdict::Features;
+use whyloss_diagnose::{Options, Vantage, diagnose};
+use whyloss_sim::{NodeCapture, Scenario, run};
+
+use networks::Network;
+use truth::Truth;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// Where captures are taken.
+pub(crate) const PLACES: [(&str, &str); 4] = [
+    ("s", "at the sender"),
+    ("r1", "before the bottleneck"),
+    ("r2", "behind it"),
+    ("d", "at the receiver"),
+];
+
+/// A loss that was found, and its true cause if it was one.
+pub(crate) struct Found {
+    pub(crate) place: usize,
+    pub(crate) network: u64,
+    pub(crate) side: Side,
+    pub(crate) truth: Option<Cause>,
+    pub(crate) votes: Votes,
+    pub(crate) verdict: Option<Sure>,
+    pub(crate) features: Option<Features>,
+}
+
+/// One capture's score.
+pub(crate) struct Score {
+    pub(crate) place: usize,
+    pub(crate) network: u64,
+    pub(crate) controller: &'static str,
+    pub(crate) vantage: Vantage,
+    /// Original transmissions that never arrived, and how many of them were found; before and beyond the capture.
+    pub(crate) originals: [[u64; 2]; 2],
+    /// Retransmissions that never arrived beyond the capture, and how many were found.
+    pub(crate) again: [u64; 2],
+    pub(crate) spurious: u64,
+}
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let value = |name: &str| {
+        arguments
+            .iter()
+            .position(|a| a == name)
+            .and_then(|at| arguments.get(at + 1))
+    };
+    let networks = value("--networks").map_or(Ok(400), |value| value.parse())?;
+    let fitting = arguments.iter().any(|argument| argument == "--fit");
+    let wanted = u64::from(!fitting);
+    let only: Option<u64> = value("--only").map(|value| value.parse()).transpose()?;
+    let directory = tempfile::tempdir()?;
+    let next = AtomicU64::new(wanted);
+    let results = Mutex::new((Vec::new(), Vec::new(), Vec::<Failure>::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(2, Ordering::Relaxed);
+                    if index >= networks {
+                        break;
+                    }
+                    if only.is_some_and(|only| only != index) {
+                        continue;
+                    }
+                    let network = networks::draw(index);
+                    let judged = judge(&network, directory.path(), only.is_some());
+                    let Ok(mut results) = results.lock() else {
+                        return;
+                    };
+                    match judged {
+                        Ok((scores, found)) => {
+                            results.0.extend(scores);
+                            results.1.extend(found);
+                        }
+                        Err(failure) => {
+                            results.2.push(format!("network {index}: {failure}").into());
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let (mut scores, mut found, failures) = results.into_inner().map_err(|_| "a thread failed")?;
+    if let Some(failure) = failures.into_iter().next() {
+        return Err(failure);
+    }
+    scores.sort_by_key(|score| (score.place, score.network));
+    found.sort_by_key(|found| (found.place, found.network));
+    if fitting {
+        fit::print(&found);
+    } else {
+        table::print(&scores, &found);
+    }
+    if arguments.iter().any(|argument| argument == "--each") {
+        table::print_each(&scores);
+    }
+    Ok(())
+}
+
+/// Runs a network, captures it everywhere, and scores each capture.
+fn judge(
+    network: &Network,
+    directory: &Path,
+    show: bool,
+) -> Result<(Vec<Score>, Vec<Found>), Failure> {
+    let scenario = Scenario::from_toml(&network.scenario, "drawn", &[])?;
+    let node = |name: &str| {
+        scenario
+            .nodes
+            .iter()
+            .position(|node| node == name)
+            .ok_or("no such node")
+    };
+    let path = |place: usize| directory.join(format!("{}-{place}.pcapng", network.index));
+    let capture = |place: usize| {
+        Ok::<_, Failure>(NodeCapture::new(
+            &scenario,
+            node(PLACES[place].0)?,
+            &path(place),
+        ))
+    };
+    let mut observers = (
+        Truth::new(&scenario),
+        ((capture(0)?, capture(1)?), (capture(2)?, capture(3)?)),
+    );
+    run(&scenario, network.index + 1, &mut observers)?;
+    let (truth, ((a, b), (c, d))) = observers;
+    for capture in [a, b, c, d] {
+        capture.finish()?;
+    }
+    let (mut scores, mut all) = (Vec::new(), Vec::new());
+    for (place, (name, _)) in PLACES.iter().enumerate() {
+        let (score, found) = score(
+            network,
+            &truth,
+            node(PLACES[place].0)?,
+            place,
+            &path(place),
+            show,
+        )?;
+        std::fs::remove_file(path(place))?;
+        scores.push(score);
+        all.extend(found);
+    }
+    Ok((scores, all))
+}
+
+#[allow(clippy::too_many_lines, reason = "a comparison, step by step")]
+fn score(
+    network: &Network,
+    truth: &Truth,
+    node: usize,
+    place: usize,
+    path: &Path,
+    show: bool,
+) -> Result<(Score, Vec<Found>), Failure> {
+    let diagnosis = diagnose(Box::new(File::open(path)?), Options::default())?;
+    // The judged flow's source port is the first.
+    let flow = diagnosis.flows.into_iter().find(|flow| {
+        flow.source.port() == 49_152
+            && flow.destination.port() == 49_152
+            && flow.counts.data_bytes > 1000
+    });
+    let flow = flow.ok_or("the judged flow is not in the capture")?;
+    let segment = 1448;
+    // Order of the nodes along the path.
+    let mut score = Score {
+        place,
+        network: network.index,
+        controller: network.controller,
+        vantage: flow.vantage,
+        originals: [[0; 2]; 2],
+        again: [0; 2],
+        spurious: flow.counts.spurious,
+    };
+    // Drops of what was repaired before the end: others cannot be told from what is under way.
+    let mut beyond = HashMap::new();
+    let mut before = HashMap::new();
+    for drop in truth
+        .drops
+        .iter()
+        .filter(|drop| drop.sequence < truth.acknowledged)
+    {
+        if let Some(at) = truth.passed.get(&(node, drop.sequence, drop.sent)) {
+            beyond.insert(
+                (drop.sequence, at.as_nanos()),
+                (drop.cause, drop.retransmission),
+            );
+        } else if !drop.retransmission {
+            before.insert(drop.sequence, drop.cause);
+        }
+    }
+    for (_, retransmission) in beyond.values() {
+        if *retransmission {
+            score.again[0] += 1;
+        } else {
+            score.originals[1][0] += 1;
+        }
+    }
+    score.originals[0][0] = before.len() as u64;
+    // Lost ones that were not repaired are true all the same.
+    let mut open = HashMap::new();
+    for drop in &truth.drops {
+        if let Some(at) = truth.passed.get(&(node, drop.sequence, drop.sent)) {
+            open.insert((drop.sequence, at.as_nanos()), drop.cause);
+        }
+    }
+    let mut found = Vec::new();
+    for (loss, features) in flow.losses.iter().zip(&flow.features) {
+        let first = (loss.offset + u64::from(flow.first_sequence) - 1) / segment;
+        for sequence in first..first + u64::from(loss.packets) {
+            let truth = match loss.side {
+                Side::Beyond => {
+                    let cause = beyond.remove(&(sequence, loss.time));
+                    if let Some((_, retransmission)) = cause {
+                        if retransmission {
+                            score.again[1] += 1;
+                        } else {
+                            score.originals[1][1] += 1;
+                        }
+                    }
+                    cause
+                        .map(|cause| cause.0)
+                        .or_else(|| open.get(&(sequence, loss.time)).copied())
+                }
+                Side::Before => {
+                    let cause = before.remove(&sequence);
+                    score.originals[0][1] += u64::from(cause.is_some());
+                    cause
+                }
+            };
+            if show && truth.is_none() {
+                println!("{} false: {sequence} {loss:?}", PLACES[place].0);
+            }
+            let event = loss.event.and_then(|event| flow.events.get(event as usize));
+            found.push(Found {
+                place,
+                network: network.index,
+                side: loss.side,
+                truth,
+                votes: event.map_or_else(Votes::default, |event| event.votes),
+                verdict: loss.verdict,
+                features: *features,
+            });
+        }
+    }
+    if show {
+        let mut missed: Vec<_> = beyond.iter().collect();
+        missed.sort_by_key(|one| one.0.1);
+        for ((sequence, at), what) in missed {
+            println!(
+                "{} missed beyond: {sequence} at {at} {what:?}",
+                PLACES[place].0
+            );
+        }
+        let mut missed: Vec<_> = before.iter().collect();
+        missed.sort_by_key(|one| one.0);
+        for (sequence, what) in missed {
+            println!("{} missed before: {sequence} {what:?}", PLACES[place].0);
+        }
+        println!(
+            "{} {:?} {:?} acknowledged {}",
+            PLACES[place].0, flow.counts, flow.vantage, truth.acknowledged
+        );
+    }
+    Ok((score, found))
+}

@@ -1,0 +1,93 @@
+//! The library's classifiers, each fed with what a capture shows.
+//!
+//! Oracles and the random one are left out, since a capture has no truth to tell them, and the unaware, whose answer is
+//! known beforehand.
+
+use whyloss::event::{AckEvent, LossEvent};
+use whyloss::receiver::{self, Arrival, ReceiverClassifier as _};
+use whyloss::sender::{self, SenderClassifier as _};
+
+use crate::loss::Votes;
+
+const REFERENCES: [&str; 3] = ["oracle", "unaware", "random"];
+
+/// The sender classifiers that are asked, in the order of the bits of [`Votes`].
+pub fn senders() -> impl Iterator<Item = &'static sender::Entry> {
+    sender::REGISTRY
+        .iter()
+        .filter(|entry| !REFERENCES.contains(&entry.id))
+}
+
+/// The receiver classifiers that are asked, in the order of the bits of [`Votes`].
+pub fn receivers() -> impl Iterator<Item = &'static receiver::Entry> {
+    receiver::REGISTRY
+        .iter()
+        .filter(|entry| !REFERENCES.contains(&entry.id))
+}
+
+/// Every sender classifier with its defaults.
+#[derive(Clone, Debug)]
+pub(crate) struct Senders(Vec<sender::Classifier>);
+
+impl Senders {
+    pub(crate) fn new() -> Self {
+        // Defaults are in range: a test of the registry sees to it.
+        Self(
+            senders()
+                .filter_map(|entry| entry.build(&[]).ok())
+                .collect(),
+        )
+    }
+
+    pub(crate) fn on_ack(&mut self, ack: &AckEvent) {
+        for classifier in &mut self.0 {
+            classifier.on_ack(ack);
+        }
+    }
+
+    pub(crate) fn on_loss(&mut self, loss: &LossEvent) -> Votes {
+        let mut votes = Votes::default();
+        for (index, classifier) in self.0.iter_mut().enumerate() {
+            if let sender::Verdict::Cause(cause) = classifier.on_loss(loss) {
+                votes.add(index, cause);
+            }
+        }
+        votes
+    }
+}
+
+/// Every receiver classifier with its defaults.
+#[derive(Clone, Debug)]
+pub(crate) struct Receivers(Vec<receiver::Classifier>);
+
+impl Receivers {
+    pub(crate) fn new() -> Self {
+        Self(
+            receivers()
+                .filter_map(|entry| entry.build(&[]).ok())
+                .collect(),
+        )
+    }
+
+    pub(crate) fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Votes {
+        let mut votes = Votes::default();
+        for (index, classifier) in self.0.iter_mut().enumerate() {
+            if let Some(receiver::Verdict::Gap(cause)) = classifier.on_arrival(arrival, missing) {
+                votes.add(index, cause);
+            }
+        }
+        votes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_classifier_is_built_and_has_a_bit() {
+        assert_eq!(Senders::new().0.len(), senders().count());
+        assert_eq!(Receivers::new().0.len(), receivers().count());
+        assert!(senders().count() <= 32 && receivers().count() <= 32);
+    }
+}

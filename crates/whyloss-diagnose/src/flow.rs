@@ -1,0 +1,227 @@
+//! A flow and what is known of it: the unit of a diagnosis.
+
+use std::net::SocketAddr;
+
+use crate::loss::{Counts, Event, Loss, Side};
+use crate::portrait::Portrait;
+use crate::tcp::{Connection, Half};
+use crate::vantage::Vantage;
+use crate::verdict::{self, Features};
+
+/// Which transport carries a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// QUIC, from a log.
+    Quic,
+    /// RTP over UDP.
+    Rtp,
+}
+
+impl Protocol {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "TCP",
+            Self::Quic => "QUIC",
+            Self::Rtp => "RTP",
+        }
+    }
+}
+
+/// Data in one direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Among all flows, from 1.
+    pub number: u64,
+    /// What carries it.
+    pub protocol: Protocol,
+    /// Who sends the data; of a log without addresses, unspecified.
+    pub source: SocketAddr,
+    /// Who receives it.
+    pub destination: SocketAddr,
+    /// First and last packet, ns since 1970.
+    pub span: (u64, u64),
+    /// The number, on the wire, of what has offset 0.
+    pub first_sequence: u32,
+    /// Where the capture was taken.
+    pub vantage: Vantage,
+    /// What was seen, and is no loss.
+    pub counts: Counts,
+    /// What was lost, in the order in which it left, what was lost before the point of capture first.
+    pub losses: Vec<Loss>,
+    /// Loss events.
+    pub events: Vec<Event>,
+    /// The path.
+    pub portrait: Portrait,
+    /// What the data cannot tell, a sentence each.
+    pub cannot_tell: Vec<String>,
+    /// Features of each loss, as the combined verdict sees them; `None` where it has nothing to go by.
+    pub features: Vec<Option<Features>>,
+}
+
+impl Flow {
+    /// Packets lost on one side of the point of capture.
+    pub fn lost(&self, side: Side) -> u64 {
+        self.losses
+            .iter()
+            .filter(|loss| loss.side == side)
+            .map(|loss| u64::from(loss.packets))
+            .sum()
+    }
+
+    /// The two directions of a connection that have data.
+    pub(crate) fn of_connection(mut connection: Connection) -> impl Iterator<Item = Self> {
+        [0, 1].into_iter().filter_map(move |side| {
+            let half = connection.halves[side].take()?;
+            // A handshake alone is no flow of data.
+            (half.ledger.counts.data_bytes > 2).then(|| Self::of_half(&connection, side, *half))
+        })
+    }
+
+    fn of_half(connection: &Connection, side: usize, mut half: Half) -> Self {
+        half.finish();
+        let (before, mut beyond) = (connection.before(side), connection.beyond(side));
+        if let Some(least) = half.delays.least() {
+            beyond = Some(beyond.map_or(u64::from(least) * 1000, |ns| {
+                ns.min(u64::from(least) * 1000)
+            }));
+        }
+        let span = (
+            half.first_data.unwrap_or(connection.first),
+            half.last_data.max(connection.first),
+        );
+        let base = beyond.map(|ns| ns + before.unwrap_or(0));
+        let delivered = (
+            half.acknowledged().max(half.delivered),
+            span.1.saturating_sub(span.0),
+        );
+        let features = judge(&mut half);
+        let portrait = Portrait::new(
+            &half.ledger.losses,
+            (&half.delays, &half.one_way),
+            base,
+            half.rates(),
+            delivered,
+        );
+        let mut flow = Self {
+            number: 0,
+            protocol: Protocol::Tcp,
+            source: connection.ends[side],
+            destination: connection.ends[1 - side],
+            span,
+            first_sequence: half.first_sequence(),
+            vantage: Vantage::of(before, beyond),
+            counts: half.ledger.counts,
+            portrait,
+            cannot_tell: Vec::new(),
+            features,
+            events: std::mem::take(&mut half.ledger.events),
+            losses: std::mem::take(&mut half.ledger.losses),
+        };
+        flow.cannot_tell = flow.limits(&half);
+        flow
+    }
+
+    /// What stands in the way of knowing more.
+    fn limits(&self, half: &Half) -> Vec<String> {
+        let mut limits = Vec::new();
+        let mut say = |text: String| limits.push(text);
+        if let Vantage::Unknown(why) = self.vantage {
+            say(format!("where the capture was taken: {why}"));
+        }
+        if half.delays.least().is_none() && half.first_data.is_some() {
+            say("what was lost behind the point of capture: no acknowledgements of this data were captured".to_owned());
+        }
+        if !half.stamps && !self.losses.is_empty() {
+            say("by time stamps which transmission arrived, and one-way delays: there are none, or they were cut off".to_owned());
+        } else if half.tick().is_none() && self.losses.iter().any(|loss| loss.side == Side::Before)
+        {
+            say("causes of losses before the point of capture: the clock of the time stamps could not be made out".to_owned());
+        }
+        if !half.sack && !self.losses.is_empty() && half.delays.least().is_some() {
+            say("by SACK which packets arrived: no block was seen".to_owned());
+        }
+        if half.cut {
+            say("what options say: the capture cut some of them off".to_owned());
+        }
+        let total = self.portrait.by_cause.total();
+        if (1..10).contains(&total) {
+            say(format!(
+                "shares of causes with any certainty: {total} packets lost are too few"
+            ));
+        }
+        if self.counts.unresolved > 0 {
+            say(format!(
+                "whether {} that were sent again, or missing, arrived: the capture ends before that shows",
+                packets(self.counts.unresolved)
+            ));
+        }
+        if self.counts.losses_not_kept > 0 {
+            say(format!(
+                "details of {} more: only the first 65536 losses of a flow are kept",
+                packets(self.counts.losses_not_kept)
+            ));
+        }
+        limits
+    }
+}
+
+/// "1 packet", "2 packets".
+pub(crate) fn packets(many: u64) -> String {
+    format!("{many} packet{}", if many == 1 { "" } else { "s" })
+}
+
+/// Gives each loss of a direction its combined verdict; answers the features.
+fn judge(half: &mut Half) -> Vec<Option<Features>> {
+    let transmission = half.rates().quantile(0.9).filter(|&kbit| kbit > 0);
+    let transmission = transmission.map(|kbit| f64::from(half.largest) * 8000.0 / f64::from(kbit));
+    let lost = half
+        .ledger
+        .losses
+        .iter()
+        .map(|loss| u64::from(loss.packets))
+        .sum();
+    let shared = [Side::Beyond, Side::Before].map(|side| {
+        let delays = if side == Side::Beyond {
+            &half.delays
+        } else {
+            &half.one_way
+        };
+        let around = half
+            .ledger
+            .losses
+            .iter()
+            .filter(|loss| loss.side == side)
+            .map(|loss| loss.around);
+        verdict::Shared::new(
+            delays,
+            around,
+            transmission,
+            (lost, half.ledger.counts.data_packets),
+        )
+    });
+    let mut features = Vec::with_capacity(half.ledger.losses.len());
+    for loss in &mut half.ledger.losses {
+        let before = loss.side == Side::Before;
+        let delays = if before { &half.one_way } else { &half.delays };
+        let votes = loss
+            .event
+            .and_then(|event| half.ledger.events.get(event as usize))
+            .map(|event| event.votes);
+        let found = shared[usize::from(before)].as_ref().and_then(|shared| {
+            shared.features(
+                delays,
+                loss.around,
+                loss.run,
+                votes.unwrap_or_default(),
+                before,
+            )
+        });
+        loss.verdict =
+            found.and_then(|features| verdict::verdict(verdict::wireless(&features, before)));
+        features.push(found);
+    }
+    features
+}

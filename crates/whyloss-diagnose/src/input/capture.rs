@@ -1,0 +1,157 @@
+//! pcap and pcapng as a stream of frames.
+//!
+//! A frame that cannot be read ends a pcap (nothing says where the next one begins) and is passed over in a pcapng
+//! (blocks have lengths). Whatever ends a capture early leaves what came before: a partial result.
+
+use std::io::Read;
+
+use pcap_file::pcap::{PcapReadError, PcapReader};
+use pcap_file::pcapng::blocks::block_common::Block;
+use pcap_file::pcapng::{PcapNgReadError, PcapNgReader};
+
+use crate::error::Error;
+
+/// The longest block or frame that is read, bytes: a buffer of this size is all that a reader keeps.
+const BUFFER: usize = 1 << 20;
+/// Interfaces of a section beyond which the rest is not read: each costs memory.
+const INTERFACES: usize = 10_000;
+
+/// A frame as it was captured.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// Nanoseconds since 1970.
+    pub time: u64,
+    /// The layer that its bytes begin with.
+    pub link: u32,
+    /// Bytes on the wire.
+    pub length: u32,
+    /// Bytes captured, possibly fewer.
+    pub bytes: &'a [u8],
+}
+
+/// Why a capture ended before its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop(pub String);
+
+/// A capture being read.
+pub struct Capture<R: Read> {
+    reader: Reader<R>,
+    /// Blocks passed over because they could not be read.
+    pub damaged: u64,
+    /// Packets without a time (simple packet blocks), which tell nothing here.
+    pub untimed: u64,
+}
+
+enum Reader<R: Read> {
+    Pcap(PcapReader<R>),
+    PcapNg(Box<PcapNgReader<R>>),
+}
+
+impl<R: Read> Capture<R> {
+    pub(super) fn pcap(reader: R) -> Result<Self, Error> {
+        let reader = PcapReader::with_capacity(reader, BUFFER).map_err(|error| Error::Header {
+            kind: "pcap",
+            problem: error.to_string(),
+        })?;
+        Ok(Self::new(Reader::Pcap(reader)))
+    }
+
+    pub(super) fn pcapng(reader: R) -> Result<Self, Error> {
+        let reader =
+            PcapNgReader::with_capacity(reader, BUFFER).map_err(|error| Error::Header {
+                kind: "pcapng",
+                problem: error.to_string(),
+            })?;
+        Ok(Self::new(Reader::PcapNg(Box::new(reader))))
+    }
+
+    fn new(reader: Reader<R>) -> Self {
+        Self {
+            reader,
+            damaged: 0,
+            untimed: 0,
+        }
+    }
+
+    /// Hands the next frame to `take`; false at the end.
+    ///
+    /// # Errors
+    /// When the rest cannot be read.
+    pub fn next(&mut self, take: impl FnOnce(Frame<'_>)) -> Result<bool, Stop> {
+        match &mut self.reader {
+            Reader::Pcap(reader) => next_of_pcap(reader, take),
+            Reader::PcapNg(reader) => loop {
+                if reader.interfaces().len() > INTERFACES {
+                    return Err(Stop(format!("it has more than {INTERFACES} interfaces")));
+                }
+                let error = match reader.next_block() {
+                    None => return Ok(false),
+                    Some(Ok((Block::EnhancedPacket(block), state))) => {
+                        let interface = state.interfaces().get(block.interface_id as usize);
+                        take(Frame {
+                            time: u64::try_from(block.timestamp.as_nanos()).unwrap_or(u64::MAX),
+                            link: interface.map_or(u32::MAX, |i| u32::from(i.linktype)),
+                            length: block.original_len,
+                            bytes: &block.data,
+                        });
+                        return Ok(true);
+                    }
+                    Some(Ok((Block::SimplePacket(_) | Block::Packet(_), _))) => {
+                        self.untimed += 1;
+                        continue;
+                    }
+                    Some(Ok(_)) => continue,
+                    Some(Err(error)) => error,
+                };
+                let PcapNgReadError::BlockConversion(_) = error else {
+                    return Err(Stop(ended(
+                        &error.to_string(),
+                        matches!(error, PcapNgReadError::Io(_)),
+                    )));
+                };
+                // Its length is known, its content is not what it should be.
+                self.damaged += 1;
+                match reader.next_raw_block() {
+                    Some(Ok(_)) => {}
+                    Some(Err(error)) => return Err(Stop(error.to_string())),
+                    None => return Ok(false),
+                }
+            },
+        }
+    }
+}
+
+fn next_of_pcap<R: Read>(
+    reader: &mut PcapReader<R>,
+    take: impl FnOnce(Frame<'_>),
+) -> Result<bool, Stop> {
+    let header = reader.header();
+    let nanos = header.ts_resolution == pcap_file::pcap::PcapTsResolution::NanoSecond;
+    match reader.next_raw_packet() {
+        None => Ok(false),
+        // Not `next_packet`: that refuses stamps and lengths that real captures have.
+        Some(Ok(raw)) => {
+            let unit = if nanos { 1 } else { 1000 };
+            take(Frame {
+                time: u64::from(raw.ts_sec) * 1_000_000_000 + u64::from(raw.ts_frac) * unit,
+                link: u32::from(header.datalink) & 0xffff,
+                length: raw.orig_len.max(raw.data.len() as u32),
+                bytes: &raw.data,
+            });
+            Ok(true)
+        }
+        Some(Err(error)) => Err(Stop(ended(
+            &error.to_string(),
+            matches!(error, PcapReadError::Io(_)),
+        ))),
+    }
+}
+
+/// A sentence for an input that ends within a packet, or goes wrong there.
+fn ended(problem: &str, io: bool) -> String {
+    if io {
+        format!("it ends within a packet, or has one of more than {BUFFER} bytes ({problem})")
+    } else {
+        problem.to_owned()
+    }
+}

@@ -1,0 +1,139 @@
+//! Files and pipes as streams of packets or of log records, decompressed if need be.
+//!
+//! The kind is read off the first bytes, never off a name, so that pipes work as files do. Compressed input may be
+//! compressed again (a `.gz` inside a `.zst`), up to [`LAYERS`] times.
+
+mod capture;
+
+pub use capture::{Capture, Frame, Stop};
+
+use std::io::{self, BufReader, Cursor, Read};
+
+use crate::error::Error;
+
+/// How many compressions may lie inside each other.
+const LAYERS: usize = 3;
+/// The window of zstd's `--long`, bytes: one that wants more is refused, since it is kept in memory.
+const WINDOW: u64 = 1 << 27;
+
+/// What an input turned out to be.
+pub enum Input {
+    /// A capture.
+    Capture(Capture<Box<dyn Read>>),
+    /// A log in JSON: qlog, or records line by line.
+    Json(Box<dyn Read>),
+}
+
+/// Looks at the first bytes of `reader`, and opens what they say it is.
+///
+/// # Errors
+/// When nothing can be read, or the first bytes are of no known kind.
+pub fn open(reader: Box<dyn Read>) -> Result<Input, Error> {
+    let mut reader = reader;
+    for _ in 0..=LAYERS {
+        let (head, whole) = peek(reader)?;
+        match head.as_slice() {
+            [] => return Err(Error::Empty),
+            [0x1f, 0x8b, ..] => {
+                reader = Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(whole)));
+            }
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => reader = Box::new(Zstd::new(whole)?),
+            [0x0a, 0x0d, 0x0d, 0x0a, ..] => return Capture::pcapng(whole).map(Input::Capture),
+            [0xa1, 0xb2, 0xc3, 0xd4, ..]
+            | [0xd4, 0xc3, 0xb2, 0xa1, ..]
+            | [0xa1, 0xb2, 0x3c, 0x4d, ..]
+            | [0x4d, 0x3c, 0xb2, 0xa1, ..] => return Capture::pcap(whole).map(Input::Capture),
+            // JSON, JSON-SEQ (record separator), or either behind a byte order mark.
+            [b'{' | b'[' | 0x1e | b' ' | b'\t' | b'\r' | b'\n', ..] | [0xef, 0xbb, 0xbf, ..] => {
+                return Ok(Input::Json(whole));
+            }
+            _ => return Err(Error::UnknownKind(head)),
+        }
+    }
+    Err(Error::Header {
+        kind: "a compressed file",
+        problem: format!("it is compressed more than {LAYERS} times"),
+    })
+}
+
+/// The first four bytes, and a reader of the whole.
+fn peek(mut reader: Box<dyn Read>) -> Result<(Vec<u8>, Box<dyn Read>), Error> {
+    let mut head = [0; 4];
+    let mut filled = 0;
+    while filled < head.len() {
+        match reader.read(&mut head[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    let head = head[..filled].to_vec();
+    let whole = Cursor::new(head.clone()).chain(reader);
+    Ok((head, Box::new(whole)))
+}
+
+/// Zstandard, frame after frame: compressors that work in parallel write several.
+struct Zstd {
+    source: BufReader<Box<dyn Read>>,
+    frame: ruzstd::decoding::FrameDecoder,
+}
+
+impl Zstd {
+    fn new(source: Box<dyn Read>) -> Result<Self, Error> {
+        let mut zstd = Self {
+            source: BufReader::new(source),
+            frame: ruzstd::decoding::FrameDecoder::new(),
+        };
+        zstd.frame.set_max_window_size(WINDOW);
+        zstd.frame
+            .reset(&mut zstd.source)
+            .map_err(|error| Error::Header {
+                kind: "zstd",
+                problem: error.to_string(),
+            })?;
+        Ok(zstd)
+    }
+
+    /// Begins the next frame, past those that are to be skipped; false at the end.
+    fn next_frame(&mut self) -> io::Result<bool> {
+        use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+        use std::io::BufRead as _;
+        loop {
+            if self.source.fill_buf()?.is_empty() {
+                return Ok(false);
+            }
+            match self.frame.reset(&mut self.source) {
+                Ok(()) => return Ok(true),
+                Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                    length,
+                    ..
+                })) => {
+                    io::copy(&mut (&mut self.source).take(length.into()), &mut io::sink())?;
+                }
+                Err(error) => return Err(io::Error::other(error)),
+            }
+        }
+    }
+}
+
+impl Read for Zstd {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        use ruzstd::decoding::BlockDecodingStrategy::UptoBytes;
+        loop {
+            let read = self.frame.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            if self.frame.is_finished() {
+                if !self.next_frame()? {
+                    return Ok(0);
+                }
+            } else {
+                self.frame
+                    .decode_blocks(&mut self.source, UptoBytes(1 << 17))
+                    .map_err(io::Error::other)?;
+            }
+        }
+    }
+}

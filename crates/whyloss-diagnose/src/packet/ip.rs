@@ -1,0 +1,184 @@
+//! IPv4 and IPv6 with extension headers, fragments and tunnels, down to TCP and UDP.
+
+use std::net::{IpAddr, SocketAddr};
+
+use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpSlice, ip_number};
+
+use super::fragments::{Fragment, Fragments, Key};
+use super::link::{ether_type, word};
+use super::{Body, Packet, Pass, Segment};
+
+/// The transport's packet in `bytes`, which begin with IP's header and were `wire` bytes long.
+pub(super) fn transport<'a>(
+    fragments: &mut Fragments,
+    bytes: &'a [u8],
+    wire: u32,
+    depth: usize,
+) -> Result<Packet<'a>, Pass> {
+    let (slice, _) = LaxIpSlice::from_slice(bytes).map_err(|error| match error {
+        etherparse::err::ip::LaxHeaderSliceError::Len(_) => Pass::Short,
+        etherparse::err::ip::LaxHeaderSliceError::Content(_) => Pass::Malformed,
+    })?;
+    // The lengths of offloaded packets are filled in behind the point of capture: then the frame's counts.
+    let (length, ip_id) = match &slice {
+        LaxIpSlice::Ipv4(ip) => {
+            let header = ip.header();
+            let total = u32::from(header.total_len());
+            (
+                if total < 20 { wire } else { total },
+                Some(header.identification()),
+            )
+        }
+        LaxIpSlice::Ipv6(ip) => match ip.header().payload_length() {
+            0 => (wire, None),
+            length => (40 + u32::from(length), None),
+        },
+    };
+    let payload = slice.payload();
+    let headers = payload.payload.as_ptr() as usize - bytes.as_ptr() as usize;
+    let length = length.checked_sub(headers as u32).ok_or(Pass::Malformed)?;
+    let ends = (slice.source_addr(), slice.destination_addr());
+    let protocol = payload.ip_number;
+    if payload.fragmented {
+        let fragment = fragment(&slice, length).ok_or(Pass::Malformed)?;
+        let key = Key {
+            ends,
+            protocol: protocol.0,
+            id: fragment.0,
+        };
+        // The ports are in the first fragment, which waits here until the length of the whole is known.
+        let first = (fragment.1.offset == 0).then(|| {
+            upper(
+                protocol.0,
+                payload.payload,
+                length,
+                ends,
+                ip_id,
+                depth,
+                fragments,
+            )
+        });
+        return match first {
+            Some(Ok(Packet {
+                body: Body::Tcp(segment),
+                source,
+                destination,
+                ..
+            })) => {
+                let head = length - segment.length;
+                fragments.first(key, fragment.1, (segment, head, source, destination, ip_id))
+            }
+            // A datagram's payload is not put together; its first fragment stands for it.
+            Some(other) => return other,
+            None => fragments.later(key, fragment.1),
+        }
+        .map(|(segment, source, destination, ip_id)| Packet {
+            source,
+            destination,
+            ip_id,
+            body: Body::Tcp(segment),
+        })
+        .ok_or(Pass::Waits);
+    }
+    upper(
+        protocol.0,
+        payload.payload,
+        length,
+        ends,
+        ip_id,
+        depth,
+        fragments,
+    )
+}
+
+/// What lies above IP: `length` bytes on the wire.
+fn upper<'a>(
+    protocol: u8,
+    bytes: &'a [u8],
+    length: u32,
+    ends: (IpAddr, IpAddr),
+    ip_id: Option<u16>,
+    depth: usize,
+    fragments: &mut Fragments,
+) -> Result<Packet<'a>, Pass> {
+    let packet = |body| {
+        Ok(Packet {
+            source: SocketAddr::new(ends.0, word(bytes, 0)?),
+            destination: SocketAddr::new(ends.1, word(bytes, 2)?),
+            ip_id,
+            body,
+        })
+    };
+    let deeper = depth.checked_sub(1).ok_or(Pass::Malformed);
+    match IpNumber(protocol) {
+        ip_number::TCP => packet(Body::Tcp(Segment::read(bytes, length)?)),
+        ip_number::UDP | ip_number::UDP_LITE => {
+            let payload = bytes.get(8..).ok_or(Pass::Short)?;
+            let length = length.checked_sub(8).ok_or(Pass::Malformed)?;
+            packet(Body::Udp(
+                &payload[..payload.len().min(length as usize)],
+                length,
+            ))
+        }
+        ip_number::IPV4 | ip_number::IPV6 => transport(fragments, bytes, length, deeper?),
+        ip_number::GRE => {
+            let inner = gre(bytes)?;
+            let before = (bytes.len() - inner.len()) as u32;
+            let length = length.checked_sub(before).ok_or(Pass::Malformed)?;
+            transport(fragments, inner, length, deeper?)
+        }
+        _ => Err(Pass::Other),
+    }
+}
+
+/// What GRE (RFC 2784, 2890) carries, if it is IP or a frame with it.
+fn gre(bytes: &[u8]) -> Result<&[u8], Pass> {
+    let flags = word(bytes, 0)?;
+    if flags & 7 != 0 {
+        return Err(Pass::Other);
+    }
+    // Checksum (with a reserved word), key, sequence number.
+    let optional = 4
+        * (usize::from(flags >> 15) + usize::from(flags >> 13 & 1) + usize::from(flags >> 12 & 1));
+    let rest = bytes.get(4 + optional..).ok_or(Pass::Short)?;
+    match word(bytes, 2)? {
+        // Transparent Ethernet bridging.
+        0x6558 => super::link::ether(rest, 12),
+        kind => ether_type(kind, rest),
+    }
+}
+
+/// The identification of a fragment, and which part of the whole it is.
+fn fragment(slice: &LaxIpSlice<'_>, length: u32) -> Option<(u32, Fragment)> {
+    let (id, offset, more) = match slice {
+        LaxIpSlice::Ipv4(ip) => {
+            let header = ip.header();
+            (
+                u32::from(header.identification()),
+                header.fragments_offset().byte_offset(),
+                header.more_fragments(),
+            )
+        }
+        LaxIpSlice::Ipv6(ip) => {
+            ip.extensions()
+                .clone()
+                .into_iter()
+                .find_map(|extension| match extension {
+                    Ipv6ExtensionSlice::Fragment(header) => Some((
+                        header.identification(),
+                        header.fragment_offset().byte_offset(),
+                        header.more_fragments(),
+                    )),
+                    _ => None,
+                })?
+        }
+    };
+    Some((
+        id,
+        Fragment {
+            offset: u32::from(offset),
+            length,
+            more,
+        },
+    ))
+}

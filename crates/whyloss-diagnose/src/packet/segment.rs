@@ -1,0 +1,120 @@
+//! A TCP segment's header and options, as far as they were captured.
+
+use super::Pass;
+use super::link::word;
+
+/// SACK blocks that fit into a header.
+const BLOCKS: usize = 4;
+
+/// A TCP segment (RFC 9293), with the options that tell of losses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Number of its first byte.
+    pub sequence: u32,
+    /// The next number that its sender expects, if [`Flags::ack`].
+    pub acknowledgement: u32,
+    /// Bytes of data on the wire.
+    pub length: u32,
+    /// Flags.
+    pub flags: Flags,
+    /// Receive window, not scaled.
+    pub window: u16,
+    /// Time stamps (RFC 7323): value and echo.
+    pub stamps: Option<(u32, u32)>,
+    /// SACK blocks (RFC 2018): begin and end.
+    pub sack: [(u32, u32); BLOCKS],
+    /// How many of them there are.
+    pub blocks: u8,
+    /// Largest segment size, of a SYN.
+    pub mss: Option<u16>,
+    /// Shift of the window, of a SYN.
+    pub scale: Option<u8>,
+    /// Whether a SYN permits SACK.
+    pub sack_permitted: bool,
+    /// Whether the options were cut off.
+    pub cut: bool,
+}
+
+/// The flags that matter here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools, reason = "they are bits of a header")]
+pub struct Flags {
+    /// Opens a connection.
+    pub syn: bool,
+    /// Has an acknowledgement.
+    pub ack: bool,
+    /// Ends a direction.
+    pub fin: bool,
+    /// Ends a connection at once.
+    pub rst: bool,
+}
+
+impl Segment {
+    /// Reads what is there of a segment of `length` bytes, its header included.
+    pub(super) fn read(bytes: &[u8], length: u32) -> Result<Self, Pass> {
+        let fixed = bytes.get(..20).ok_or(Pass::Short)?;
+        let double =
+            |at| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
+        let header = usize::from(fixed[12] >> 4) * 4;
+        if header < 20 {
+            return Err(Pass::Malformed);
+        }
+        let bit = |n: u8| fixed[13] >> n & 1 == 1;
+        let mut segment = Self {
+            sequence: double(4),
+            acknowledgement: double(8),
+            length: length.checked_sub(header as u32).ok_or(Pass::Malformed)?,
+            flags: Flags {
+                fin: bit(0),
+                syn: bit(1),
+                rst: bit(2),
+                ack: bit(4),
+            },
+            window: word(fixed, 14)?,
+            cut: bytes.len() < header,
+            ..Self::default()
+        };
+        segment.options(&bytes[20..header.min(bytes.len())]);
+        Ok(segment)
+    }
+
+    /// Takes the options that are whole; nonsense ends them.
+    fn options(&mut self, mut options: &[u8]) {
+        while let [kind, rest @ ..] = options {
+            match kind {
+                0 => return,
+                1 => {
+                    options = rest;
+                    continue;
+                }
+                _ => {}
+            }
+            let Some(&length) = rest.first() else { return };
+            let Some(body) = options.get(2..usize::from(length)) else {
+                return;
+            };
+            options = &options[usize::from(length)..];
+            let double = |at: usize| {
+                u32::from_be_bytes([body[at], body[at + 1], body[at + 2], body[at + 3]])
+            };
+            match (kind, body.len()) {
+                (2, 2) => self.mss = Some(u16::from_be_bytes([body[0], body[1]])),
+                (3, 1) => self.scale = Some(body[0].min(14)),
+                (4, 0) => self.sack_permitted = true,
+                (5, 8 | 16 | 24 | 32) => {
+                    self.blocks = (body.len() / 8) as u8;
+                    for (block, at) in self.sack.iter_mut().zip((0..body.len()).step_by(8)) {
+                        *block = (double(at), double(at + 4));
+                    }
+                }
+                (8, 8) => self.stamps = Some((double(0), double(4))),
+                _ => {}
+            }
+        }
+    }
+
+    /// The SACK blocks.
+    pub fn sacked(&self) -> &[(u32, u32)] {
+        &self.sack[..usize::from(self.blocks).min(BLOCKS)]
+    }
+}

@@ -1,0 +1,138 @@
+//! What a path looks like from one flow: delays, rate, buffer, losses.
+
+use whyloss::Cause;
+
+use crate::delay::{Delays, Histogram};
+use crate::loss::{Loss, Side};
+
+/// The quantile of rates that stands for what the path carries between losses.
+const FULL: f64 = 0.9;
+/// Delays below which too few were seen.
+const DELAYS: u64 = 10;
+
+/// A path's portrait.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Portrait {
+    /// The shortest round trip, ms.
+    pub base_rtt_ms: Option<f64>,
+    /// Delay beyond the shortest: median, 90 %, 99 %, ms.
+    pub queueing_ms: Option<[f64; 3]>,
+    /// What was delivered in nine of ten windows of a round trip, at most, Mbit/s: the bottleneck's rate if the flow filled
+    /// it, else less.
+    pub full_mbps: Option<f64>,
+    /// What was delivered on the whole, Mbit/s.
+    pub mean_mbps: Option<f64>,
+    /// The median queueing delay at losses by congestion, ms: how much the buffer holds.
+    pub buffer_ms: Option<f64>,
+    /// The same in bytes, at [`Self::full_mbps`].
+    pub buffer_bytes: Option<f64>,
+    /// The median queueing delay at losses by the link, ms.
+    pub wireless_at_ms: Option<f64>,
+    /// How many packets the link loses in a row, on average.
+    pub wireless_run: Option<f64>,
+    /// How many runs of losses are of 1, 2, 3–4, 5–8 and more packets.
+    pub runs: [u64; 5],
+    /// Packets lost to each cause, and those of which the data cannot tell.
+    pub by_cause: ByCause,
+}
+
+/// Packets lost, by cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ByCause {
+    /// By a full queue.
+    pub congestion: u64,
+    /// By the link.
+    pub wireless: u64,
+    /// By one of them.
+    pub unknown: u64,
+}
+
+impl ByCause {
+    /// All of them.
+    pub fn total(self) -> u64 {
+        self.congestion + self.wireless + self.unknown
+    }
+}
+
+impl Portrait {
+    pub(crate) fn new(
+        losses: &[Loss],
+        (beyond, one_way): (&Delays, &Delays),
+        base: Option<u64>,
+        rates: &Histogram,
+        (bytes, span): (u64, u64),
+    ) -> Self {
+        let mut portrait = Self {
+            base_rtt_ms: base.map(|ns| ns as f64 / 1e6),
+            ..Self::default()
+        };
+        let queueing = if beyond.histogram.total() >= DELAYS {
+            beyond
+        } else {
+            one_way
+        };
+        if queueing.histogram.total() >= DELAYS
+            && let Some(least) = queueing.least()
+        {
+            let over = |q| {
+                f64::from(
+                    queueing
+                        .histogram
+                        .quantile(q)
+                        .unwrap_or(least)
+                        .saturating_sub(least),
+                ) / 1000.0
+            };
+            portrait.queueing_ms = Some([over(0.5), over(0.9), over(0.99)]);
+        }
+        portrait.full_mbps = rates
+            .quantile(FULL)
+            .filter(|_| rates.total() >= 5)
+            .map(|kbit| f64::from(kbit) / 1000.0);
+        portrait.mean_mbps = (span > 0 && bytes > 0).then(|| bytes as f64 * 8000.0 / span as f64);
+        let mut at = [Histogram::default(), Histogram::default()];
+        let mut wireless_runs = 0_u64;
+        let mut last: Option<&Loss> = None;
+        for loss in losses {
+            let packets = u64::from(loss.packets);
+            let cause = loss.verdict.map(|verdict| verdict.cause);
+            match cause {
+                Some(Cause::Congestion) => portrait.by_cause.congestion += packets,
+                Some(Cause::Wireless) => portrait.by_cause.wireless += packets,
+                None => portrait.by_cause.unknown += packets,
+            }
+            let delays = if loss.side == Side::Beyond {
+                beyond
+            } else {
+                one_way
+            };
+            if let (Some(cause), Some(before), Some(least)) =
+                (cause, loss.around.before, delays.least())
+            {
+                at[usize::from(cause == Cause::Wireless)].add(before.saturating_sub(least));
+            }
+            if last.is_none_or(|last| !last.runs_into(loss)) {
+                wireless_runs += u64::from(cause == Some(Cause::Wireless));
+                let class = match loss.run {
+                    0 | 1 => 0,
+                    2 => 1,
+                    3..=4 => 2,
+                    5..=8 => 3,
+                    _ => 4,
+                };
+                portrait.runs[class] += 1;
+            }
+            last = Some(loss);
+        }
+        let median = |at: &Histogram| at.quantile(0.5).map(|us| f64::from(us) / 1000.0);
+        portrait.buffer_ms = median(&at[0]);
+        portrait.wireless_at_ms = median(&at[1]);
+        portrait.wireless_run =
+            (wireless_runs > 0).then(|| portrait.by_cause.wireless as f64 / wireless_runs as f64);
+        portrait.buffer_bytes = portrait
+            .buffer_ms
+            .zip(portrait.full_mbps)
+            .map(|(ms, mbps)| ms * mbps * 125.0);
+        portrait
+    }
+}

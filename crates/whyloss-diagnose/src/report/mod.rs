@@ -1,0 +1,43 @@
+//! A diagnosis as text, JSON and CSV.
+
+pub mod csv;
+pub mod json;
+pub mod summary;
+pub mod text;
+
+use crate::loss::Loss;
+use whyloss::Cause;
+
+/// "congestion", "wireless" or "cannot tell".
+fn cause(loss: &Loss) -> &'static str {
+    loss.verdict
+        .map_or("cannot tell", |verdict| name(verdict.cause))
+}
+
+fn name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Congestion => "congestion",
+        Cause::Wireless => "wireless",
+    }
+}
+
+/// Ids of the classifiers that judged losses on that side of the point of capture.
+fn classifiers(event: &crate::loss::Event) -> Vec<&'static str> {
+    match event.detection {
+        Some(_) => crate::classifiers::senders()
+            .map(|entry| entry.id)
+            .collect(),
+        None => crate::classifiers::receivers()
+            .map(|entry| entry.id)
+            .collect(),
+    }
+}
+
+/// What each classifier said about an event.
+fn votes(event: &crate::loss::Event) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let votes = event.votes;
+    classifiers(event)
+        .into_iter()
+        .enumerate()
+        .filter_map(move |(index, id)| Some((id, name(votes.of(index)?))))
+}

@@ -1,0 +1,127 @@
+//! One paragraph about a flow that a person can act on.
+
+use std::fmt::Write as _;
+
+use crate::flow::{Flow, packets};
+use crate::loss::Side;
+
+/// Losses of known cause below which nothing is said about their shares.
+const FEW: u64 = 10;
+/// A share from which on one cause is what a flow suffers from.
+const MOST: f64 = 0.7;
+
+/// Says what was lost and why, and what it cost.
+pub fn paragraph(flow: &Flow) -> String {
+    let mut text = String::new();
+    let causes = flow.portrait.by_cause;
+    let lost = causes.total();
+    if lost == 0 {
+        return nothing_lost(flow);
+    }
+    let sides = [(Side::Before, "before"), (Side::Beyond, "behind")]
+        .map(|(side, name)| (flow.lost(side), name));
+    let _ = write!(
+        text,
+        "{} of {} lost",
+        packets(lost),
+        flow.counts.data_packets + flow.lost(Side::Before)
+    );
+    match sides {
+        [(0, _), _] | [_, (0, _)] => text.push_str(". "),
+        [(a, x), (b, y)] => {
+            let _ = write!(text, ", {a} {x} the point of capture and {b} {y} it. ");
+        }
+    }
+    let told = causes.congestion + causes.wireless;
+    if told < FEW {
+        let _ = write!(
+            text,
+            "The cause of {told} of them can be told, too few to say what this path suffers from."
+        );
+    } else {
+        verdict(&mut text, flow, told);
+    }
+    speed(&mut text, flow);
+    text
+}
+
+fn nothing_lost(flow: &Flow) -> String {
+    let mut text = "No loss was found".to_owned();
+    let mut others = Vec::new();
+    let counts = &flow.counts;
+    for (many, what) in [
+        (counts.spurious, "retransmission of what had arrived"),
+        (counts.reordered, "packet overtaken by others"),
+        (counts.keep_alives, "keep-alive"),
+    ] {
+        if many > 0 {
+            others.push(format!("{many} {what}{}", if many == 1 { "" } else { "s" }));
+        }
+    }
+    if !others.is_empty() {
+        let _ = write!(text, "; what looks like one: {}", others.join(", "));
+    }
+    text.push('.');
+    text
+}
+
+fn verdict(text: &mut String, flow: &Flow, told: u64) {
+    let portrait = &flow.portrait;
+    let wireless = portrait.by_cause.wireless as f64 / told as f64;
+    let percent = |share: f64| (share * 100.0).round();
+    let ms = |value: Option<f64>| value.map(|ms| format!("{ms:.1} ms"));
+    let queue = ms(portrait.queueing_ms.map(|queueing| queueing[2]));
+    if wireless >= MOST {
+        let _ = write!(
+            text,
+            "{} % of those whose cause can be told came",
+            percent(wireless)
+        );
+        if let (Some(at), Some(queue)) = (ms(portrait.wireless_at_ms), queue) {
+            let _ = write!(
+                text,
+                " at a queueing delay of {at}, where queues reach {queue},"
+            );
+        }
+        if let Some(run) = portrait.wireless_run {
+            let _ = write!(text, " in bursts of {run:.1}");
+        }
+        text.push_str(": a lossy link, not congestion.");
+    } else if wireless <= 1.0 - MOST {
+        let _ = write!(
+            text,
+            "{} % of those whose cause can be told came with a full queue",
+            percent(1.0 - wireless)
+        );
+        if let Some(at) = ms(portrait.buffer_ms) {
+            let _ = write!(text, ", at a queueing delay of {at}");
+        }
+        if let Some(bytes) = portrait.buffer_bytes {
+            let _ = write!(text, " (about {:.0} kB)", bytes / 1000.0);
+        }
+        text.push_str(": congestion, not a lossy link.");
+    } else {
+        let _ = write!(
+            text,
+            "Both causes: of those that can be told, {} % came with a full queue and {} % were lost by a link.",
+            percent(1.0 - wireless),
+            percent(wireless)
+        );
+    }
+    let unknown = portrait.by_cause.unknown;
+    if unknown > 0 {
+        let _ = write!(text, " Of {} the cause cannot be told.", packets(unknown));
+    }
+}
+
+fn speed(text: &mut String, flow: &Flow) {
+    if let (Some(mean), Some(full)) = (flow.portrait.mean_mbps, flow.portrait.full_mbps)
+        && full > mean
+    {
+        let _ = write!(
+            text,
+            " {} reached {mean:.1} of the {full:.1} Mbit/s that it delivered at its best.",
+            flow.protocol.name()
+        );
+    }
+}

@@ -1,0 +1,232 @@
+//! A diagnosis for people.
+
+use std::fmt::Write as _;
+
+use super::{cause, summary, votes};
+use crate::Diagnosis;
+use crate::flow::{Flow, packets};
+use crate::loss::Side;
+use crate::vantage::Vantage;
+
+/// Flows that are shown; the rest is counted.
+const SHOWN: usize = 20;
+
+/// All flows in a table, and those that lost something in words; with `one`, that flow with each of its losses.
+pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
+    let mut text = String::new();
+    if let Some(partial) = &diagnosis.partial {
+        let _ = writeln!(text, "partial: {partial}; this is what came before\n");
+    }
+    let chosen = |flow: &&Flow| one.is_none_or(|one| flow.number == one);
+    let flows: Vec<&Flow> = diagnosis.flows.iter().filter(chosen).collect();
+    table(&mut text, &worst(&flows));
+    if flows.len() > SHOWN {
+        let _ = writeln!(
+            text,
+            "not shown: {} flows that lost no more",
+            flows.len() - SHOWN
+        );
+    }
+    for flow in worst(&flows) {
+        if one.is_some() || !flow.losses.is_empty() {
+            describe(&mut text, flow);
+        }
+        if one.is_some() {
+            losses(&mut text, flow);
+        }
+    }
+    footer(&mut text, diagnosis);
+    text
+}
+
+/// Those that lost the most, in the order of their numbers.
+fn worst<'a>(flows: &[&'a Flow]) -> Vec<&'a Flow> {
+    let mut worst = flows.to_vec();
+    worst.sort_by_key(|flow| {
+        (
+            std::cmp::Reverse(flow.portrait.by_cause.total()),
+            flow.number,
+        )
+    });
+    worst.truncate(SHOWN);
+    worst.sort_by_key(|flow| flow.number);
+    worst
+}
+
+fn table(text: &mut String, flows: &[&Flow]) {
+    let mut rows = vec![
+        [
+            "flow",
+            "from",
+            "to",
+            "",
+            "captured",
+            "packets",
+            "lost",
+            "congestion",
+            "wireless",
+            "?",
+            "Mbit/s",
+            "base RTT ms",
+        ]
+        .map(str::to_owned),
+    ];
+    for flow in flows {
+        let causes = flow.portrait.by_cause;
+        let captured = match flow.vantage {
+            Vantage::Sender => "at the sender".to_owned(),
+            Vantage::Receiver => "at the receiver".to_owned(),
+            Vantage::Between(share) => format!("between, at {:.0} %", share * 100.0),
+            Vantage::Unknown(_) => "cannot tell".to_owned(),
+        };
+        let number =
+            |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.1}"));
+        rows.push([
+            flow.number.to_string(),
+            flow.source.to_string(),
+            flow.destination.to_string(),
+            flow.protocol.name().to_owned(),
+            captured,
+            flow.counts.data_packets.to_string(),
+            causes.total().to_string(),
+            causes.congestion.to_string(),
+            causes.wireless.to_string(),
+            causes.unknown.to_string(),
+            number(flow.portrait.mean_mbps),
+            number(flow.portrait.base_rtt_ms),
+        ]);
+    }
+    let width: Vec<usize> = (0..rows[0].len())
+        .map(|column| {
+            rows.iter()
+                .map(|row| row[column].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
+    for row in rows {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let room = width[column];
+            let _ = if (1..5).contains(&column) {
+                write!(line, "{cell:<room$}  ")
+            } else {
+                write!(line, "{cell:>room$}  ")
+            };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+fn describe(text: &mut String, flow: &Flow) {
+    let _ = writeln!(text, "\nflow {}: {}", flow.number, summary::paragraph(flow));
+    let portrait = &flow.portrait;
+    if let Some([p50, p90, p99]) = portrait.queueing_ms {
+        let _ = writeln!(
+            text,
+            "  queueing delay    half below {p50:.1} ms, 90 % below {p90:.1} ms, 99 % below {p99:.1} ms"
+        );
+    }
+    let classes = ["1", "2", "3–4", "5–8", "more"];
+    let runs: Vec<String> = classes
+        .iter()
+        .zip(portrait.runs)
+        .filter(|(_, many)| *many > 0)
+        .map(|(class, many)| format!("{many} of {class}"))
+        .collect();
+    if !runs.is_empty() {
+        let _ = writeln!(text, "  runs of losses    {}", runs.join(", "));
+    }
+    let counts = &flow.counts;
+    for (many, what) in [
+        (counts.spurious, "sent again although it had arrived"),
+        (counts.reordered, "overtaken, not lost"),
+        (counts.keep_alives, "keep-alive"),
+        (counts.restarts, "jump of the sequence numbers"),
+    ] {
+        if many > 0 {
+            let _ = writeln!(text, "  no loss           {many} × {what}");
+        }
+    }
+    if counts.uncaptured_bytes > 0 {
+        let _ = writeln!(
+            text,
+            "  no loss           {} B that arrived and are not in the capture",
+            counts.uncaptured_bytes
+        );
+    }
+    for sentence in &flow.cannot_tell {
+        let _ = writeln!(text, "  cannot tell       {sentence}");
+    }
+}
+
+fn losses(text: &mut String, flow: &Flow) {
+    if flow.losses.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "\n  time s      frame  offset        bytes  where   known by        cause        sure %  classifiers that say wireless"
+    );
+    for loss in &flow.losses {
+        let event = loss.event.and_then(|event| flow.events.get(event as usize));
+        let wireless: Vec<&str> = event
+            .map(|event| {
+                votes(event)
+                    .filter(|(_, cause)| *cause == "wireless")
+                    .map(|(id, _)| id)
+                    .collect()
+            })
+            .unwrap_or_default();
+        let asked = event.map_or(0, |event| event.votes.asked.count_ones());
+        let _ = writeln!(
+            text,
+            "  {:<11.6} {:<6} {:<13} {:<6} {:<7} {:<15} {:<12} {:<7} {} of {asked}{}{}",
+            loss.time.saturating_sub(flow.span.0) as f64 / 1e9,
+            loss.frame,
+            loss.offset,
+            loss.bytes,
+            if loss.side == Side::Before {
+                "before"
+            } else {
+                "behind"
+            },
+            loss.evidence.name(),
+            cause(loss),
+            loss.verdict.map_or("–".to_owned(), |verdict| format!(
+                "{:.0}",
+                verdict.confidence * 100.0
+            )),
+            wireless.len(),
+            if wireless.is_empty() { "" } else { ": " },
+            wireless.join(", "),
+        );
+    }
+}
+
+fn footer(text: &mut String, diagnosis: &Diagnosis) {
+    text.push('\n');
+    for note in &diagnosis.notes {
+        let _ = writeln!(text, "{note}");
+    }
+    let skipped = diagnosis.skipped;
+    for (many, what) in [
+        (skipped.other, "of protocols that are not read here"),
+        (skipped.short, "cut too short to tell anything"),
+        (skipped.malformed, "whose headers contradict themselves"),
+        (skipped.fragments, "whose other fragments are missing"),
+    ] {
+        if many > 0 {
+            let _ = writeln!(text, "passed over: {} {what}", packets(many));
+        }
+    }
+    if diagnosis.flows.is_empty() {
+        let _ = writeln!(text, "no flow of data among {} frames", diagnosis.frames);
+    } else {
+        let _ = writeln!(
+            text,
+            "lost: original transmissions and retransmissions that never arrived; ?: the cause cannot be told (below {:.0} % sure)",
+            crate::verdict::SURE * 100.0
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! A TCP connection: two directions, and where between them the capture was taken.
+
+use std::net::SocketAddr;
+
+use super::echo::Echoes;
+use super::half::{At, Half};
+use crate::packet::Segment;
+
+/// A connection as it is followed.
+#[derive(Clone, Debug)]
+pub(crate) struct Connection {
+    /// Sides, the one that was seen first.
+    pub(crate) ends: [SocketAddr; 2],
+    /// Among all connections, from 1.
+    pub(crate) number: u64,
+    /// Data of each side.
+    pub(crate) halves: [Option<Box<Half>>; 2],
+    /// From packets of each side to their echo by the other.
+    echoes: [Echoes; 2],
+    /// When a SYN of each side passed, and the number that acknowledges it.
+    syn: [Option<(u64, u32)>; 2],
+    closed: [bool; 2],
+    pub(crate) packets: [u64; 2],
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    pub(crate) handshake: bool,
+}
+
+impl Connection {
+    pub(super) fn new(ends: [SocketAddr; 2], number: u64, now: u64) -> Self {
+        Self {
+            ends,
+            number,
+            halves: [None, None],
+            echoes: Default::default(),
+            syn: [None; 2],
+            closed: [false; 2],
+            packets: [0; 2],
+            first: now,
+            last: now,
+            handshake: false,
+        }
+    }
+
+    /// Whether this SYN begins another connection between the same ports.
+    pub(super) fn is_over_for(&self, side: usize, segment: &Segment, now: u64) -> bool {
+        segment.flags.syn
+            && !segment.flags.ack
+            && match self.syn[side] {
+                Some((_, expected)) => expected != segment.sequence.wrapping_add(1),
+                None => self.packets != [0; 2],
+            }
+            && (self.closed != [false; 2]
+                || now.saturating_sub(self.last) > 1_000_000_000
+                || self.packets[1 - side] > 0)
+    }
+
+    /// A segment of `side` passes.
+    pub(super) fn on_segment(
+        &mut self,
+        side: usize,
+        now: u64,
+        frame: u64,
+        ip_id: Option<u16>,
+        segment: &Segment,
+    ) {
+        let other = 1 - side;
+        self.last = self.last.max(now);
+        self.packets[side] += 1;
+        self.round_trips(side, now, segment);
+        let at = |before: Option<u64>| At {
+            now,
+            frame,
+            ip_id,
+            before: before.unwrap_or(0),
+        };
+        let length =
+            u64::from(segment.length) + u64::from(segment.flags.syn) + u64::from(segment.flags.fin);
+        // An acknowledgement first: data that leaves with it may be the answer to it.
+        if segment.flags.ack {
+            let before = self.before(other);
+            if let Some(half) = &mut self.halves[other] {
+                half.on_ack(at(before), segment);
+            }
+        }
+        if length > 0 && !segment.flags.rst {
+            let before = self.before(side);
+            let half =
+                self.halves[side].get_or_insert_with(|| Box::new(Half::new(segment.sequence)));
+            half.on_data(at(before), segment, length);
+        }
+        self.closed[side] |= segment.flags.fin;
+        if segment.flags.rst {
+            self.closed = [true; 2];
+        }
+    }
+
+    fn round_trips(&mut self, side: usize, now: u64, segment: &Segment) {
+        let other = 1 - side;
+        if segment.flags.syn {
+            self.handshake = true;
+            let ack = segment.sequence.wrapping_add(1);
+            // Sent twice, the answer may be one to either.
+            self.syn[side] = if self.syn[side].is_some() {
+                Some((0, ack))
+            } else {
+                Some((now, ack))
+            };
+        }
+        if segment.flags.ack
+            && let Some((at, ack)) = self.syn[other]
+            && at > 0
+            && ack == segment.acknowledgement
+        {
+            self.echoes[other].sample(now.saturating_sub(at));
+            self.syn[other] = Some((0, ack));
+        }
+        if let Some((stamp, echo)) = segment.stamps {
+            self.echoes[side].sent(now, stamp);
+            if segment.flags.ack && echo != 0 {
+                self.echoes[other].echoed(now, echo);
+            }
+        }
+    }
+
+    /// The shortest part of the round trip beyond the point of capture, for data of `side`, ns.
+    pub(crate) fn beyond(&self, side: usize) -> Option<u64> {
+        let acknowledged = self.halves[side]
+            .as_ref()
+            .and_then(|half| half.delays.least());
+        let acknowledged = acknowledged.map(|us| u64::from(us) * 1000);
+        match (self.echoes[side].least(), acknowledged) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// The shortest part before it, ns.
+    pub(crate) fn before(&self, side: usize) -> Option<u64> {
+        self.echoes[1 - side].least()
+    }
+}

@@ -1,0 +1,614 @@
+//! One direction of a TCP connection: what passed, what was acknowledged, and so what was lost.
+//!
+//! ```text
+//! lost beyond     a piece passed, passed again, and its acknowledgement is one of a later passage: by the time stamp that is
+//!                 echoed; else of the first that passed after all that had arrived before, and no less than 85 % of the
+//!                 shortest round trip ago
+//! spurious        the same, but the acknowledgement is of an earlier passage; or it was acknowledged before it left
+//!                 again; or a D-SACK (RFC 2883) says later that it came twice
+//! lost before     bytes are missing at the point of capture, and come later with a later time stamp than what showed the gap
+//!                 (without time stamps: after 80 % of a round trip, or with a later IPv4 identification)
+//! reordered       the same, but with an earlier one
+//! not captured    bytes are acknowledged that never passed
+//! keep-alive      at most one byte, just before what is expected next
+//! ```
+
+mod before;
+
+use whyloss::event::{AckEvent, Detection, LossEvent};
+use whyloss::receiver::Arrival;
+use whyloss::{Duration, Time};
+
+use super::clock::Clock;
+use super::gaps::Gaps;
+use super::ledger::Ledger;
+use super::rates::Rates;
+use super::sent::{Piece, Pieces, Transmission};
+use crate::classifiers::{Receivers, Senders};
+use crate::delay::{Delays, Histogram};
+use crate::loss::{Event, Evidence, Loss, Side, Votes};
+use crate::packet::Segment;
+
+/// Pieces that wait for an acknowledgement at most: beyond that, there are none to wait for in the capture.
+const WAITING: usize = 1 << 16;
+/// Retransmissions of one piece that are remembered.
+const AGAIN: usize = 64;
+/// A jump of the sequence numbers by more is no gap.
+const JUMP: u64 = 1 << 26;
+/// Where counting begins, so that what lies before the first byte seen has a number too.
+const ORIGIN: u64 = 1 << 40;
+/// Packets with data after which classifiers are worth their memory.
+const SHORT: u64 = 4;
+/// An acknowledgement that comes sooner than this share of the shortest round trip after a passage is not of it.
+const SOONEST: f64 = 0.85;
+/// Later transmissions that arrived before what did not, for that to count as lost at the end of a capture.
+const LATER: u64 = 3;
+
+/// One direction.
+#[derive(Clone, Debug)]
+pub(crate) struct Half {
+    /// All before was acknowledged.
+    una: u64,
+    /// The first number that was not seen.
+    next: u64,
+    origin: u64,
+    pieces: Pieces,
+    gaps: Gaps,
+    order: u64,
+    pub(crate) largest: u32,
+    pub(crate) ledger: Ledger,
+    /// From packets to acknowledgements.
+    pub(crate) delays: Delays,
+    /// Up to the point of capture.
+    pub(crate) one_way: Delays,
+    clock: Clock,
+    senders: Option<Box<Senders>>,
+    receivers: Option<Box<Receivers>>,
+    /// Where the recovery under way ends, and its event.
+    recovery: Option<(u64, Option<u32>)>,
+    last_ack: u64,
+    last_arrival: u64,
+    acks: u64,
+    smoothed: Option<f64>,
+    /// Blocks of the last acknowledgement.
+    blocks: Vec<(u64, u64)>,
+    highest_sacked: u64,
+    /// The latest transmission that arrived, and the latest that had before the last acknowledgement.
+    latest_delivered: u64,
+    delivered_before: u64,
+    /// Packets, for receiver classifiers.
+    number: u64,
+    rates: Rates,
+    pub(crate) delivered: u64,
+    pub(crate) first_data: Option<u64>,
+    pub(crate) last_data: u64,
+    pub(crate) sack: bool,
+    pub(crate) stamps: bool,
+    pub(crate) cut: bool,
+}
+
+/// When, and which frame of the capture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) now: u64,
+    pub(super) frame: u64,
+    pub(super) ip_id: Option<u16>,
+    /// The shortest time from an acknowledgement to its echo: the part of the round trip before the point of capture, ns.
+    pub(super) before: u64,
+}
+
+impl Half {
+    pub(super) fn new(sequence: u32) -> Self {
+        let origin = ORIGIN + u64::from(sequence);
+        Self {
+            una: origin,
+            next: origin,
+            origin,
+            pieces: Pieces::default(),
+            gaps: Gaps::default(),
+            order: 0,
+            largest: 1,
+            ledger: Ledger::default(),
+            delays: Delays::default(),
+            one_way: Delays::default(),
+            clock: Clock::default(),
+            senders: None,
+            receivers: None,
+            recovery: None,
+            last_ack: 0,
+            last_arrival: 0,
+            acks: 0,
+            smoothed: None,
+            blocks: Vec::new(),
+            highest_sacked: 0,
+            latest_delivered: 0,
+            delivered_before: 0,
+            number: 0,
+            rates: Rates::default(),
+            delivered: 0,
+            first_data: None,
+            last_data: 0,
+            sack: false,
+            stamps: false,
+            cut: false,
+        }
+    }
+
+    /// The 64-bit number of a sequence number near what is under way.
+    fn unwrap(&self, sequence: u32) -> u64 {
+        let step = i64::from(sequence.wrapping_sub(self.next as u32) as i32);
+        self.next.saturating_add_signed(step)
+    }
+
+    /// A segment with data (or a SYN or FIN, which take a number too) passes.
+    pub(super) fn on_data(&mut self, at: At, segment: &Segment, length: u64) {
+        let start = self.unwrap(segment.sequence);
+        let end = start + length;
+        let stamp = segment.stamps.map(|stamps| stamps.0);
+        if self.first_data.is_none() && start != self.next {
+            self.restart(start);
+        }
+        if end <= self.una {
+            if length <= 1 && end + 1 >= self.una && self.una == self.next {
+                self.ledger.counts.keep_alives += 1;
+            } else {
+                self.ledger.counts.data_packets += 1;
+                self.ledger.counts.retransmissions += 1;
+                self.ledger.spurious(start, end);
+            }
+            return;
+        }
+        if start > self.next + JUMP || start + JUMP < self.una {
+            self.ledger.counts.restarts += 1;
+            self.restart(start);
+        }
+        self.ledger.counts.data_packets += 1;
+        self.ledger.counts.data_bytes += length;
+        self.first_data.get_or_insert(at.now);
+        self.last_data = at.now;
+        self.stamps |= stamp.is_some();
+        self.cut |= segment.cut;
+        self.largest =
+            self.largest
+                .max(segment.mss.map_or(0, u32::from))
+                .max(if segment.flags.syn {
+                    1
+                } else {
+                    length.min(9000) as u32
+                });
+        self.order += 1;
+        let transmission = Transmission {
+            at: at.now,
+            order: self.order,
+            stamp,
+            frame: at.frame,
+            event: None,
+        };
+        let known = end.min(self.next);
+        if start < known {
+            self.on_seen(at, start, known, transmission);
+        } else if start > self.next {
+            self.on_gap(at, segment, start);
+        } else {
+            self.on_arrival(at, stamp, length, 0);
+        }
+        if end > self.next {
+            let start = start.max(self.next);
+            self.next = end;
+            self.push(Piece {
+                start,
+                end,
+                first: transmission,
+                again: Vec::new(),
+                sacked: false,
+                fills: false,
+            });
+        }
+    }
+
+    fn push(&mut self, piece: Piece) {
+        self.pieces.push(piece);
+        if self.pieces.len() > WAITING
+            && let Some(oldest) = self.pieces.pop()
+        {
+            self.una = self.una.max(oldest.end);
+        }
+    }
+
+    /// Counting begins anew.
+    fn restart(&mut self, start: u64) {
+        self.pieces.clear();
+        self.gaps.clear();
+        self.blocks.clear();
+        (self.una, self.next, self.origin) = (start, start, start);
+        self.recovery = None;
+    }
+
+    /// Bytes pass that passed before, or should have.
+    fn on_seen(&mut self, at: At, start: u64, end: u64, transmission: Transmission) {
+        let fresh = self.pieces.between(start, end).any(|piece| !piece.sacked);
+        let seen = fresh || self.pieces.between(start, end).next().is_some();
+        if seen {
+            self.ledger.counts.retransmissions += 1;
+        }
+        let mut event = None;
+        if fresh {
+            event = self.on_retransmission(at, start);
+        }
+        let transmission = Transmission {
+            event,
+            ..transmission
+        };
+        let mut needless = Vec::new();
+        for piece in self.pieces.between(start, end) {
+            if piece.sacked {
+                needless.push((piece.start, piece.end));
+            } else if piece.again.len() < AGAIN {
+                piece.again.push(transmission);
+            }
+        }
+        for (start, end) in needless {
+            self.ledger.spurious(start, end);
+        }
+        for gap in self.gaps.take(start, end) {
+            self.on_filled(at, gap, transmission);
+        }
+        self.on_arrival(at, transmission.stamp, end - start, 0);
+    }
+
+    /// Packets in so many bytes.
+    fn packets(&self, bytes: u64) -> u32 {
+        bytes
+            .div_ceil(u64::from(self.largest.max(1)))
+            .clamp(1, u64::from(u32::MAX)) as u32
+    }
+
+    /// Tells receiver classifiers of an arrival at the point of capture.
+    fn on_arrival(&mut self, at: At, stamp: Option<u32>, length: u64, missing: u32) -> Votes {
+        self.number += 1 + u64::from(missing);
+        let Some((sent, delay)) = stamp.and_then(|stamp| self.clock.read(at.now, stamp)) else {
+            return Votes::default();
+        };
+        self.one_way.add(at.now, self.order, delay);
+        self.one_way.forget(self.order.saturating_sub(256));
+        if self.ledger.counts.data_packets < SHORT {
+            return Votes::default();
+        }
+        let receivers = self
+            .receivers
+            .get_or_insert_with(|| Box::new(Receivers::new()));
+        let arrival = Arrival {
+            sequence: self.number,
+            sent,
+            received: Time::from_nanos(at.now),
+            size: length.min(u64::from(u32::MAX)) as u32,
+        };
+        receivers.on_arrival(&arrival, u64::from(missing))
+    }
+
+    /// A piece that was not acknowledged leaves again; answers the loss event it belongs to.
+    fn on_retransmission(&mut self, at: At, start: u64) -> Option<u32> {
+        let quiet = at.now.saturating_sub(self.last_ack.max(self.last_arrival));
+        let round_trip = self.smoothed.unwrap_or(0.0) as u64 + at.before;
+        let oldest = self
+            .pieces
+            .iter()
+            .find(|piece| !piece.sacked)
+            .is_some_and(|piece| piece.start == start);
+        let timeout = oldest
+            && quiet > round_trip.max(at.before + 1_000_000) * 3 / 4
+            && quiet > at.before + 1_000_000;
+        self.last_arrival = at.now;
+        let open = self.recovery.filter(|&(end, _)| start < end && !timeout);
+        if let Some((_, event)) = open {
+            return event;
+        }
+        let flight = self.next - self.una;
+        let loss = LossEvent {
+            now: Time::from_nanos(at.now),
+            detection: if timeout {
+                Detection::Timeout
+            } else {
+                Detection::Duplicates
+            },
+            first: start - self.origin,
+            sent: None,
+            transmissions: 1,
+            in_flight: flight,
+            window: flight.max(1),
+            segment_size: self.largest.max(1),
+            rtt: self
+                .smoothed
+                .map(|ns| Duration::from_nanos(ns as i64 + at.before as i64)),
+            min_rtt: self
+                .delays
+                .least()
+                .map(|us| Duration::from_nanos(i64::from(us) * 1000 + at.before as i64)),
+            repeated: timeout && self.recovery.is_some_and(|_| oldest && self.acks == 0),
+        };
+        let votes = self
+            .senders
+            .as_mut()
+            .map_or_else(Votes::default, |senders| senders.on_loss(&loss));
+        let event = self.ledger.event(Event {
+            time: at.now,
+            detection: Some(loss.detection),
+            votes,
+        });
+        self.recovery = Some((self.next, event));
+        self.acks = 0;
+        event
+    }
+
+    /// The other side acknowledges.
+    pub(super) fn on_ack(&mut self, at: At, segment: &Segment) {
+        let ack = self.unwrap(segment.acknowledgement);
+        if self.first_data.is_none()
+            && self.ledger.counts.uncaptured_bytes == 0
+            && self.next == self.una
+        {
+            // Nothing of this direction was seen so far.
+            if ack > self.next && ack - self.next < JUMP {
+                (self.una, self.next, self.origin) = (ack, ack, ack);
+            }
+            return;
+        }
+        if ack < self.una && self.una == self.origin {
+            self.begin_earlier(at, ack);
+        }
+        if ack > self.next + JUMP || ack < self.una {
+            return;
+        }
+        self.delivered_before = self.latest_delivered;
+        let before = self.una;
+        let flight = self.next.saturating_sub(before);
+        let echo = segment
+            .stamps
+            .map(|stamps| stamps.1)
+            .filter(|&echo| echo != 0);
+        let mut sample = None;
+        if ack > before {
+            sample = self.on_cumulative(at, ack, echo);
+        }
+        let fresh_sack = self.on_blocks(at, segment, ack, &mut sample);
+        if let Some(delay) = sample {
+            let ns = f64::from(delay) * 1000.0;
+            self.smoothed = Some(
+                self.smoothed
+                    .map_or(ns, |smoothed| smoothed + (ns - smoothed) / 8.0),
+            );
+        }
+        let recovering = self.recovery.is_some_and(|(end, _)| before < end);
+        if self.recovery.is_some_and(|(end, _)| ack >= end) {
+            self.recovery = None;
+        }
+        self.last_ack = at.now;
+        self.acks += u64::from(ack > before);
+        self.rates
+            .measure(at.now, self.delivered, self.delays.least());
+        if self.ledger.counts.data_packets < SHORT {
+            return;
+        }
+        let senders = self.senders.get_or_insert_with(|| Box::new(Senders::new()));
+        senders.on_ack(&AckEvent {
+            now: Time::from_nanos(at.now),
+            acked: ack - before,
+            sacked: fresh_sack,
+            acknowledged: ack - self.origin.min(ack),
+            in_flight: self.next.saturating_sub(ack),
+            window: flight.max(1),
+            segment_size: self.largest.max(1),
+            rtt: sample.map(|us| Duration::from_nanos(i64::from(us) * 1000 + at.before as i64)),
+            receiver_stamp: None,
+            app_limited: false,
+            in_recovery: recovering,
+        });
+    }
+
+    /// All before `ack` has arrived; answers the delay of the last piece, if it is one of a single passage.
+    fn on_cumulative(&mut self, at: At, ack: u64, echo: Option<u32>) -> Option<u32> {
+        for gap in self.gaps.take(self.una, ack) {
+            self.ledger.counts.uncaptured_bytes += gap.end - gap.start;
+        }
+        if ack > self.next {
+            self.ledger.counts.uncaptured_bytes += ack - self.next;
+            self.next = ack;
+        }
+        let mut edge = true;
+        let mut last = None;
+        while let Some(piece) = self.pieces.pop_before(ack) {
+            if piece.sacked {
+                last = None;
+            } else {
+                last = self.resolve(at, &piece, echo.filter(|_| edge));
+                self.delivered += piece.end - piece.start;
+            }
+            edge = false;
+        }
+        self.una = ack;
+        self.blocks.retain(|&(_, end)| end > ack);
+        if let Some((order, delay)) = last {
+            self.delays.add(at.now, order, delay);
+        }
+        let oldest = self
+            .pieces
+            .front()
+            .map_or(self.order, |piece| piece.first.order);
+        self.delays.forget(oldest.saturating_sub(16));
+        last.map(|(_, delay)| delay)
+    }
+
+    /// Takes the SACK blocks; answers the bytes that are new among them.
+    fn on_blocks(&mut self, at: At, segment: &Segment, ack: u64, sample: &mut Option<u32>) -> u64 {
+        let blocks: Vec<_> = segment
+            .sacked()
+            .iter()
+            .map(|&(start, end)| (self.unwrap(start), self.unwrap(end)))
+            .filter(|&(start, end)| start < end && end <= self.next && end - start < JUMP)
+            .collect();
+        self.sack |= !blocks.is_empty();
+        let mut fresh = 0;
+        for (index, &(start, end)) in blocks.iter().enumerate() {
+            let inside = index == 0
+                && blocks
+                    .get(1)
+                    .is_some_and(|other| other.0 <= start && end <= other.1);
+            if end <= ack || inside {
+                if index == 0 {
+                    self.ledger.on_duplicate(start, end, self.origin);
+                }
+                continue;
+            }
+            // What an earlier acknowledgement said of the same block need not be looked at again.
+            let known = self
+                .blocks
+                .iter()
+                .copied()
+                .find(|known| start <= known.0 && known.1 <= end);
+            let (left, right) = known.map_or(((start, end), (end, end)), |known| {
+                ((start, known.0), (known.1, end))
+            });
+            for (start, end) in [left, right] {
+                if start < end {
+                    fresh += self.on_block(at, start.max(ack), end, sample);
+                }
+            }
+            self.blocks
+                .retain(|known| known.1 <= start || end <= known.0);
+            self.blocks.push((start, end));
+            self.highest_sacked = self.highest_sacked.max(end);
+        }
+        if self.blocks.len() > 64 {
+            self.blocks.remove(0);
+        }
+        fresh
+    }
+
+    fn on_block(&mut self, at: At, start: u64, end: u64, sample: &mut Option<u32>) -> u64 {
+        for gap in self.gaps.take(start, end) {
+            self.ledger.counts.uncaptured_bytes += gap.end - gap.start;
+        }
+        let mut arrived = Vec::new();
+        for piece in self.pieces.between(start, end) {
+            if !piece.sacked {
+                piece.sacked = true;
+                arrived.push(piece.clone());
+            }
+        }
+        let mut fresh = 0;
+        for piece in &arrived {
+            fresh += piece.end - piece.start;
+            if let Some((order, delay)) = self.resolve(at, piece, None) {
+                self.delays.add(at.now, order, delay);
+                *sample = Some(delay);
+            }
+        }
+        self.delivered += fresh;
+        fresh
+    }
+
+    /// A piece has arrived: by which of its passages? Answers the order and delay of a single one.
+    fn resolve(&mut self, at: At, piece: &Piece, echo: Option<u32>) -> Option<(u64, u32)> {
+        let micros = |transmission: &Transmission| {
+            (at.now.saturating_sub(transmission.at) / 1000).min(u64::from(u32::MAX)) as u32
+        };
+        if piece.again.is_empty() {
+            self.latest_delivered = self.latest_delivered.max(piece.first.order);
+            return Some((piece.first.order, micros(&piece.first)));
+        }
+        let all: Vec<Transmission> = piece.transmissions().copied().collect();
+        let by_stamp = echo.and_then(|echo| all.iter().rposition(|one| one.stamp == Some(echo)));
+        let soonest = self
+            .delays
+            .least()
+            .map_or(0, |least| (f64::from(least) * SOONEST) as u32);
+        // Where nobody overtakes, what left before something that is known to have arrived would be known to have, too.
+        let in_line = || {
+            all.iter()
+                .position(|one| one.order > self.delivered_before && micros(one) >= soonest)
+        };
+        let at_all = || all.iter().rposition(|one| micros(one) >= soonest);
+        let arrived = by_stamp.or_else(in_line).or_else(at_all).unwrap_or(0);
+        self.latest_delivered = self.latest_delivered.max(all[arrived].order);
+        let evidence = match by_stamp {
+            Some(_) => Evidence::TimeStamp,
+            None if piece.end <= self.highest_sacked => Evidence::Sack,
+            None => Evidence::Retransmission,
+        };
+        for index in 0..arrived {
+            self.lost(piece, &all, index, evidence);
+        }
+        for _ in arrived + 1..all.len() {
+            self.ledger.spurious(piece.start, piece.end);
+        }
+        None
+    }
+
+    fn lost(&mut self, piece: &Piece, all: &[Transmission], index: usize, evidence: Evidence) {
+        let one = all[index];
+        self.ledger.keep(Loss {
+            time: one.at,
+            frame: one.frame,
+            offset: piece.start.saturating_sub(self.origin),
+            bytes: (piece.end - piece.start).min(u64::from(u32::MAX)) as u32,
+            packets: self.packets(piece.end - piece.start),
+            side: Side::Beyond,
+            retransmission: index > 0 || piece.fills,
+            evidence,
+            event: all.get(index + 1).and_then(|next| next.event),
+            order: one.order,
+            around: self.delays.around(one.order),
+            run: 1,
+            verdict: None,
+        });
+    }
+
+    /// The rates at which data arrived, kbit/s.
+    pub(crate) fn rates(&self) -> &Histogram {
+        &self.rates.histogram
+    }
+
+    /// The capture, or the connection, is over: what is known of what is open.
+    pub(crate) fn finish(&mut self) {
+        while let Some(piece) = self.pieces.pop() {
+            if piece.sacked {
+                continue;
+            }
+            let all: Vec<Transmission> = piece.transmissions().copied().collect();
+            let mut open = false;
+            for (index, one) in all.iter().enumerate() {
+                // SACK says of later ones that they arrived, and not of this one.
+                if self.sack
+                    && one.order + LATER < self.latest_delivered
+                    && piece.end <= self.highest_sacked
+                {
+                    self.lost(&piece, &all, index, Evidence::Sack);
+                } else {
+                    open = all.len() > 1;
+                }
+            }
+            self.ledger.counts.unresolved += u64::from(open);
+        }
+        if !self.gaps.is_empty() && self.acks > 0 {
+            // Neither filled nor acknowledged before the end.
+            self.ledger.counts.unresolved += u64::from(self.packets(self.gaps.bytes()));
+        }
+        self.gaps.clear();
+        self.ledger.finish();
+    }
+
+    /// Bytes from the first that was seen to the last that was acknowledged.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.una - self.origin.min(self.una)
+    }
+
+    /// The sequence number of offset 0.
+    pub(crate) fn first_sequence(&self) -> u32 {
+        self.origin as u32
+    }
+
+    /// The tick of the sender's time stamps, ns.
+    pub(crate) fn tick(&self) -> Option<u64> {
+        self.clock.tick()
+    }
+}

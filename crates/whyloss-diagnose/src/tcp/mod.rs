@@ -1,0 +1,95 @@
+//! TCP connections, followed packet by packet in bounded memory.
+
+mod clock;
+mod connection;
+mod echo;
+mod gaps;
+mod half;
+mod ledger;
+mod rates;
+mod sent;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use connection::Connection;
+pub(crate) use half::Half;
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use crate::packet::Segment;
+
+/// Connections that are alive.
+pub(crate) struct Connections {
+    alive: HashMap<[SocketAddr; 2], Connection>,
+    limit: usize,
+    begun: u64,
+    /// Connections put aside because there were too many.
+    pub(crate) evicted: u64,
+}
+
+impl Connections {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            alive: HashMap::new(),
+            limit: limit.max(1),
+            begun: 0,
+            evicted: 0,
+        }
+    }
+
+    /// A segment passes; connections that are over go to `done`.
+    pub(crate) fn on_segment(
+        &mut self,
+        (source, destination): (SocketAddr, SocketAddr),
+        (now, frame, ip_id): (u64, u64, Option<u16>),
+        segment: &Segment,
+        mut done: impl FnMut(Connection),
+    ) {
+        let key = if source <= destination {
+            [source, destination]
+        } else {
+            [destination, source]
+        };
+        if let Some(old) = self.alive.get(&key)
+            && old.is_over_for(usize::from(old.ends[0] != source), segment, now)
+            && let Some(old) = self.alive.remove(&key)
+        {
+            done(old);
+        }
+        if self.alive.len() >= self.limit && !self.alive.contains_key(&key) {
+            self.evict(&mut done);
+        }
+        let begun = &mut self.begun;
+        let connection = self.alive.entry(key).or_insert_with(|| {
+            *begun += 1;
+            Connection::new([source, destination], *begun, now)
+        });
+        let side = usize::from(connection.ends[0] != source);
+        connection.on_segment(side, now, frame, ip_id, segment);
+    }
+
+    /// Puts the eighth aside that was quiet for longest.
+    fn evict(&mut self, done: &mut impl FnMut(Connection)) {
+        let mut last: Vec<(u64, [SocketAddr; 2])> = self
+            .alive
+            .iter()
+            .map(|(key, one)| (one.last, *key))
+            .collect();
+        let many = (last.len() / 8).max(1);
+        last.select_nth_unstable(many - 1);
+        for (_, key) in &last[..many] {
+            if let Some(connection) = self.alive.remove(key) {
+                self.evicted += 1;
+                done(connection);
+            }
+        }
+    }
+
+    /// Those that are left, in the order of their beginning.
+    pub(crate) fn finish(self) -> Vec<Connection> {
+        let mut left: Vec<_> = self.alive.into_values().collect();
+        left.sort_by_key(|connection| connection.number);
+        left
+    }
+}

@@ -1,0 +1,33 @@
+//! How fast data arrives, over windows of a round trip.
+
+use crate::delay::Histogram;
+
+/// The shortest window, ns.
+const WINDOW: u64 = 10_000_000;
+
+/// Rates, in kbit/s.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rates {
+    /// When the window began, and the bytes delivered by then.
+    window: (u64, u64),
+    pub(super) histogram: Histogram,
+}
+
+impl Rates {
+    /// So many bytes were delivered by `now`; a window is as long as the shortest round trip, in µs.
+    pub(super) fn measure(&mut self, now: u64, delivered: u64, round_trip: Option<u32>) {
+        let (since, before) = self.window;
+        if since == 0 {
+            self.window = (now, delivered);
+            return;
+        }
+        let span = WINDOW.max(u64::from(round_trip.unwrap_or(0)) * 1000);
+        let passed = now.saturating_sub(since);
+        if passed >= span {
+            let bits = (delivered - before) as f64 * 8.0;
+            let kbit = bits / (passed as f64 / 1e9) / 1000.0;
+            self.histogram.add(kbit.min(f64::from(u32::MAX)) as u32);
+            self.window = (now, delivered);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Exchanges written by hand, with what they should be taken for.
+
+use std::net::SocketAddr;
+
+use super::{Connection, Connections, Half};
+use crate::loss::{Evidence, Side};
+use crate::packet::{Flags, Segment};
+
+const MS: u64 = 1_000_000;
+const SIZE: u32 = 1000;
+
+/// A connection whose data flows from port 1 to port 2, with time stamps of a millisecond.
+struct Exchange {
+    connections: Connections,
+    frame: u64,
+    base: u32,
+    stamps: bool,
+}
+
+impl Exchange {
+    fn new(base: u32) -> Self {
+        Self {
+            connections: Connections::new(10),
+            frame: 0,
+            base,
+            stamps: true,
+        }
+    }
+
+    fn pass(&mut self, from: u16, ms: u64, segment: &Segment) {
+        self.frame += 1;
+        let end = |port| SocketAddr::from(([10, 0, 0, 1], port));
+        self.connections.on_segment(
+            (end(from), end(3 - from)),
+            (ms * MS, self.frame, None),
+            segment,
+            |_| {},
+        );
+    }
+
+    /// Segment number `n` passes at `ms`, having left at `sent`.
+    fn data(&mut self, ms: u64, n: u32, sent: u32) {
+        let segment = Segment {
+            sequence: self.base.wrapping_add(n * SIZE),
+            length: SIZE,
+            flags: Flags {
+                ack: true,
+                ..Flags::default()
+            },
+            stamps: self.stamps.then_some((sent, 1)),
+            ..Segment::default()
+        };
+        self.pass(1, ms, &segment);
+    }
+
+    /// All before segment `next` has arrived, and these blocks; the stamp of `echo` is echoed.
+    fn ack(&mut self, ms: u64, next: u32, echo: u32, blocks: &[(u32, u32)]) {
+        let number = |n: u32| self.base.wrapping_add(n * SIZE);
+        let mut segment = Segment {
+            acknowledgement: number(next),
+            flags: Flags {
+                ack: true,
+                ..Flags::default()
+            },
+            stamps: self.stamps.then_some((ms as u32, echo)),
+            blocks: blocks.len() as u8,
+            ..Segment::default()
+        };
+        for (block, (start, end)) in segment.sack.iter_mut().zip(blocks) {
+            *block = (number(*start), number(*end));
+        }
+        self.pass(2, ms, &segment);
+    }
+
+    fn end(self) -> Half {
+        let connection: Option<Connection> = self.connections.finish().pop();
+        let Some(Some(mut half)) = connection.map(|mut connection| connection.halves[0].take())
+        else {
+            panic!("no data")
+        };
+        half.finish();
+        *half
+    }
+}
+
+/// Segments 0 to 3 are exchanged without trouble, 100 ms there and back.
+fn warm(base: u32) -> Exchange {
+    let mut exchange = Exchange::new(base);
+    for n in 0..4 {
+        exchange.data(u64::from(n) + 1, n, n + 1);
+    }
+    for n in 0..4 {
+        exchange.ack(u64::from(n) + 101, n + 1, n + 1, &[]);
+    }
+    exchange
+}
+
+#[test]
+fn a_hole_that_is_repaired_is_a_loss_and_numbers_wrap() {
+    for base in [1, u32::MAX - 6500] {
+        let mut exchange = warm(base);
+        for n in 4..8 {
+            exchange.data(200 + u64::from(n), n, 200 + n);
+        }
+        for n in 5..8 {
+            exchange.ack(300 + u64::from(n), 4, 4, &[(5, n + 1)]);
+        }
+        exchange.data(308, 4, 308);
+        exchange.ack(408, 8, 308, &[]);
+        let half = exchange.end();
+        let [loss] = half.ledger.losses[..] else {
+            panic!("{:?}", half.ledger.losses)
+        };
+        assert_eq!(
+            (loss.side, loss.offset, loss.time, loss.frame),
+            (Side::Beyond, 4000, 204 * MS, 9)
+        );
+        assert_eq!(
+            (loss.evidence, loss.retransmission, loss.run),
+            (Evidence::TimeStamp, false, 1)
+        );
+        assert_eq!(
+            (
+                half.ledger.counts.spurious,
+                half.ledger.counts.retransmissions
+            ),
+            (0, 1)
+        );
+        assert_eq!(half.ledger.events.len(), 1);
+    }
+}
+
+#[test]
+fn what_was_sent_again_too_early_is_no_loss() {
+    let mut exchange = warm(1);
+    exchange.data(200, 4, 200);
+    exchange.data(260, 4, 260);
+    // The acknowledgement echoes the first passage, and comes 40 ms after the second.
+    exchange.ack(300, 5, 200, &[]);
+    let half = exchange.end();
+    assert_eq!(
+        (half.ledger.losses.len(), half.ledger.counts.spurious),
+        (0, 1)
+    );
+}
+
+#[test]
+fn what_had_been_acknowledged_is_no_loss() {
+    let mut exchange = warm(1);
+    exchange.data(300, 2, 300);
+    let half = exchange.end();
+    assert_eq!(
+        (half.ledger.losses.len(), half.ledger.counts.spurious),
+        (0, 1)
+    );
+}
+
+#[test]
+fn a_duplicate_report_takes_a_loss_back() {
+    let mut exchange = warm(1);
+    exchange.stamps = false;
+    for n in 4..8 {
+        exchange.data(200 + u64::from(n), n, 0);
+    }
+    exchange.ack(305, 4, 0, &[(5, 6)]);
+    exchange.data(310, 4, 0);
+    // The original comes late, but after the retransmission left by more than the shortest round trip.
+    exchange.ack(411, 8, 0, &[]);
+    exchange.ack(412, 8, 0, &[(4, 5)]);
+    let half = exchange.end();
+    assert_eq!(
+        (half.ledger.losses.len(), half.ledger.counts.spurious),
+        (0, 1)
+    );
+}
+
+#[test]
+fn a_gap_is_lost_if_it_is_filled_by_something_later_and_reordered_if_by_something_earlier() {
+    let (mut lost, mut overtaken) = (warm(1), warm(1));
+    for exchange in [&mut lost, &mut overtaken] {
+        exchange.data(200, 4, 200);
+        exchange.data(202, 6, 202);
+    }
+    lost.data(310, 5, 305);
+    overtaken.data(310, 5, 201);
+    let (lost, overtaken) = (lost.end(), overtaken.end());
+    let [loss] = lost.ledger.losses[..] else {
+        panic!("{:?}", lost.ledger.losses)
+    };
+    assert_eq!(
+        (loss.side, loss.evidence, loss.offset),
+        (Side::Before, Evidence::Gap, 5000)
+    );
+    assert_eq!(lost.ledger.counts.reordered, 0);
+    assert_eq!(
+        (
+            overtaken.ledger.losses.len(),
+            overtaken.ledger.counts.reordered
+        ),
+        (0, 1)
+    );
+}
+
+#[test]
+fn what_arrived_without_having_been_seen_was_lost_by_the_capture() {
+    let mut exchange = warm(1);
+    exchange.data(200, 4, 200);
+    exchange.data(202, 6, 202);
+    exchange.ack(302, 7, 202, &[]);
+    let half = exchange.end();
+    assert_eq!(
+        (
+            half.ledger.losses.len(),
+            half.ledger.counts.uncaptured_bytes
+        ),
+        (0, 1000)
+    );
+}
+
+#[test]
+fn keep_alives_are_no_retransmissions() {
+    let mut exchange = warm(1);
+    let probe = Segment {
+        sequence: 4000,
+        length: 1,
+        ..Segment::default()
+    };
+    for second in 1..5 {
+        exchange.pass(1, second * 1000, &probe);
+    }
+    let half = exchange.end();
+    assert_eq!(
+        (
+            half.ledger.counts.keep_alives,
+            half.ledger.counts.retransmissions
+        ),
+        (4, 0)
+    );
+}
+
+#[test]
+fn a_lost_retransmission_is_a_second_loss() {
+    let mut exchange = warm(1);
+    for n in 4..8 {
+        exchange.data(200 + u64::from(n), n, 200 + n);
+    }
+    exchange.ack(307, 4, 4, &[(5, 8)]);
+    exchange.data(308, 4, 308);
+    exchange.data(309, 8, 309);
+    exchange.ack(409, 4, 4, &[(5, 9)]);
+    exchange.data(1310, 4, 1310);
+    exchange.ack(1410, 9, 1310, &[]);
+    let half = exchange.end();
+    let again: Vec<bool> = half
+        .ledger
+        .losses
+        .iter()
+        .map(|loss| loss.retransmission)
+        .collect();
+    assert_eq!(again, [false, true]);
+    assert_eq!(half.ledger.events.len(), 2);
+}
+
+#[test]
+fn nonsense_is_bounded() {
+    let mut exchange = warm(1);
+    for n in 0..20_000_u32 {
+        let sequence = n.wrapping_mul(0x9e37_79b9);
+        let segment = Segment {
+            sequence,
+            length: 60_000,
+            ..Segment::default()
+        };
+        exchange.pass(1, u64::from(n), &segment);
+        exchange.ack(
+            u64::from(n),
+            n,
+            0,
+            &[(n.wrapping_mul(77), n.wrapping_mul(99))],
+        );
+    }
+    let half = exchange.end();
+    assert!(half.ledger.losses.len() <= 1 << 16);
+}

@@ -1,0 +1,141 @@
+//! What the combined verdict looks at.
+//!
+//! Delays are those of neighbours of the lost packet, *d* just before it; *low* is the smallest of the flow, *top* its 99.5 %
+//! quantile.
+
+use crate::classifiers::{receivers, senders};
+use crate::delay::{Around, Delays};
+use crate::loss::Votes;
+
+/// How many of them are not classifiers.
+const OWN: usize = 15;
+/// Room for all.
+const ALL: usize = 32;
+/// From this height of the queue's range on, it counts as full.
+const FULL: f64 = 0.85;
+/// How often delays are that high when a queue loses a packet.
+const FULL_AT_LOSS: f64 = 0.9;
+
+/// What each feature is; those behind are the answers of classifiers, 1 wireless, −1 congestion, 0 none.
+pub const NAMES: [&str; OWN] = [
+    "1",
+    "height (d − low)/(top − low)",
+    "height squared",
+    "rank of d among all delays",
+    "height of the delay after",
+    "height in the range of the last seconds",
+    "ln(1 + packets queued)",
+    "ln(1 + packets that top stands for)",
+    "ln of the run",
+    "log odds that losses of the flow come with a full queue",
+    "full",
+    "full × those log odds",
+    "ln(1 + losses of the flow)",
+    "ln of the share lost",
+    "(d − low)/low",
+];
+
+/// Features of one loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Features(pub [f64; ALL]);
+
+/// What the losses of a flow share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shared {
+    low: f64,
+    top: f64,
+    /// µs that a packet takes at the bottleneck.
+    transmission: f64,
+    odds: f64,
+    losses: f64,
+    share: f64,
+}
+
+impl Shared {
+    /// Of a flow with these delays, whose losses have these around them; `None` if there are too few delays.
+    pub(crate) fn new(
+        delays: &Delays,
+        around: impl Iterator<Item = Around>,
+        transmission: Option<f64>,
+        (lost, packets): (u64, u64),
+    ) -> Option<Self> {
+        const DELAYS: u64 = 20;
+        let low = f64::from(delays.least()?);
+        let top = f64::from(
+            delays
+                .histogram
+                .quantile(0.995)
+                .filter(|_| delays.histogram.total() >= DELAYS)?,
+        );
+        let level = low + FULL * (top - low);
+        let (mut full, mut known) = (0.0, 0.0);
+        for before in around.filter_map(|around| around.before) {
+            known += 1.0;
+            full += f64::from(u8::from(f64::from(before) >= level));
+        }
+        // Losses that pick packets blindly meet the delays that all packets meet.
+        let blind = 1.0 - delays.histogram.rank(level as u32);
+        let share = (full + blind) / (known + 1.0);
+        let mixed = ((share - blind) / (FULL_AT_LOSS - blind).max(0.05)).clamp(0.02, 0.98);
+        Some(Self {
+            low,
+            top: top.max(low + 1.0),
+            transmission: transmission.unwrap_or(1000.0).max(0.1),
+            odds: (mixed / (1.0 - mixed)).ln(),
+            losses: lost as f64,
+            share: lost as f64 / packets.max(1) as f64,
+        })
+    }
+
+    /// Of one of its losses; `None` without a delay near it.
+    pub(crate) fn features(
+        &self,
+        delays: &Delays,
+        around: Around,
+        run: u32,
+        votes: Votes,
+        before_capture: bool,
+    ) -> Option<Features> {
+        let before = around.before.or(around.after)?;
+        let height =
+            |delay: u32| ((f64::from(delay) - self.low) / (self.top - self.low)).clamp(0.0, 1.2);
+        let queued = (f64::from(before) - self.low).max(0.0);
+        let full = f64::from(u8::from(height(before) >= FULL));
+        let local = around.range.map_or(height(before), |(low, high)| {
+            ((f64::from(before) - f64::from(low)) / f64::from(high.saturating_sub(low).max(1)))
+                .clamp(0.0, 1.2)
+        });
+        let own = [
+            1.0,
+            height(before),
+            height(before).powi(2),
+            delays.histogram.rank(before),
+            height(around.after.unwrap_or(before)),
+            local,
+            (1.0 + queued / self.transmission).ln(),
+            (1.0 + (self.top - self.low) / self.transmission).ln(),
+            f64::from(run.max(1)).ln(),
+            self.odds,
+            full,
+            full * self.odds,
+            (1.0 + self.losses).ln(),
+            self.share.max(1e-5).ln(),
+            (queued / self.low.max(1.0)).min(10.0),
+        ];
+        let mut features = [0.0; ALL];
+        features[..OWN].copy_from_slice(&own);
+        let classifiers = if before_capture {
+            receivers().count()
+        } else {
+            senders().count()
+        };
+        for index in 0..classifiers.min(ALL - OWN) {
+            features[OWN + index] = match votes.of(index) {
+                Some(whyloss::Cause::Wireless) => 1.0,
+                Some(whyloss::Cause::Congestion) => -1.0,
+                None => 0.0,
+            };
+        }
+        Some(Features(features))
+    }
+}

@@ -1,0 +1,162 @@
+//! Captures of a simulated network, whole and in every state of repair.
+
+use std::io::{Cursor, Read, Write as _};
+
+use whyloss::Cause;
+use whyloss_diagnose::loss::Side;
+use whyloss_diagnose::{Diagnosis, Error, Options, Vantage, diagnose, report};
+use whyloss_sim::{NodeCapture, Scenario, run};
+
+const NETWORK: &str = r#"
+duration = "20 s"
+[[link]]
+name = "wire"
+from = "s"
+to = "r"
+rate = "4 Mbit/s"
+delay = "10 ms"
+queue = { packets = 15 }
+[[link]]
+name = "radio"
+from = "r"
+to = "d"
+rate = "20 Mbit/s"
+delay = "10 ms"
+queue = { packets = 100 }
+channel = { kind = "bernoulli", loss = 0.003 }
+[[flow]]
+from = "s"
+to = "d"
+transport = { kind = "tcp", controller = "cubic" }
+"#;
+
+/// A capture at the node of that index, as bytes.
+fn capture(node: usize) -> Vec<u8> {
+    let scenario = Scenario::from_toml(NETWORK, "test", &[]).expect("a scenario");
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("capture.pcapng");
+    let mut capture = NodeCapture::new(&scenario, node, &path);
+    run(&scenario, 1, &mut capture).expect("a run");
+    capture.finish().expect("a capture");
+    std::fs::read(&path).expect("a capture")
+}
+
+fn read(bytes: &[u8]) -> Result<Diagnosis, Error> {
+    diagnose(Box::new(Cursor::new(bytes.to_vec())), Options::default())
+}
+
+#[test]
+fn every_place_tells_the_same_story() {
+    let places = [0, 1, 2].map(|node| read(&capture(node)).expect("a diagnosis"));
+    let vantages = places
+        .each_ref()
+        .map(|diagnosis| diagnosis.flows[0].vantage.name());
+    assert_eq!(vantages, ["sender", "between", "receiver"]);
+    let lost = |place: usize, side| places[place].flows[0].lost(side);
+    let all = lost(0, Side::Beyond);
+    assert!(all > 20, "{all}");
+    assert_eq!((lost(0, Side::Before), lost(2, Side::Beyond)), (0, 0));
+    // What a later place sees of retransmissions that were lost before it is nothing.
+    let between = lost(1, Side::Before) + lost(1, Side::Beyond);
+    assert!(between <= all && between + 3 >= all, "{between} of {all}");
+    assert!(
+        matches!(places[1].flows[0].vantage, Vantage::Between(share) if (share - 0.5).abs() < 0.1)
+    );
+    let causes = |cause| {
+        places[0].flows[0]
+            .losses
+            .iter()
+            .filter(|loss| loss.verdict.is_some_and(|v| v.cause == cause))
+            .count()
+    };
+    assert!(causes(Cause::Congestion) > 5 && causes(Cause::Wireless) > 5);
+    let base = places[0].flows[0]
+        .portrait
+        .base_rtt_ms
+        .expect("a round trip");
+    assert!((40.0..50.0).contains(&base), "{base}");
+}
+
+#[test]
+fn compressed_captures_and_slow_pipes_are_read_like_files() {
+    struct Slow(Cursor<Vec<u8>>);
+    impl Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let many = buffer.len().min(7);
+            self.0.read(&mut buffer[..many])
+        }
+    }
+    let bytes = capture(0);
+    let plain = read(&bytes).expect("a diagnosis");
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&bytes).expect("memory");
+    let gzip = gzip.finish().expect("memory");
+    let zstd = ruzstd::encoding::compress_to_vec(
+        bytes.as_slice(),
+        ruzstd::encoding::CompressionLevel::Fastest,
+    );
+    assert_eq!(read(&gzip).expect("gzip"), plain);
+    assert_eq!(read(&zstd).expect("zstd"), plain);
+    assert_eq!(
+        read(&[zstd.clone(), Vec::new()].concat()).expect("zstd"),
+        plain
+    );
+    let slow = diagnose(Box::new(Slow(Cursor::new(bytes))), Options::default());
+    assert_eq!(slow.expect("a pipe"), plain);
+}
+
+#[test]
+fn a_capture_that_ends_early_is_partial() {
+    let bytes = capture(0);
+    let half = read(&bytes[..bytes.len() / 2]).expect("a diagnosis");
+    assert!(
+        half.partial
+            .is_some_and(|why| why.contains("ends within a packet"))
+    );
+    assert!(half.frames > 1000);
+    for length in (0..400).chain((400..bytes.len()).step_by(bytes.len() / 50)) {
+        // A sentence, or a partial result.
+        let _ = read(&bytes[..length]);
+    }
+}
+
+#[test]
+fn damaged_captures_do_no_harm() {
+    let bytes = capture(1);
+    let mut state = 7_u64;
+    let mut random = |below: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    for _ in 0..40 {
+        let mut damaged = bytes[..200_000.min(bytes.len())].to_vec();
+        for _ in 0..200 {
+            let at = random(damaged.len());
+            damaged[at] ^= 1 << random(8);
+        }
+        if let Ok(diagnosis) = read(&damaged) {
+            let _ = report::text::render(&diagnosis, None);
+            let _ = report::json::render(&diagnosis, None);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_refused_in_a_sentence() {
+    for (bytes, sentence) in [
+        (&b""[..], "it is empty"),
+        (
+            b"PK\x03\x04 not this",
+            "begins with the bytes [50, 4b, 03, 04]",
+        ),
+        (b"\xd4\xc3\xb2\xa1\x02", "its header says pcap"),
+        (b"\x0a\x0d\x0d\x0a\x00\x00", "its header says pcapng"),
+        (b"\x1f\x8b\x08\x00", ""),
+        (b"\x28\xb5\x2f\xfd", "its header says zstd"),
+    ] {
+        let error = read(bytes).expect_err("no capture").to_string();
+        assert!(error.contains(sentence), "{error}");
+    }
+}

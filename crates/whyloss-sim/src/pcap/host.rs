@@ -1,0 +1,137 @@
+//! What a capture at a node would show: the packets that leave it, and those that arrive at it for good.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use whyloss::Time;
+use whyloss_link::Fate;
+
+use super::packet::{Ends, Image};
+use super::{Ways, comment, ends, open, refuse, write_frame};
+use crate::observe::Observer;
+use crate::output::{OutputError, create_file};
+use crate::packet::Packet;
+use crate::scenario::Scenario;
+
+/// Captures what passes one node, as a tool on that machine would: at a host what it sends and what it receives, at a
+/// router what it passes on.
+///
+/// Packets arrive in the future of the event that tells of them, so all are kept in memory (about 200 bytes each) until
+/// [`Self::finish`] puts them in order. A packet that the link it leaves on loses carries the comment of [`super::Capture`].
+pub struct NodeCapture {
+    node: usize,
+    name: String,
+    nodes: Vec<String>,
+    path: PathBuf,
+    /// Near end of each link, and whether its channel comes before its queue.
+    links: Vec<(usize, bool)>,
+    sinks: Vec<usize>,
+    ways: Ways,
+    flows: Vec<Ends>,
+    image: Image,
+    frames: Vec<Kept>,
+    end: Time,
+    error: Option<OutputError>,
+}
+
+/// A frame that waits for its turn.
+struct Kept {
+    at: Time,
+    original: u32,
+    stored: Box<[u8]>,
+    comment: Option<Cow<'static, str>>,
+}
+
+impl NodeCapture {
+    /// Will write a capture at the node of that index to `path`.
+    pub fn new(scenario: &Scenario, node: usize, path: &Path) -> Self {
+        let links = scenario.links.iter();
+        Self {
+            node,
+            name: scenario.nodes[node].clone(),
+            nodes: scenario.nodes.clone(),
+            path: path.to_owned(),
+            links: links
+                .map(|link| (link.from, link.link.channel_before_queue))
+                .collect(),
+            sinks: scenario.flows.iter().map(|flow| flow.sink).collect(),
+            ways: Ways::new(scenario),
+            flows: ends(scenario),
+            image: Image::default(),
+            frames: Vec::new(),
+            end: scenario.end,
+            error: None,
+        }
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(mut self) -> Result<(), OutputError> {
+        if let Some(error) = self.error {
+            return Err(error);
+        }
+        self.frames.sort_by_key(|frame| frame.at);
+        let file = std::io::BufWriter::new(create_file(&self.path)?);
+        let description = (self.name.as_str(), "packets as they pass the node", None);
+        let mut writer =
+            open(file, &self.nodes, description).map_err(|error| refuse(&self.path, error))?;
+        for Kept {
+            at,
+            original,
+            stored,
+            comment,
+        } in self.frames
+        {
+            write_frame(&mut writer, at, (original, &stored), comment)
+                .map_err(|error| refuse(&self.path, error))?;
+        }
+        let flushed = std::io::Write::flush(writer.get_mut());
+        flushed.map_err(|error| OutputError::new(&self.path, error))
+    }
+
+    fn record(&mut self, at: Time, packet: &Packet, comment: Option<Cow<'static, str>>) {
+        if self.error.is_some() || at > self.end {
+            return;
+        }
+        let drawn = self
+            .image
+            .draw(&mut self.flows[packet.flow as usize], packet);
+        match drawn {
+            Ok(()) => self.frames.push(Kept {
+                at,
+                original: self.image.original,
+                stored: self.image.stored().into(),
+                comment,
+            }),
+            Err(error) => self.error = Some(OutputError::new(&self.path, error)),
+        }
+    }
+}
+
+impl Observer for NodeCapture {
+    const QUEUE_LENGTH: bool = true;
+
+    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
+        let flow = packet.flow as usize;
+        self.ways.hear(link, packet, fate, &mut self.flows[flow]);
+        let (near, corrupts_first) = self.links[link];
+        if near == self.node {
+            self.record(at, packet, comment(waiting, fate, corrupts_first));
+        }
+        if let Fate::Delivered(arrival) | Fate::Damaged(arrival, _) = fate
+            && self.ways.far[link] == self.node
+        {
+            let forward = packet.payload.sequence().is_some();
+            let last = if forward {
+                self.sinks[flow]
+            } else {
+                self.ways.sources[flow]
+            };
+            if last == self.node {
+                self.record(arrival, packet, None);
+            }
+        }
+    }
+}
