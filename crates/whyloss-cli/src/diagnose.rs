@@ -69,7 +69,7 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
         }
         match args.format {
             Format::Table => {
-                out.write_all(report::text::render(&diagnosis, args.flow).as_bytes())?
+                out.write_all(report::text::render(&diagnosis, args.flow).as_bytes())?;
             }
             Format::Json => writeln!(out, "{}", report::json::render(&diagnosis, args.flow))?,
             Format::Csv => out.write_all(report::csv::render(&diagnosis, args.flow).as_bytes())?,

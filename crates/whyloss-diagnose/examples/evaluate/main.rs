@@ -156,14 +156,7 @@ fn judge(
     }
     let (mut scores, mut all) = (Vec::new(), Vec::new());
     for (place, (name, _)) in PLACES.iter().enumerate() {
-        let (score, found) = score(
-            network,
-            &truth,
-            node(PLACES[place].0)?,
-            place,
-            &path(place),
-            show,
-        )?;
+        let (score, found) = score(network, &truth, node(name)?, place, &path(place), show)?;
         std::fs::remove_file(path(place))?;
         scores.push(score);
         all.extend(found);
