@@ -5,7 +5,7 @@ use std::net::ToSocketAddrs as _;
 use std::path::PathBuf;
 
 use clap::Args;
-use whyloss_emulate::reality::{Bench, TABLES, flood, page};
+use whyloss_emulate::reality::{Bench, Maker, TABLES, flood, page};
 
 use crate::error::CliError;
 
@@ -60,25 +60,62 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
         scratch: scratch.clone(),
         quick: args.quick,
     };
-    let mut tables = Vec::new();
-    let mut broken = Vec::new();
-    for (id, make) in TABLES {
-        if !args.tables.is_empty() && !args.tables.iter().any(|table| table == id) {
-            continue;
-        }
+    let chosen = TABLES
+        .iter()
+        .filter(|(id, _)| args.tables.is_empty() || args.tables.iter().any(|table| table == id));
+    let made = &|id: &'static str, make: Maker| {
         let before = load();
+        let bench = Bench {
+            // The clocks read what the classifiers wrote.
+            scratch: if args.quick {
+                scratch.join(id)
+            } else {
+                scratch.clone()
+            },
+            ..bench.clone()
+        };
         let table = make(&bench).map_err(|source| CliError::Run {
             id,
             source: source.into(),
         })?;
-        writeln!(out, "{}", table.markdown())?;
-        out.flush()?;
+        Ok::<_, CliError>((table, format!("{before}, {}", load())))
+    };
+    let mut tables = Vec::new();
+    if args.quick {
+        // Side by side: what counts here does not depend on the load.
+        let all: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = chosen
+                .map(|&(id, make)| scope.spawn(move || made(id, make)))
+                .collect();
+            threads
+                .into_iter()
+                .map(std::thread::ScopedJoinHandle::join)
+                .collect()
+        });
+        for table in all {
+            match table {
+                Ok(table) => tables.push(table?),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        for (table, _) in &tables {
+            writeln!(out, "{}", table.markdown())?;
+        }
+    } else {
+        for &(id, make) in chosen {
+            let table = made(id, make)?;
+            writeln!(out, "{}", table.0.markdown())?;
+            out.flush()?;
+            tables.push(table);
+        }
+    }
+    let mut broken = Vec::new();
+    for (table, _) in &tables {
         let fails = table
             .checks
             .iter()
             .filter(|check| !(check.held || args.quick && check.needs_quiet));
-        broken.extend(fails.map(|check| format!("{id}: {}", check.what)));
-        tables.push((table, format!("{before}, {}", load())));
+        broken.extend(fails.map(|check| format!("{}: {}", table.id, check.what)));
     }
     if args.scratch.is_none() {
         // Left for whoever asked for it, only.

@@ -1,6 +1,6 @@
 //! TFRC with every classifier of a receiver, in the networks of Cen et al., on sockets and in the simulator.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use whyloss::receiver::REGISTRY;
 use whyloss::{Confusion, Duration};
@@ -83,6 +83,16 @@ fn share(name: &str, flows: u32) -> f64 {
     }
 }
 
+/// Runs side by side.
+const AT_ONCE: usize = 22;
+
+/// Where the first run of a cell has its logs.
+fn scratch(bench: &Bench, name: &str, flows: u32, id: &str) -> PathBuf {
+    bench
+        .scratch
+        .join(format!("classifiers-{name}-{flows}-{id}-1"))
+}
+
 /// One row: reality or simulation.
 #[derive(Default)]
 struct Measured {
@@ -149,7 +159,7 @@ pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
             }
         }
     }
-    let finished = run_all(bench, &jobs, 22, seconds + 60)?;
+    let finished = run_all(bench, &jobs, AT_ONCE, seconds + 60)?;
     for (job, finished) in jobs.iter().zip(finished) {
         finished.succeeded(job)?;
     }
@@ -354,17 +364,25 @@ pub(super) fn clocks(bench: &Bench) -> Result<Table, RealityError> {
     );
     let (counts, seconds, _) = sizes(bench.quick);
     let hour = Duration::from_secs(3_600);
+    let mut missing = Vec::new();
+    for name in ["WLH", "WB"] {
+        for &flows in counts {
+            for id in ids(bench.quick) {
+                if !scratch(bench, name, flows, id).exists() {
+                    missing.push(job(bench, name, flows, id, seconds, 1)?);
+                }
+            }
+        }
+    }
+    let finished = run_all(bench, &missing, AT_ONCE, seconds + 60)?;
+    for (job, finished) in missing.iter().zip(finished) {
+        finished.succeeded(job)?;
+    }
     let mut changed = 0;
     for name in ["WLH", "WB"] {
         for &flows in counts {
             for id in ids(bench.quick) {
-                let directory = bench
-                    .scratch
-                    .join(format!("classifiers-{name}-{flows}-{id}-1"));
-                if !Path::new(&directory).exists() {
-                    let job = job(bench, name, flows, id, seconds, 1)?;
-                    job.run(bench, seconds + 60)?.succeeded(&job)?;
-                }
+                let directory = scratch(bench, name, flows, id);
                 let (mut apart, mut drifting) = (Compared::default(), 0);
                 for i in 1..=flows {
                     let lines = arrivals_of(&directory.join(format!("arrivals-{i}.jsonl")))?;

@@ -87,7 +87,7 @@ pub enum RealityError {
 }
 
 /// Makes a table.
-type Maker = fn(&Bench) -> Result<Table, RealityError>;
+pub type Maker = fn(&Bench) -> Result<Table, RealityError>;
 
 /// The tables, in order.
 pub const TABLES: [(&str, Maker); 8] = [
