@@ -46,6 +46,9 @@ pub fn paragraph(flow: &Flow) -> String {
 }
 
 fn nothing_lost(flow: &Flow) -> String {
+    if flow.portrait.base_rtt_ms.is_none() {
+        return "Whether anything was lost behind the point of capture cannot be told.".to_owned();
+    }
     let mut text = "No loss was found".to_owned();
     let mut others = Vec::new();
     let counts = &flow.counts;

@@ -28,7 +28,8 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
         );
     }
     for flow in worst(&flows) {
-        if one.is_some() || !flow.losses.is_empty() {
+        let blind = flow.portrait.base_rtt_ms.is_none();
+        if one.is_some() || !flow.losses.is_empty() || blind {
             describe(&mut text, flow);
         }
         if one.is_some() {
