@@ -17,6 +17,8 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// How long answers are awaited at all.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long nobody need listen.
+const LATE: Duration = Duration::from_secs(5);
 /// How long a cookie holds, twice that at most.
 const COOKIE_LIFE: Duration = Duration::from_secs(10);
 
@@ -45,17 +47,13 @@ pub(super) fn open(
             });
         }
         if now >= ask {
-            wire.send(&message.encode(terms.session))
-                .map_err(|error| gone(error, peer))?;
+            bear(wire.send(&message.encode(terms.session)), now - began, peer)?;
             ask = now + wait;
             wait = (wait * 2).min(LONGEST_WAIT);
         }
         wire.wait(ask.min(now + Duration::from_millis(100)))
             .map_err(EndpointError::Socket)?;
-        while let Some(datagram) = wire
-            .receive(&mut buffer)
-            .map_err(|error| gone(error, peer))?
-        {
+        while let Some(datagram) = bear(wire.receive(&mut buffer), now - began, peer)?.flatten() {
             match Message::decode(&buffer[..datagram.length]) {
                 Some((session, answer)) if session == terms.session => match answer {
                     Message::Cookie(cookie) => {
@@ -71,6 +69,19 @@ pub(super) fn open(
                 _ => {}
             }
         }
+    }
+}
+
+/// Bears at first that nobody listens: a receiver that is started at the same time may be later.
+fn bear<T>(
+    done: io::Result<T>,
+    waited: Duration,
+    peer: SocketAddr,
+) -> Result<Option<T>, EndpointError> {
+    match done {
+        Ok(done) => Ok(Some(done)),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused && waited < LATE => Ok(None),
+        Err(error) => Err(gone(error, peer)),
     }
 }
 

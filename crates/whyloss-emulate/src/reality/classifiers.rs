@@ -84,7 +84,7 @@ fn share(name: &str, flows: u32) -> f64 {
 }
 
 /// Runs side by side.
-const AT_ONCE: usize = 22;
+const AT_ONCE: usize = 44;
 
 /// Where the first run of a cell has its logs.
 fn scratch(bench: &Bench, name: &str, flows: u32, id: &str) -> PathBuf {

@@ -78,7 +78,7 @@ pub(super) fn tcp(bench: &Bench) -> Result<Table, RealityError> {
             cells.push((controller, loss));
         }
     }
-    let finished = run_all(bench, &jobs, 6, seconds + 40)?;
+    let finished = run_all(bench, &jobs, 8, seconds + 40)?;
     for (job, finished) in jobs.iter().zip(finished) {
         finished.succeeded(job)?;
     }
