@@ -4,9 +4,8 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use whyloss::receiver::REGISTRY;
+use whyloss::testing::{Raw, receiver};
 
-#[path = "../../crates/whyloss/tests/receiver/operation.rs"]
-mod operation;
 #[path = "../../crates/whyloss/tests/sender/parameters.rs"]
 mod parameters;
 
@@ -18,7 +17,7 @@ struct Input {
     /// Values that need not be in range: building may fail, but not panic.
     wild: Vec<(usize, f64)>,
     offset: (u64, u64),
-    operations: Vec<operation::Raw>,
+    operations: Vec<Raw>,
     stamps: Vec<(u64, u64, u64)>,
 }
 
@@ -28,7 +27,7 @@ fuzz_target!(|input: Input| {
     let _ = entry.build(&wild);
     // What is in range may still not go together.
     if let Ok(classifier) = entry.build(&parameters::in_range(entry.parameters, &input.overrides)) {
-        operation::check(&classifier, &input.operations, input.offset);
-        operation::check_extremes(&classifier, &input.stamps);
+        receiver::check(&classifier, &input.operations, input.offset);
+        receiver::check_extremes(&classifier, &input.stamps);
     }
 });
