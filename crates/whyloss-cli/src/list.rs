@@ -1,10 +1,11 @@
-//! `whyloss list`: every experiment and every classifier, one line each.
+//! `whyloss list`: every experiment and every line of the registries, one line each.
 
 use std::fmt::Write as _;
 use std::io::Write;
 
-use whyloss::registry::Entry;
-use whyloss::{congestion, receiver, sender};
+use whyloss::{bandwidth, congestion, iftp, policy, scheme};
+
+use whyloss_sim::decider::{Line, RECEIVERS, SENDERS};
 
 use crate::error::CliError;
 
@@ -13,33 +14,53 @@ pub(crate) fn run(out: &mut dyn Write) -> Result<(), CliError> {
         .map(|experiment| [experiment.id, experiment.title].map(str::to_owned))
         .collect();
     section(out, "experiments (whyloss reproduce ID)", &experiments)?;
-    writeln!(out)?;
-    section(
-        out,
-        "receiver classifiers (of TFRC flows)",
-        &rows(receiver::REGISTRY),
-    )?;
-    writeln!(out)?;
-    section(
-        out,
-        "sender classifiers (of TCP and IFTP flows)",
-        &rows(sender::REGISTRY),
-    )?;
-    writeln!(out)?;
-    let controllers = congestion::REGISTRY.iter().map(|entry| {
-        let summary = format!("{} ({})", entry.summary, entry.source);
-        [entry.id.to_owned(), entry.name.to_owned(), summary]
-    });
-    let controllers: Vec<_> = controllers.collect();
-    section(out, "controllers (of TCP flows)", &controllers)
+    for (heading, rows) in registries() {
+        writeln!(out)?;
+        section(out, heading, &rows)?;
+    }
+    Ok(())
 }
 
-fn rows<C>(registry: &[Entry<C>]) -> Vec<[String; 3]> {
-    let row = |entry: &Entry<C>| {
-        let summary = format!("{} ({})", entry.summary, entry.source);
-        [entry.id.to_owned(), entry.name.to_owned(), summary]
+/// Each registry: its heading and its rows.
+fn registries() -> Vec<(&'static str, Vec<[String; 3]>)> {
+    vec![
+        (
+            "receiver classifiers (of TFRC flows)",
+            rows(RECEIVERS.lines()),
+        ),
+        (
+            "sender classifiers (of TCP and IFTP flows)",
+            rows(SENDERS.lines()),
+        ),
+        (
+            "controllers (of TCP flows)",
+            rows(congestion::REGISTRY.iter().map(Line::from)),
+        ),
+        (
+            "policies about losses called wireless (of TCP flows)",
+            rows(policy::REGISTRY.iter().map(Line::from)),
+        ),
+        (
+            "schemes: a classifier, a controller and a policy (of TCP flows)",
+            rows(scheme::REGISTRY.iter().map(Line::from)),
+        ),
+        (
+            "schemes of IFTP flows",
+            rows(iftp::REGISTRY.iter().map(Line::from)),
+        ),
+        (
+            "bandwidth estimators (within controllers)",
+            rows(bandwidth::REGISTRY.iter().map(Line::from)),
+        ),
+    ]
+}
+
+fn rows(lines: impl Iterator<Item = Line>) -> Vec<[String; 3]> {
+    let row = |line: Line| {
+        let summary = format!("{} ({})", line.summary, line.source);
+        [line.id.to_owned(), line.name.to_owned(), summary]
     };
-    registry.iter().map(row).collect()
+    lines.map(row).collect()
 }
 
 /// A heading, and the rows below it in aligned columns.
@@ -74,11 +95,9 @@ mod tests {
         let mut out = Vec::new();
         run(&mut out).expect("memory does not fail");
         let text = String::from_utf8(out).expect("text");
-        let ids = |rows: Vec<[String; 3]>| rows.into_iter().map(|[id, ..]| id);
-        let ids: Vec<_> = ids(rows(receiver::REGISTRY))
-            .chain(ids(rows(sender::REGISTRY)))
-            .chain(congestion::REGISTRY.iter().map(|entry| entry.id.to_owned()))
-            .collect();
+        let registries = registries();
+        let rows = registries.iter().flat_map(|(_, rows)| rows);
+        let ids: Vec<_> = rows.map(|[id, ..]| id.clone()).collect();
         for id in &ids {
             let start = format!("  {id} ");
             assert_eq!(

@@ -48,9 +48,7 @@ impl Senders {
     pub(crate) fn on_loss(&mut self, loss: &LossEvent) -> Votes {
         let mut votes = Votes::default();
         for (index, classifier) in self.0.iter_mut().enumerate() {
-            if let sender::Verdict::Cause(cause) = classifier.on_loss(loss) {
-                votes.add(index, cause);
-            }
+            votes.add(index, classifier.on_loss(loss));
         }
         votes
     }
@@ -72,7 +70,7 @@ impl Receivers {
     pub(crate) fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Votes {
         let mut votes = Votes::default();
         for (index, classifier) in self.0.iter_mut().enumerate() {
-            if let Some(receiver::Verdict::Gap(cause)) = classifier.on_arrival(arrival, missing) {
+            if let Some(cause) = classifier.on_arrival(arrival, missing) {
                 votes.add(index, cause);
             }
         }

@@ -17,10 +17,11 @@
 
 use rayon::prelude::*;
 use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Growth};
-use whyloss::{Duration, Rate, Time, sender};
+use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::Observer;
+use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::tcp::{self, Recovery};
 use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 
@@ -176,7 +177,7 @@ fn scenario(row: &Row, options: &tcp::Options, packet_size: u32) -> Scenario {
                     delayed_ack: options.delayed_ack.filter(|_| row.delayed_ack),
                     ..*options
                 },
-                classifier: sender::Classifier::unaware(),
+                classifier: SenderDecider::unaware(),
             },
             application: Application::Greedy,
             start: (Time::ZERO, Time::ZERO + Duration::from_secs(1)),

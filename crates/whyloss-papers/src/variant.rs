@@ -8,7 +8,7 @@
 //! | NewRenoLDA (MIL-2) | NewReno | Reno | oracle, not at timeouts | window kept |
 
 use whyloss::congestion::WirelessPolicy;
-use whyloss::sender;
+use whyloss_sim::decider::{SENDERS, SenderDecider};
 use whyloss_sim::host::tcp::{Options, Recovery};
 use whyloss_sim::scenario::Transport;
 
@@ -22,7 +22,7 @@ pub(crate) struct Variant {
     /// Its choices.
     pub(crate) options: Options,
     /// What decides the cause of a loss.
-    pub(crate) classifier: sender::Classifier,
+    pub(crate) classifier: SenderDecider,
 }
 
 impl Variant {
@@ -39,7 +39,7 @@ impl Variant {
             id,
             name,
             options: Options { recovery, ..base },
-            classifier: sender::Classifier::unaware(),
+            classifier: SenderDecider::unaware(),
         }
     }
 
@@ -48,7 +48,7 @@ impl Variant {
         &self,
         id: &'static str,
         name: &'static str,
-        classifier: sender::Classifier,
+        classifier: SenderDecider,
         wireless: WirelessPolicy,
     ) -> Self {
         let mut options = self.options;
@@ -74,9 +74,8 @@ impl Variant {
 ///
 /// # Panics
 /// If the registry has no such classifier or parameter: a mistake in this crate.
-pub(crate) fn classifier(id: &str, parameters: &[(&str, f64)]) -> sender::Classifier {
-    let entry = sender::find(id).expect("a classifier of the registry");
-    entry
-        .build(parameters)
-        .expect("parameters of this classifier")
+pub(crate) fn classifier(id: &str, parameters: &[(&str, f64)]) -> SenderDecider {
+    let built = SENDERS.build(id, parameters);
+    let built = built.expect("a classifier of the registry");
+    built.expect("parameters of this classifier")
 }

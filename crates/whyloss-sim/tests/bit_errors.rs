@@ -4,9 +4,10 @@ mod tiny;
 
 use std::fs;
 
-use whyloss::{Cause, Rate, iftp, receiver, sender};
+use whyloss::{Cause, Rate, iftp};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, QueueSpec};
+use whyloss_sim::decider::{ReceiverDecider, SENDERS, SenderDecider};
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::scenario::{Flow, Transport};
 use whyloss_sim::{Measurement, Scenario, Trace, TraceOptions, run};
@@ -18,7 +19,7 @@ fn scenario(rate: f64, seconds: i64) -> Scenario {
         name: "iftp".to_owned(),
         transport: Transport::Iftp {
             options: iftp::Options::default(),
-            classifier: sender::Classifier::unaware(),
+            classifier: SenderDecider::unaware(),
         },
         ..scenario.flows[0].clone()
     });
@@ -120,18 +121,14 @@ fn a_sink_drops_by_the_closed_form() {
 fn the_oracle_knows_what_a_sink_drops() {
     let mut scenario = scenario(5e-6, 200);
     scenario.links[1].link.rate = Rate::from_mbps(2);
-    let oracle = "oracle";
     for flow in &mut scenario.flows {
         match &mut flow.transport {
             Transport::Tcp { classifier, .. } | Transport::Iftp { classifier, .. } => {
-                *classifier = sender::find(oracle)
-                    .and_then(|entry| entry.build(&[]).ok())
-                    .expect("there");
+                let oracle = SENDERS.build("oracle", &[]).expect("registered");
+                *classifier = oracle.expect("its defaults");
             }
             Transport::Tfrc { classifier, .. } => {
-                *classifier = receiver::find(oracle)
-                    .and_then(|entry| entry.build(&[]).ok())
-                    .expect("there");
+                *classifier = ReceiverDecider::Oracle(());
             }
             _ => {}
         }

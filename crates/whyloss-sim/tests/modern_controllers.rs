@@ -2,10 +2,10 @@
 //! packets independently. The queue holds a bandwidth-delay product. What counts is after the first ten seconds.
 
 use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Decrease};
-use whyloss::sender::{Classifier, find};
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
+use whyloss_sim::decider::SENDERS;
 use whyloss_sim::host::tcp::Options;
 use whyloss_sim::scenario::{Application, Connection, Flow, Transport};
 use whyloss_sim::{FlowResult, Scenario, run};
@@ -43,9 +43,8 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
     // An oracle that remembers: what was corrupted and has left again was lost to the radio, whatever becomes of it.
     let remembers = [("remembers", 1.0)];
     let parameters = &remembers[..usize::from(classifier == "oracle")];
-    let classifier: Classifier = find(classifier)
-        .and_then(|entry| entry.build(parameters).ok())
-        .expect("registered");
+    let classifier = SENDERS.build(classifier, parameters).expect("registered");
+    let classifier = classifier.expect("in range");
     let scenario = Scenario {
         title: String::new(),
         nodes: ["s", "n", "d"].map(str::to_owned).to_vec(),

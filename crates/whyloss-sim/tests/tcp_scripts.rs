@@ -8,9 +8,9 @@
 mod script;
 
 use whyloss::congestion::WirelessPolicy;
-use whyloss::sender::find;
 use whyloss::{Duration, Time};
 use whyloss_link::Streams;
+use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::tcp::{Dialect, Options, Recovery, RttSampling, Sender};
 
 use script::{MSS, Script, ms, options};
@@ -392,10 +392,9 @@ fn spurious_acknowledgements_do_nothing() {
 /// A NewReno sender under this policy, all of whose losses are called wireless, after ten segments.
 fn spared(policy: WirelessPolicy, mut options: Options) -> Script {
     options.controller.wireless = policy;
-    let classifier = find("random").map(|entry| entry.build(&[("mc", 1.0), ("mw", 0.0)]));
-    let classifier = classifier.expect("registered").expect("in range");
+    let classifier = SenderDecider::Erring { mc: 1.0, mw: 0.0 };
     let random = Streams::new(1).stream("verdict", 0);
-    let sender = Sender::with_classifier(&options, classifier, random, Time::ZERO);
+    let sender = Sender::with_decider(&options, classifier, random, Time::ZERO);
     let mut script = Script::of(sender);
     assert!(script.leave(0).into_iter().eq(0..10));
     script

@@ -5,8 +5,9 @@ mod script;
 
 use script::{MSS, Script, ms, options};
 use whyloss::congestion::{ControllerKind, VegasDialect};
-use whyloss::{Cause, Time, sender};
+use whyloss::{Cause, Time};
 use whyloss_link::Streams;
+use whyloss_sim::decider::SENDERS;
 use whyloss_sim::host::tcp::{Options, Recovery, Sender};
 
 fn paper() -> Options {
@@ -32,11 +33,11 @@ fn begun(options: &Options) -> Script {
 
 /// Segment 1 was lost to the channel, and the classifier knows.
 fn spared(options: &Options) -> Script {
-    let oracle = sender::find("oracle").expect("registered");
-    let oracle = oracle.build(&[]).expect("its defaults");
+    let oracle = SENDERS.build("oracle", &[]).expect("registered");
+    let oracle = oracle.expect("its defaults");
     let random = Streams::new(0).stream("verdict", 0);
     let mut script = begun(options);
-    script.sender = Sender::with_classifier(options, oracle, random, Time::ZERO);
+    script.sender = Sender::with_decider(options, oracle, random, Time::ZERO);
     assert!(script.leave(0).into_iter().eq(0..10));
     assert_eq!(script.ack(100, 1), [10]);
     script.sender.on_lost(1, Cause::Wireless);

@@ -5,9 +5,10 @@
 //! segments have ten bytes of options.
 
 use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Growth};
-use whyloss::{Duration, Rate, receiver, sender, tfrc};
+use whyloss::{Duration, Rate, tfrc};
 use whyloss_link::ChannelSpec;
 use whyloss_link::channel::GilbertElliott;
+use whyloss_sim::decider::{ReceiverDecider, SenderDecider};
 use whyloss_sim::host::tcp::{self, Recovery};
 use whyloss_sim::scenario::Transport;
 
@@ -69,7 +70,7 @@ impl Stack {
             _ => {
                 return Transport::Tfrc {
                     options: tfrc::Options::ns2(),
-                    classifier: receiver::Classifier::unaware(),
+                    classifier: ReceiverDecider::unaware(),
                 };
             }
         };
@@ -78,7 +79,7 @@ impl Stack {
                 delayed_ack: options.delayed_ack.filter(|_| delayed_ack),
                 ..options
             },
-            classifier: sender::Classifier::unaware(),
+            classifier: SenderDecider::unaware(),
         }
     }
 

@@ -8,8 +8,9 @@
 
 use whyloss::congestion::VegasDialect;
 use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Decrease, Growth};
-use whyloss::{Duration, Rate, sender};
+use whyloss::{Duration, Rate};
 use whyloss_link::ChannelSpec;
+use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::Transport;
 
@@ -108,7 +109,7 @@ fn case(
             delayed_ack: delayed_ack.then(|| Duration::from_millis(200)),
             ..tcp::Options::rfc(packet - HEADERS)
         },
-        classifier: sender::Classifier::unaware(),
+        classifier: SenderDecider::unaware(),
     };
     let channel = match loss {
         0.0 => ChannelSpec::None,

@@ -2,15 +2,17 @@
 
 /// Why a packet was lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Cause {
     /// A queue had no room.
     Congestion,
-    /// The channel corrupted it.
+    /// The channel corrupted the packet.
     Wireless,
 }
 
 /// Verdicts counted against the truth. The unit (packets or loss events) is the caller's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Confusion {
     counts: [[u64; 2]; 2],
 }

@@ -4,14 +4,18 @@
 //! algorithm here is a small sans-I/O state machine. Time and events come in as arguments, decisions go out as return
 //! values; there is no clock, no socket, no random number and no allocation per packet.
 //!
-//! - [`receiver`]: classifiers fed by packet arrivals; [`sender`]: classifiers fed by acknowledgements; both are found by
-//!   name in a registry ([`registry`]).
+//! - [`receiver`]: classifiers fed by packet arrivals; [`losses`]: arrivals with sequence numbers in, lost packets with
+//!   their causes out.
+//! - [`sender`]: classifiers fed by acknowledgements; [`scheme`]: a classifier, a controller and a policy in one.
+//! - [`registry`]: all of these by name, with checked parameters.
 //! - [`event`]: what a transport tells sender classifiers, estimators and controllers.
 //! - [`bandwidth`]: bandwidth estimators.
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348), sender and receiver.
 //! - [`iftp`]: IFTP and its variants (ElAarag et al. 2008), sender, receiver and wire format.
 //! - [`rto`]: the retransmission timeout that TCP and IFTP share (RFC 6298).
-//! - [`congestion`]: window controllers, and the trait they share.
+//! - [`congestion`]: window controllers, and the trait they share; [`policy`]: what a loss called wireless does to them.
+//! - [`time`]: times in integer nanoseconds; [`stamps`]: stamps of a few bits, as RTP carries them, as times.
+//! - [`testing`]: the property tests, for algorithms of one's own.
 //! - [`cause`]: [`Cause`], and the confusion counts behind Mc, Mw and accuracy.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -24,14 +28,24 @@ pub mod cause;
 pub mod congestion;
 pub mod event;
 pub mod iftp;
+pub mod losses;
+pub mod policy;
 pub mod rate;
 pub mod receiver;
 pub mod registry;
 pub mod rto;
+pub mod scheme;
 pub mod sender;
+pub mod stamps;
+pub mod testing;
 pub mod tfrc;
 pub mod time;
 
 pub use cause::{Cause, Confusion};
 pub use rate::Rate;
 pub use time::{Duration, Time};
+
+/// The README's programs are tested with the others.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

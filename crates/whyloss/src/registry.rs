@@ -1,28 +1,45 @@
-//! What a registry says about a classifier, and how one is built by name with checked parameters.
+//! How everything here is built by name: classifiers, estimators, controllers, policies and schemes.
 //!
-//! [`crate::receiver`] and [`crate::sender`] have one registry each; what they share is here.
+//! Each family has a registry of [`Entry`]s and a `find`; an entry builds its algorithm from parameters that are checked
+//! against what it says about itself. The same algorithms have constructors of their own, for who knows at compile time
+//! what is wanted.
+//!
+//! ```
+//! use whyloss::{bandwidth, congestion, policy, receiver, scheme, sender};
+//!
+//! let zbs3 = receiver::find("zbs3").expect("registered").build(&[("lock_seconds", 1.0)])?;
+//! let fqrtt = sender::find("fqrtt").expect("registered").build(&[])?;
+//! let cubic = congestion::find("cubic").expect("registered").build(&[])?;
+//! let abse = bandwidth::find("abse").expect("registered").build(&[])?;
+//! let milder = policy::find("percent").expect("registered").build(&[("percent", 80.0)])?;
+//! let newreno_lp = scheme::find("newreno-lp").expect("registered").build(&[])?;
+//! # let _ = (zbs3, fqrtt, cubic, abse, milder, newreno_lp);
+//! # Ok::<(), whyloss::registry::ParameterError>(())
+//! ```
 
 use core::fmt;
 
-/// One line of a registry of classifiers of type `C`.
+/// One line of a registry: what builds a `C`, and what it says about itself.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Entry<C> {
-    /// What scenarios and the command call it.
+    /// Name in scenarios and commands.
     pub id: &'static str,
-    /// What the paper calls it.
+    /// Name in its paper.
     pub name: &'static str,
     /// What it does, in a line.
     pub summary: &'static str,
-    /// Whose it is, and where it is described.
+    /// Who described it, and where.
     pub source: &'static str,
     /// What can be set.
     pub parameters: &'static [Parameter],
     /// Given values in range; answers with the relation between them that does not hold.
-    pub(crate) construct: fn(&Values<'_>) -> Result<C, &'static str>,
+    construct: fn(&Values<'_>) -> Result<C, &'static str>,
 }
 
-/// A parameter of a classifier.
+/// A parameter that can be set when something is built by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
@@ -39,13 +56,32 @@ pub struct Parameter {
 }
 
 impl<C> Entry<C> {
-    /// Builds the classifier, with `overrides` instead of the defaults; the last one of a name counts.
+    /// Makes a line of a registry. `construct` is given values in range, and answers with the relation between them that
+    /// does not hold, such as `"beta <= alpha"`.
+    pub const fn new(
+        (id, name): (&'static str, &'static str),
+        summary: &'static str,
+        source: &'static str,
+        parameters: &'static [Parameter],
+        construct: fn(&Values<'_>) -> Result<C, &'static str>,
+    ) -> Self {
+        Self {
+            id,
+            name,
+            summary,
+            source,
+            parameters,
+            construct,
+        }
+    }
+
+    /// Builds it, with `overrides` instead of the defaults; the last one of a name counts.
     ///
     /// # Errors
     /// When a name is unknown, a value is out of its range, or the values do not go together.
     pub fn build(&self, overrides: &[(&str, f64)]) -> Result<C, ParameterError> {
         let error = |problem| ParameterError {
-            classifier: self.id,
+            id: self.id,
             known: self.parameters,
             problem,
         };
@@ -72,19 +108,21 @@ impl Parameter {
     }
 }
 
-/// Why a classifier cannot be built.
+/// Why something cannot be built by name.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ParameterError {
-    /// Its id.
-    pub classifier: &'static str,
+    /// Id of what was to be built.
+    pub id: &'static str,
     /// What can be set.
     pub known: &'static [Parameter],
     /// What is wrong.
     pub problem: Problem,
 }
 
-/// What is wrong with a classifier's parameters.
+/// What is wrong with parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Problem {
     /// There is no parameter of this name.
     Unknown(Name),
@@ -101,7 +139,7 @@ pub enum Problem {
 
 impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.classifier;
+        let id = self.id;
         match &self.problem {
             Problem::Unknown(name) => write!(f, "{id} has no parameter `{name}`")?,
             Problem::NotAllowed { parameter, given } => {
@@ -144,7 +182,7 @@ pub struct Name {
 impl Name {
     const ROOM: usize = 32;
 
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let len = name.floor_char_boundary(Self::ROOM);
         let mut bytes = [0; Self::ROOM];
         bytes[..len].copy_from_slice(&name.as_bytes()[..len]);
@@ -174,15 +212,16 @@ impl fmt::Debug for Name {
     }
 }
 
-/// The values a constructor sees.
-pub(crate) struct Values<'a> {
+/// The values a constructor sees, each in its range.
+#[derive(Debug)]
+pub struct Values<'a> {
     parameters: &'static [Parameter],
     overrides: &'a [(&'a str, f64)],
 }
 
 impl Values<'_> {
-    /// The value of a parameter that the entry lists; the macro asks for no other.
-    pub(crate) fn value(&self, name: &str) -> f64 {
+    /// The value of a parameter that the entry lists; not a number for any other name.
+    pub fn value(&self, name: &str) -> f64 {
         let given = self.overrides.iter().rev().find(|given| given.0 == name);
         let default = || self.parameters.iter().find(|p| p.name == name);
         given.map_or_else(
@@ -192,29 +231,52 @@ impl Values<'_> {
     }
 }
 
+impl Parameter {
+    /// Makes a real parameter.
+    pub const fn real(default: f64, min: f64, max: f64, doc: &'static str) -> Self {
+        Self {
+            name: "",
+            default,
+            min,
+            max,
+            whole: false,
+            doc,
+        }
+    }
+
+    /// Makes a whole-number parameter.
+    pub const fn whole(default: u32, min: u32, max: u32, doc: &'static str) -> Self {
+        Self {
+            whole: true,
+            ..Self::real(default as f64, min as f64, max as f64, doc)
+        }
+    }
+
+    /// Makes a switch: 0 or 1.
+    pub const fn switch(default: bool, doc: &'static str) -> Self {
+        Self::whole(default as u32, 0, 1, doc)
+    }
+
+    /// Gives the parameter its name.
+    #[must_use]
+    pub const fn named(self, name: &'static str) -> Self {
+        Self { name, ..self }
+    }
+}
+
 /// A real parameter, yet without its name.
 pub(crate) const fn real(default: f64, min: f64, max: f64, doc: &'static str) -> Parameter {
-    Parameter {
-        name: "",
-        default,
-        min,
-        max,
-        whole: false,
-        doc,
-    }
+    Parameter::real(default, min, max, doc)
 }
 
 /// A whole-number parameter, yet without its name.
 pub(crate) const fn whole(default: u32, min: u32, max: u32, doc: &'static str) -> Parameter {
-    Parameter {
-        whole: true,
-        ..real(default as f64, min as f64, max as f64, doc)
-    }
+    Parameter::whole(default, min, max, doc)
 }
 
 /// A switch, yet without its name.
 pub(crate) const fn switch(default: bool, doc: &'static str) -> Parameter {
-    whole(default as u32, 0, 1, doc)
+    Parameter::switch(default, doc)
 }
 
 /// Turns a list of classifiers into the enum over them and the registry that names them. `$dispatch!` is given the list
@@ -236,17 +298,22 @@ macro_rules! classifiers {
             $($type($type)),+
         }
 
+        $(impl From<$type> for Classifier {
+            fn from(classifier: $type) -> Self {
+                Self::$type(classifier)
+            }
+        })+
+
         $dispatch!($($type),+);
 
         /// Every classifier.
         pub static REGISTRY: &[Entry] = &[$($(
-            Entry {
-                id: $id,
-                name: $name,
-                summary: $summary,
-                source: $source,
-                parameters: &[$(Parameter { name: stringify!($parameter), ..$spec }),*],
-                construct: |values| {
+            Entry::new(
+                ($id, $name),
+                $summary,
+                $source,
+                &[$($spec.named(stringify!($parameter))),*],
+                |values| {
                     let _ = values;
                     $(let $parameter = values.value(stringify!($parameter));)*
                     let classifier = Ok(Classifier::$type($new));
@@ -257,10 +324,10 @@ macro_rules! classifiers {
                     };)?
                     classifier
                 },
-            },
+            ),
         )+)+];
 
-        /// The entry of that id.
+        /// Finds the classifier of that id.
         pub fn find(id: &str) -> Option<&'static Entry> {
             REGISTRY.iter().find(|entry| entry.id == id)
         }
@@ -303,13 +370,13 @@ mod tests {
             "parameters of spike must have beta <= alpha; it has alpha (default 0.5)"
         ));
         assert_eq!(
-            complaint("oracle", &[("mc", 0.1)]),
-            "oracle has no parameter `mc`; it has no parameters"
+            complaint("unaware", &[("mc", 0.1)]),
+            "unaware has no parameter `mc`; it has no parameters"
         );
         // Cut at 32 bytes, where it would split the 16th ä after 1 + 15·2 bytes.
         assert!(
-            complaint("oracle", &[("xäääääääääääääääääääää", 0.1)])
-                .starts_with("oracle has no parameter `xäääääääääääääää…`;")
+            complaint("unaware", &[("xäääääääääääääääääääää", 0.1)])
+                .starts_with("unaware has no parameter `xäääääääääääääää…`;")
         );
     }
 

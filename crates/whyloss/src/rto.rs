@@ -16,6 +16,7 @@ use crate::{Duration, Time};
 
 /// The choices of a retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RtoOptions {
     /// The timeout before the first sample.
     pub initial: Duration,

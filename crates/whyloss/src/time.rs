@@ -10,10 +10,14 @@ use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 ///
 /// The clocks of two hosts need not share an epoch; every classifier works on differences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Time(u64);
 
 /// A signed span of time in nanoseconds. A relative one-way trip time may be negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(transparent))]
 pub struct Duration(i64);
 
 impl Time {
@@ -186,6 +190,50 @@ impl Div<i64> for Duration {
     }
 }
 
+impl From<core::time::Duration> for Time {
+    /// The point so long after the epoch: `instant - epoch` of a standard clock. Beyond 584 years it is [`Time::MAX`].
+    fn from(since: core::time::Duration) -> Self {
+        Self(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
+impl From<Time> for core::time::Duration {
+    /// The span since the epoch: `epoch + time.into()` is the instant of a standard clock.
+    fn from(time: Time) -> Self {
+        Self::from_nanos(time.0)
+    }
+}
+
+impl From<core::time::Duration> for Duration {
+    /// The same span; beyond 292 years it is [`Duration::MAX`].
+    fn from(span: core::time::Duration) -> Self {
+        Self(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
+    }
+}
+
+impl TryFrom<Duration> for core::time::Duration {
+    type Error = NegativeDuration;
+
+    /// # Errors
+    /// When the span is negative, which a standard one cannot be.
+    fn try_from(span: Duration) -> Result<Self, NegativeDuration> {
+        let nanos = u64::try_from(span.0).map_err(|_| NegativeDuration(span))?;
+        Ok(Self::from_nanos(nanos))
+    }
+}
+
+/// The error of a negative span where only others fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NegativeDuration(Duration);
+
+impl fmt::Display for NegativeDuration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is negative", self.0)
+    }
+}
+
+impl core::error::Error for NegativeDuration {}
+
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.9} s", self.as_secs_f64())
@@ -207,6 +255,22 @@ mod tests {
         let (early, late) = (Time::from_nanos(5), Time::from_nanos(9));
         assert_eq!(late - early, Duration::from_nanos(4));
         assert_eq!(early - late, Duration::from_nanos(-4));
+    }
+
+    #[test]
+    fn standard_durations_come_and_go() {
+        let standard = core::time::Duration::from_millis(1500);
+        assert_eq!(Duration::from(standard), Duration::from_millis(1500));
+        assert_eq!(Time::from(standard), Time::from_nanos(1_500_000_000));
+        assert_eq!(core::time::Duration::from(Time::from(standard)), standard);
+        assert_eq!(Duration::from_millis(1500).try_into(), Ok(standard));
+        let negative = Duration::from_millis(-1);
+        assert_eq!(
+            core::time::Duration::try_from(negative),
+            Err(NegativeDuration(negative))
+        );
+        assert_eq!(Duration::from(core::time::Duration::MAX), Duration::MAX);
+        assert_eq!(Time::from(core::time::Duration::MAX), Time::MAX);
     }
 
     #[test]

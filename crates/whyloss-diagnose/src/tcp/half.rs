@@ -277,12 +277,8 @@ impl Half {
         let receivers = self
             .receivers
             .get_or_insert_with(|| Box::new(Receivers::new()));
-        let arrival = Arrival {
-            sequence: self.number,
-            sent,
-            received: Time::from_nanos(at.now),
-            size: length.min(u64::from(u32::MAX)) as u32,
-        };
+        let size = length.min(u64::from(u32::MAX)) as u32;
+        let arrival = Arrival::new(self.number, sent, Time::from_nanos(at.now), size);
         receivers.on_arrival(&arrival, u64::from(missing))
     }
 
@@ -304,28 +300,25 @@ impl Half {
             return event;
         }
         let flight = self.next - self.una;
-        let loss = LossEvent {
-            now: Time::from_nanos(at.now),
-            detection: if timeout {
-                Detection::Timeout
-            } else {
-                Detection::Duplicates
-            },
-            first: start - self.origin,
-            sent: None,
-            transmissions: 1,
-            in_flight: flight,
-            window: flight.max(1),
-            segment_size: self.largest.max(1),
-            rtt: self
-                .smoothed
-                .map(|ns| Duration::from_nanos(ns as i64 + at.before as i64)),
-            min_rtt: self
-                .delays
-                .least()
-                .map(|us| Duration::from_nanos(i64::from(us) * 1000 + at.before as i64)),
-            repeated: timeout && self.recovery.is_some_and(|_| oldest && self.acks == 0),
+        let detection = if timeout {
+            Detection::Timeout
+        } else {
+            Detection::Duplicates
         };
+        let rtt = self
+            .smoothed
+            .map(|ns| Duration::from_nanos(ns as i64 + at.before as i64));
+        let min_rtt = self
+            .delays
+            .least()
+            .map(|us| Duration::from_nanos(i64::from(us) * 1000 + at.before as i64));
+        let loss = LossEvent::new(Time::from_nanos(at.now), detection, self.largest.max(1))
+            .first(start - self.origin)
+            .in_flight(flight)
+            .window(flight.max(1))
+            .rtt(rtt)
+            .min_rtt(min_rtt)
+            .repeated(timeout && self.recovery.is_some_and(|_| oldest && self.acks == 0));
         let votes = self
             .senders
             .as_mut()
@@ -390,19 +383,15 @@ impl Half {
             return;
         }
         let senders = self.senders.get_or_insert_with(|| Box::new(Senders::new()));
-        senders.on_ack(&AckEvent {
-            now: Time::from_nanos(at.now),
-            acked: ack - before,
-            sacked: fresh_sack,
-            acknowledged: ack - self.origin.min(ack),
-            in_flight: self.next.saturating_sub(ack),
-            window: flight.max(1),
-            segment_size: self.largest.max(1),
-            rtt: sample.map(|us| Duration::from_nanos(i64::from(us) * 1000 + at.before as i64)),
-            receiver_stamp: None,
-            app_limited: false,
-            in_recovery: recovering,
-        });
+        let ack_event = AckEvent::new(Time::from_nanos(at.now), self.largest.max(1))
+            .acked(ack - before)
+            .sacked(fresh_sack)
+            .acknowledged(ack - self.origin.min(ack))
+            .in_flight(self.next.saturating_sub(ack))
+            .window(flight.max(1))
+            .rtt(sample.map(|us| Duration::from_nanos(i64::from(us) * 1000 + at.before as i64)))
+            .in_recovery(recovering);
+        senders.on_ack(&ack_event);
     }
 
     /// All before `ack` has arrived; answers the delay of the last piece, if it is one of a single passage.

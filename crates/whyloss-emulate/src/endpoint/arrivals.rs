@@ -13,7 +13,7 @@
 use std::io::{self, BufRead};
 
 use serde::{Deserialize, Serialize};
-use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier, Verdict};
+use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
 use whyloss::{Cause, Duration, Time};
 
 /// One arrival.
@@ -105,16 +105,11 @@ pub struct Compared {
 pub fn replay(lines: &[Line], mut classifier: Classifier, skew: Skew) -> Compared {
     let mut compared = Compared::default();
     for line in lines {
-        let arrival = Arrival {
-            sequence: line.sequence,
-            sent: Time::from_nanos(line.sent),
-            received: skew.apply(Time::from_nanos(line.received)),
-            size: line.size,
-        };
-        let verdict = match classifier.on_arrival(&arrival, line.missing) {
-            Some(Verdict::Gap(cause)) => Some(Called::from(cause)),
-            _ => None,
-        };
+        let sent = Time::from_nanos(line.sent);
+        let received = skew.apply(Time::from_nanos(line.received));
+        let arrival = Arrival::new(line.sequence, sent, received, line.size);
+        let cause = classifier.on_arrival(&arrival, line.missing);
+        let verdict = cause.map(Called::from);
         compared.verdicts += u64::from(line.verdict.is_some() || verdict.is_some());
         compared.differ += u64::from(verdict != line.verdict);
     }

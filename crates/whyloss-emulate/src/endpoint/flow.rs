@@ -2,6 +2,7 @@
 
 use whyloss::{iftp, receiver, sender, tfrc};
 use whyloss_sim::Scenario;
+use whyloss_sim::decider::Decider;
 use whyloss_sim::scenario::{Application, ScenarioError, Transport};
 
 use super::EndpointError;
@@ -63,18 +64,11 @@ impl Flow {
             Transport::Tfrc {
                 options,
                 classifier,
-            } => {
-                if matches!(classifier, receiver::Classifier::Reference(_))
-                    && needs_truth(&classifier)
-                {
-                    return Err(EndpointError::NeedsTruth.into());
-                }
-                Carriage::Tfrc(options, classifier)
-            }
+            } => Carriage::Tfrc(options, real(classifier)?),
             Transport::Iftp {
                 options,
                 classifier,
-            } => Carriage::Iftp(options, classifier),
+            } => Carriage::Iftp(options, real(classifier)?),
             _ => return Err(FlowError::NoEndpoint),
         };
         let flow = Self {
@@ -108,21 +102,12 @@ impl Flow {
     }
 }
 
-/// Whether the first gap shows that a classifier answers with a question.
-fn needs_truth(classifier: &receiver::Classifier) -> bool {
-    use receiver::{Arrival, ReceiverClassifier, Verdict};
-    let arrival = |sequence| Arrival {
-        sequence,
-        sent: whyloss::Time::ZERO,
-        received: whyloss::Time::ZERO,
-        size: 1,
-    };
-    let mut classifier = classifier.clone();
-    classifier.on_arrival(&arrival(0), 0);
-    !matches!(
-        classifier.on_arrival(&arrival(2), 1),
-        Some(Verdict::Gap(_)) | None
-    )
+/// The classifier, if what decides is one: nobody tells an endpoint the truth.
+fn real<C, O>(decider: Decider<C, O>) -> Result<C, EndpointError> {
+    match decider {
+        Decider::Classifier(classifier) => Ok(classifier),
+        Decider::Oracle(_) | Decider::Erring { .. } => Err(EndpointError::NeedsTruth),
+    }
 }
 
 #[cfg(test)]

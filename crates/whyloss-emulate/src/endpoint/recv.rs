@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 use whyloss::iftp;
 use whyloss::iftp::packet::{Header, Sum};
-use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier, Verdict};
+use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
 use whyloss::{Cause, Duration, Time, tfrc};
 
 use super::EndpointError;
@@ -486,16 +486,8 @@ impl Receiver<'_> {
             sequence,
             ..data.data
         };
-        let arrival = Arrival {
-            sequence,
-            sent: data.data.stamp,
-            received: own,
-            size,
-        };
-        let verdict = match classifier.on_arrival(&arrival, missing) {
-            Some(Verdict::Gap(cause)) => Some(cause),
-            _ => None,
-        };
+        let arrival = Arrival::new(sequence, data.data.stamp, own, size);
+        let verdict = classifier.on_arrival(&arrival, missing);
         let feedback = receiver.on_data(own, &data_of, size, |_| {
             verdict.unwrap_or(Cause::Congestion)
         });

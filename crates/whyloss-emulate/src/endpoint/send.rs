@@ -10,7 +10,7 @@ use serde::Serialize;
 use whyloss::event::{AckEvent, LossEvent};
 use whyloss::iftp::packet::{Header, Sum};
 use whyloss::iftp::{self, Ack, Advice, Reaction};
-use whyloss::sender::{Classifier, Verdict};
+use whyloss::sender::{Classifier, SenderClassifier};
 use whyloss::{Duration, Time, tfrc};
 
 use super::EndpointError;
@@ -107,8 +107,6 @@ struct Asked {
     /// The packet and the verdict of each loss event.
     said: Vec<(u64, Called)>,
     counts: BTreeMap<&'static str, u64>,
-    /// The classifier asked for the truth.
-    stuck: bool,
 }
 
 struct Session {
@@ -168,7 +166,6 @@ pub fn send(options: &SendOptions) -> Result<Sent, EndpointError> {
                 classifier: classifier.clone(),
                 said: Vec::new(),
                 counts: BTreeMap::new(),
-                stuck: false,
             };
             Engine::Iftp(iftp::Sender::new(options, flow.packet), asked)
         }
@@ -258,9 +255,6 @@ impl Session {
                 .min(now + Duration::from_millis(100));
             self.wire.wait(until).map_err(EndpointError::Socket)?;
             self.listen()?;
-            if let Engine::Iftp(_, Asked { stuck: true, .. }) = self.engine {
-                return Err(EndpointError::NeedsTruth);
-            }
         }
     }
 
@@ -499,17 +493,12 @@ impl Session {
 
 impl iftp::Judge for Asked {
     fn on_ack(&mut self, ack: &AckEvent) {
-        use whyloss::sender::SenderClassifier as _;
-        self.classifier.on_ack(ack);
+        SenderClassifier::on_ack(&mut self.classifier, ack);
     }
 
     fn on_loss(&mut self, loss: &LossEvent) -> Reaction {
         let advice = Advice::of(&mut self.classifier, loss);
-        let Verdict::Cause(cause) = advice.verdict else {
-            self.stuck = true;
-            return Reaction::Halve;
-        };
-        let called = Called::from(cause);
+        let called = Called::from(advice.cause);
         let name = match called {
             Called::Congestion => "congestion",
             Called::Wireless => "wireless",
@@ -519,6 +508,6 @@ impl iftp::Judge for Asked {
             self.said
                 .push((loss.first / u64::from(loss.segment_size.max(1)), called));
         }
-        advice.reaction(cause)
+        advice.reaction
     }
 }

@@ -285,19 +285,9 @@ mod tests {
     /// A new acknowledgement that left the receiver when it arrived.
     fn ack(micros: u64) -> AckEvent {
         let now = Time::from_nanos(micros * 1000);
-        AckEvent {
-            now,
-            segment_size: PACKET,
-            acked: u64::from(PACKET),
-            sacked: 0,
-            acknowledged: 0,
-            in_flight: 0,
-            window: 0,
-            rtt: None,
-            receiver_stamp: Some(now),
-            app_limited: false,
-            in_recovery: false,
-        }
+        AckEvent::new(now, PACKET)
+            .acked(u64::from(PACKET))
+            .receiver_stamp(Some(now))
     }
 
     /// Why shares are overestimated: ten packets back to back at 10 Mbit/s, every 80 ms, are 1 Mbit/s. SARBE

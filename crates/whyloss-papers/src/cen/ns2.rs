@@ -2,9 +2,10 @@
 //!
 //! Limits: within 4 points for TFRC, 6 for TCP, in every row.
 
-use whyloss::{sender, tfrc};
+use whyloss::tfrc;
 use whyloss_link::ChannelSpec;
 use whyloss_link::channel::GilbertElliott;
+use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::tcp::{self, Recovery};
 use whyloss_sim::scenario::Transport;
 
@@ -65,7 +66,7 @@ fn scheme(row: &Row) -> Scheme {
         name: row.agent.clone(),
         transport: Transport::Tcp {
             options,
-            classifier: sender::Classifier::unaware(),
+            classifier: SenderDecider::unaware(),
         },
     }
 }

@@ -1,7 +1,7 @@
 //! The schemes that Cen et al. compare: TCP, TFRC, and TFRC with each classifier.
 
 use whyloss::tfrc;
-use whyloss::{receiver, sender};
+use whyloss_sim::decider::{RECEIVERS, SenderDecider};
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::Transport;
 
@@ -39,7 +39,7 @@ fn tcp_with(id: &str, name: &str, recovery: tcp::Recovery) -> Scheme {
         name: name.into(),
         transport: Transport::Tcp {
             options,
-            classifier: sender::Classifier::unaware(),
+            classifier: SenderDecider::unaware(),
         },
     }
 }
@@ -71,7 +71,7 @@ pub(crate) fn hybrids() -> Vec<Scheme> {
 
 /// TFRC with the classifier of this id.
 pub(crate) fn by_id(id: &str) -> Scheme {
-    let name = receiver::find(id).map_or(id, |entry| entry.name);
+    let name = RECEIVERS.find(id).map_or(id, |line| line.name);
     classified(id, name, &[])
 }
 
@@ -102,10 +102,9 @@ pub(crate) fn with_options(
     parameters: &[(&str, f64)],
     options: &tfrc::Options,
 ) -> Scheme {
-    let entry = receiver::find(id).expect("a classifier of the registry");
-    let classifier = entry
-        .build(parameters)
-        .expect("parameters of this classifier");
+    let built = RECEIVERS.build(id, parameters);
+    let built = built.expect("a classifier of the registry");
+    let classifier = built.expect("parameters of this classifier");
     let values: Vec<String> = parameters
         .iter()
         .map(|(name, value)| format!("-{name}-{value}"))

@@ -19,7 +19,8 @@
 
 use std::sync::Arc;
 
-use whyloss::{Duration, Time, receiver, tfrc};
+use whyloss::{Duration, Time, tfrc};
+use whyloss_sim::decider::ReceiverDecider;
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::media::StreamResult;
 use whyloss_sim::scenario::{Application, Scenario, Stream, Transport};
@@ -165,7 +166,6 @@ fn protocols(size: u32) -> Vec<Protocol> {
             },
         },
     };
-    let unaware = receiver::find("unaware").expect("a classifier of the registry");
     vec![
         udp("udp", "UDP", None),
         udp("udp-lite", "UDP-Lite", Some(HEADER)),
@@ -180,7 +180,7 @@ fn protocols(size: u32) -> Vec<Protocol> {
             coverage: None,
             transport: Transport::Tfrc {
                 options: tfrc::Options::rfc5348(),
-                classifier: unaware.build(&[]).expect("no parameters"),
+                classifier: ReceiverDecider::unaware(),
             },
         },
         Protocol::iftp(size),

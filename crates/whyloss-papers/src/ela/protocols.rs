@@ -9,7 +9,8 @@
 //! Packets have 1024 bytes on the wire and acknowledgements 40. The paper states no retransmission timer: RFC 6298's,
 //! whose least timeout of 1 s is also that of the time (ELA-4), with a round trip of every acknowledgement.
 
-use whyloss::{Rate, iftp, sender};
+use whyloss::{Rate, iftp};
+use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::host::tcp::{Options, Recovery};
 use whyloss_sim::scenario::Transport;
@@ -92,7 +93,7 @@ impl Protocol {
                     delayed_ack: None,
                     ..Options::rfc(PACKET)
                 },
-                classifier: sender::Classifier::unaware(),
+                classifier: SenderDecider::unaware(),
             },
         }
     }
@@ -111,7 +112,7 @@ impl Protocol {
                     max_window: WINDOW,
                     ..iftp::Options::default()
                 },
-                classifier: sender::Classifier::unaware(),
+                classifier: SenderDecider::unaware(),
             },
         }
     }

@@ -18,7 +18,7 @@
 //! retransmission timeouts.
 
 use whyloss::congestion::{ControllerKind, WirelessPolicy};
-use whyloss::sender::Classifier;
+use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::tcp::{Dialect, Options, Recovery};
 
 use crate::variant::{Variant, classifier};
@@ -40,7 +40,7 @@ fn base(recovery: Recovery) -> Options {
 }
 
 /// The paper's ideal LDA (MIL-7).
-pub(crate) fn ideal() -> Classifier {
+pub(crate) fn ideal() -> SenderDecider {
     classifier(
         "oracle",
         &[("of", 1.0), ("remembers", 1.0), ("timeouts", 0.0)],
@@ -64,7 +64,7 @@ impl Scheme {
     }
 
     /// The same with another classifier.
-    pub(crate) fn classified(&self, classifier: Classifier) -> Self {
+    pub(crate) fn classified(&self, classifier: SenderDecider) -> Self {
         let mut scheme = self.clone();
         scheme.lda.classifier = classifier;
         scheme
@@ -107,7 +107,7 @@ pub(crate) fn westwood_with(options: Options, kind: ControllerKind) -> Scheme {
     let plain = plain.with(
         "westwood",
         "Westwood",
-        Classifier::unaware(),
+        SenderDecider::unaware(),
         WirelessPolicy::Keep,
     );
     Scheme::new(plain, "westwood-lda", "WestwoodLDA")

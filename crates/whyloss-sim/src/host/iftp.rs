@@ -2,11 +2,11 @@
 
 use whyloss::event::{AckEvent, LossEvent};
 use whyloss::iftp::{self, Ack, Advice, Data, Options, Reaction, Sender};
-use whyloss::sender::Classifier;
 use whyloss::{Cause, Time};
 use whyloss_link::Random;
 
 use super::judge::{Judge, Judgement};
+use crate::decider::SenderDecider;
 
 /// An IFTP sender with its classifier. With the unaware one it is IFTP, with enhanced Veno IFTPV.
 #[derive(Debug)]
@@ -27,13 +27,13 @@ impl IftpSource {
     pub(crate) fn new(
         options: &Options,
         packet_size: u32,
-        classifier: Classifier,
+        decider: SenderDecider,
         random: Random,
     ) -> Self {
         Self {
             sender: Sender::new(options, packet_size),
             asked: Asked {
-                judge: Judge::new(classifier, random),
+                judge: Judge::new(decider, random),
                 said: None,
             },
         }
@@ -86,11 +86,9 @@ impl iftp::Judge for Asked {
 
     fn on_loss(&mut self, loss: &LossEvent) -> Reaction {
         let una = loss.first / u64::from(loss.segment_size);
-        let (said, advice) = self.judge.judge_by(loss, una, |classifier| {
-            let advice = Advice::of(classifier, loss);
-            (advice.verdict, advice)
-        });
+        let ask = |classifier: &mut _| Advice::of(classifier, loss);
+        let (said, advice) = self.judge.judge_by(loss, una, ask, |advice| advice.cause);
         self.said = Some(said);
-        advice.reaction(said.verdict)
+        advice.reaction
     }
 }

@@ -9,8 +9,10 @@ use std::collections::VecDeque;
 
 use whyloss::Cause;
 use whyloss::event::{AckEvent, Detection, LossEvent};
-use whyloss::sender::{Classifier, Lookup, LookupOf, SenderClassifier, Verdict};
+use whyloss::sender::{Classifier, SenderClassifier};
 use whyloss_link::Random;
+
+use crate::decider::{Decider, Lookup, LookupOf, SenderDecider};
 
 /// What a classifier said about a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +42,10 @@ struct Lost {
     resent: bool,
 }
 
-/// A classifier, and what the path lost of the window.
+/// What decides causes, and what the path lost of the window.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
-    classifier: Classifier,
+    decider: SenderDecider,
     random: Random,
     /// In the order of their numbers, which is most often that of their losses.
     lost: VecDeque<Lost>,
@@ -52,9 +54,9 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(classifier: Classifier, random: Random) -> Self {
+    pub(super) fn new(decider: SenderDecider, random: Random) -> Self {
         Self {
-            classifier,
+            decider,
             random,
             lost: VecDeque::new(),
             packets: Vec::new(),
@@ -69,7 +71,9 @@ impl Judge {
 
     #[inline]
     pub(super) fn on_ack(&mut self, ack: &AckEvent) {
-        self.classifier.on_ack(ack);
+        if let Decider::Classifier(classifier) = &mut self.decider {
+            classifier.on_ack(ack);
+        }
     }
 
     /// The path lost this segment; `una` is the first one not acknowledged.
@@ -102,37 +106,35 @@ impl Judge {
 
     /// Gives a cause to a loss event whose first segment is `una`.
     pub(super) fn judge(&mut self, loss: &LossEvent, una: u64) -> Judgement {
-        let ask = |classifier: &mut Classifier| (classifier.on_loss(loss), ());
-        self.judge_by(loss, una, ask).0
+        let ask = |classifier: &mut Classifier| classifier.on_loss(loss);
+        self.judge_by(loss, una, ask, |&cause| cause).0
     }
 
-    /// The same with `ask` to ask the classifier, which may bring more than the verdict.
-    pub(super) fn judge_by<T>(
+    /// The same with `ask` to ask a classifier, which may bring more than its `cause`. What the references say is made into
+    /// the same.
+    pub(super) fn judge_by<T: From<Cause>>(
         &mut self,
         loss: &LossEvent,
         una: u64,
-        ask: impl FnOnce(&mut Classifier) -> (Verdict, T),
+        ask: impl FnOnce(&mut Classifier) -> T,
+        cause: impl FnOnce(&T) -> Cause,
     ) -> (Judgement, T) {
         self.forget(una);
         let truth = self.truth(LookupOf::Window, false, una);
         let or_congestion = |truth: Option<Cause>| truth.unwrap_or(Cause::Congestion);
-        let (verdict, more) = ask(&mut self.classifier);
-        let verdict = match verdict {
-            Verdict::Cause(cause) => cause,
-            Verdict::Truth(Lookup { of, remembers }) => {
-                or_congestion(self.truth(of, remembers, una))
+        let said = match self.decider {
+            Decider::Classifier(ref mut classifier) => ask(classifier),
+            Decider::Oracle(Lookup { timeouts, .. })
+                if loss.detection.is_timeout() && !timeouts =>
+            {
+                Cause::Congestion.into()
             }
-            Verdict::Erring { mc, mw } => {
+            Decider::Oracle(Lookup { of, remembers, .. }) => {
+                or_congestion(self.truth(of, remembers, una)).into()
+            }
+            Decider::Erring { mc, mw } => {
                 let truth = or_congestion(truth);
-                let (rate, wrong) = match truth {
-                    Cause::Congestion => (mc, Cause::Wireless),
-                    Cause::Wireless => (mw, Cause::Congestion),
-                };
-                if self.random.chance(rate) {
-                    wrong
-                } else {
-                    truth
-                }
+                SenderDecider::err(mc, mw, truth, self.random.uniform()).into()
             }
         };
         self.packets.clear();
@@ -147,9 +149,9 @@ impl Judge {
             sequence: una,
             detection: loss.detection,
             truth,
-            verdict,
+            verdict: cause(&said),
         };
-        (judgement, more)
+        (judgement, said)
     }
 
     fn truth(&self, of: LookupOf, remembers: bool, una: u64) -> Option<Cause> {
@@ -213,30 +215,18 @@ impl Judge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use whyloss::sender::find;
+    use crate::decider::SENDERS;
     use whyloss::{Duration, Time};
     use whyloss_link::Streams;
 
     fn judge(id: &str, parameters: &[(&str, f64)]) -> Judge {
-        let classifier = find(id).map(|entry| entry.build(parameters));
-        let classifier = classifier.expect("registered").expect("in range");
-        Judge::new(classifier, Streams::new(1).stream("verdict", 0))
+        let decider = SENDERS.build(id, parameters);
+        let decider = decider.expect("registered").expect("in range");
+        Judge::new(decider, Streams::new(1).stream("verdict", 0))
     }
 
     fn loss(detection: Detection) -> LossEvent {
-        LossEvent {
-            now: Time::ZERO,
-            detection,
-            first: 0,
-            sent: None,
-            transmissions: 1,
-            in_flight: 0,
-            window: 0,
-            segment_size: 1000,
-            rtt: Some(Duration::from_millis(100)),
-            min_rtt: None,
-            repeated: false,
-        }
+        LossEvent::new(Time::ZERO, detection, 1000).rtt(Some(Duration::from_millis(100)))
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl Source {
             } => {
                 let random = streams.stream("verdict", index);
                 let classifier = classifier.clone();
-                Self::Tcp(tcp::Sender::with_classifier(
+                Self::Tcp(tcp::Sender::with_decider(
                     options, classifier, random, start,
                 ))
             }
@@ -320,7 +320,7 @@ impl Sink {
     #[inline]
     pub(crate) fn classifier(&self) -> Option<&Classifier> {
         match self {
-            Self::Tfrc(sink) => Some(&sink.classifier),
+            Self::Tfrc(sink) => sink.classifier(),
             _ => None,
         }
     }

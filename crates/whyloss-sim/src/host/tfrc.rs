@@ -1,15 +1,17 @@
 //! The receiving end of TFRC: classifier, receiver, and the truth that only the path knows.
 
-use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier, Verdict};
+use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
 use whyloss::tfrc::{Data, Feedback, Options, Receiver};
 use whyloss::{Cause, Time};
 use whyloss_link::Random;
+
+use crate::decider::{Decider, ReceiverDecider};
 
 /// A TFRC receiver with its classifier.
 #[derive(Debug)]
 pub(crate) struct TfrcSink {
     pub(crate) receiver: Receiver,
-    pub(crate) classifier: Classifier,
+    decider: ReceiverDecider,
     /// Bytes of a packet on the wire that TFRC and the classifier do not count.
     header: u32,
     /// The first sequence number after the highest that arrived.
@@ -25,17 +27,25 @@ impl TfrcSink {
     pub(crate) fn new(
         options: &Options,
         packet_size: u32,
-        classifier: Classifier,
+        decider: ReceiverDecider,
         random: Random,
     ) -> Self {
         Self {
             receiver: Receiver::new(options, packet_size),
-            classifier,
+            decider,
             header: options.header,
             expected: 0,
             truth: Vec::new(),
             revealed: Vec::new(),
             random,
+        }
+    }
+
+    /// The classifier at work, if there is one.
+    pub(crate) fn classifier(&self) -> Option<&Classifier> {
+        match &self.decider {
+            Decider::Classifier(classifier) => Some(classifier),
+            _ => None,
         }
     }
 
@@ -63,23 +73,21 @@ impl TfrcSink {
         let size = wire_size.saturating_sub(self.header);
         let missing = data.sequence.saturating_sub(self.expected);
         self.expected = self.expected.max(data.sequence.saturating_add(1));
-        let arrival = Arrival {
-            sequence: data.sequence,
-            sent: data.stamp,
-            received: now,
-            size,
+        let said = match &mut self.decider {
+            Decider::Classifier(classifier) => {
+                let arrival = Arrival::new(data.sequence, data.stamp, now, size);
+                classifier.on_arrival(&arrival, missing)
+            }
+            _ => None,
         };
-        let Some(verdict) = self.classifier.on_arrival(&arrival, missing) else {
+        if missing == 0 {
             return self
                 .receiver
                 .on_data(now, data, size, |_| Cause::Congestion);
-        };
-        self.judge(data.sequence, verdict, judged);
+        }
+        self.judge(data.sequence, said, judged);
         // A packet that was overtaken, not lost, has no true cause: only a verdict on the whole gap can be asked for.
-        let overtaken = match verdict {
-            Verdict::Gap(cause) => cause,
-            Verdict::Truth | Verdict::Erring { .. } => Cause::Congestion,
-        };
+        let overtaken = said.unwrap_or(Cause::Congestion);
         let revealed = &self.revealed;
         self.receiver.on_data(now, data, size, |sequence| {
             let found = revealed.binary_search_by_key(&sequence, |&(lost, _)| lost);
@@ -87,11 +95,11 @@ impl TfrcSink {
         })
     }
 
-    /// Gives every loss before `sequence` a cause.
+    /// Gives every loss before `sequence` a cause: what a classifier said, or what the truth decides.
     fn judge(
         &mut self,
         sequence: u64,
-        verdict: Verdict,
+        said: Option<Cause>,
         mut judged: impl FnMut(u64, Cause, Cause),
     ) {
         let revealed = &mut self.revealed;
@@ -107,7 +115,13 @@ impl TfrcSink {
         revealed.sort_unstable_by_key(|&(lost, _)| lost);
         for (lost, cause) in revealed {
             let truth = *cause;
-            *cause = verdict.cause(truth, || self.random.uniform());
+            *cause = match (said, &self.decider) {
+                (Some(said), _) => said,
+                (None, &Decider::Erring { mc, mw }) => {
+                    ReceiverDecider::err(mc, mw, truth, self.random.uniform())
+                }
+                (None, _) => truth,
+            };
             judged(*lost, truth, *cause);
         }
     }

@@ -19,9 +19,10 @@ pub use error::{Location, ScenarioError};
 pub use parse::{MOST_SEEDS, ScenarioFile};
 pub use route::Router;
 
-use whyloss::{Duration, Rate, Time, iftp, receiver, sender, tfrc};
+use whyloss::{Duration, Rate, Time, iftp, tfrc};
 use whyloss_link::LinkSpec;
 
+use crate::decider::{ReceiverDecider, SenderDecider};
 use crate::host::datagrams::Pattern;
 use crate::host::tcp;
 use crate::host::web::Transfers;
@@ -109,21 +110,21 @@ pub enum Transport {
         /// Its choices. Without a transmission time it has that of the flow's first link.
         options: iftp::Options,
         /// What decides the cause of a loss.
-        classifier: sender::Classifier,
+        classifier: SenderDecider,
     },
     /// TCP, with a classifier at the sender.
     Tcp {
         /// Its choices; [`tcp::Options::segment_size`] is what the window counts for a packet.
         options: tcp::Options,
         /// What decides the cause of a loss.
-        classifier: sender::Classifier,
+        classifier: SenderDecider,
     },
     /// TFRC, with a classifier at the receiver.
     Tfrc {
         /// Its choices.
         options: tfrc::Options,
         /// What decides the cause of a loss.
-        classifier: receiver::Classifier,
+        classifier: ReceiverDecider,
     },
     /// One TCP connection after the other, each with one transfer. Their losses are not scored.
     Web {

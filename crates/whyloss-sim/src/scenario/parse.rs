@@ -56,7 +56,7 @@ const LINK: [&str; 11] = [
     "both_ways",
     "reverse_channel",
 ];
-const FLOW: [&str; 14] = [
+const FLOW: [&str; 15] = [
     "name",
     "from",
     "to",
@@ -65,6 +65,7 @@ const FLOW: [&str; 14] = [
     "coverage",
     "transport",
     "application",
+    "scheme",
     "classifier",
     "start",
     "stop",
@@ -298,7 +299,8 @@ impl Builder {
             .map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
         let transport = choices::transport(
             &fields.need("transport", "what carries the flow, such as \"tfrc\"")?,
-            fields.get("classifier"),
+            fields.get("scheme").as_ref(),
+            fields.get("classifier").as_ref(),
             packet_size,
         )?;
         let application = optional(&fields, "application", |field| {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::*;
+use crate::decider::{RECEIVERS, SenderDecider};
 use crate::host::tcp::Segment;
 use crate::scenario::{Application, Connection, Flow};
 use whyloss::tfrc;
@@ -32,14 +33,14 @@ fn scenario() -> Scenario {
         to,
         link: whyloss_link::LinkSpec::default(),
     };
-    let classifier = whyloss::receiver::find("zigzag").and_then(|entry| entry.build(&[]).ok());
+    let classifier = RECEIVERS.build("zigzag", &[]).expect("registered");
     let tfrc = Transport::Tfrc {
         options: tfrc::Options::rfc5348(),
-        classifier: classifier.expect("registered"),
+        classifier: classifier.expect("in range"),
     };
     let tcp = Transport::Tcp {
         options: crate::host::tcp::Options::default(),
-        classifier: whyloss::sender::Classifier::unaware(),
+        classifier: SenderDecider::unaware(),
     };
     Scenario {
         nodes: vec!["a".to_owned(), "b".to_owned()],

@@ -1,18 +1,18 @@
 //! A tiny network with every transport and both kinds of loss: three flows over a slow, noisy link, half a second.
 
-use whyloss::receiver::{self, Classifier};
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::Scenario;
+use whyloss_sim::decider::{RECEIVERS, ReceiverDecider, SenderDecider};
 use whyloss_sim::host::datagrams::{Law, Pattern};
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::{Application, Connection, Flow, Transport};
 
 /// The classifier of this id with its own parameters.
-fn classifier(id: &str) -> Classifier {
-    let entry = receiver::find(id).expect("registered");
-    entry.build(&[]).expect("its own parameters are in range")
+fn classifier(id: &str) -> ReceiverDecider {
+    let built = RECEIVERS.build(id, &[]).expect("registered");
+    built.expect("its own parameters are in range")
 }
 
 /// Three flows from `a` over `r` to `b`, and back, until `end_ms`.
@@ -70,7 +70,7 @@ pub(crate) fn scenario(end_ms: i64) -> Scenario {
             flow(
                 "tcp",
                 Transport::Tcp {
-                    classifier: whyloss::sender::Classifier::unaware(),
+                    classifier: SenderDecider::unaware(),
                     options: tcp::Options::rfc(710),
                 },
             ),

@@ -15,9 +15,10 @@
 
 use whyloss::congestion::{ControllerKind, Decrease, Growth};
 use whyloss::tfrc::equation::Equation;
-use whyloss::{Duration, Rate, Time, receiver, sender, tfrc};
+use whyloss::{Duration, Rate, Time, tfrc};
 use whyloss_link::channel::{ErrorPattern, NextTrial};
 use whyloss_link::{ChannelSpec, LinkSpec};
+use whyloss_sim::decider::{ReceiverDecider, SenderDecider};
 use whyloss_sim::host::tcp::{self, Recovery};
 use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
 
@@ -98,7 +99,7 @@ pub(super) fn laws(quick: bool) -> Vec<Law> {
             periodic(every),
             Transport::Tfrc {
                 options: tfrc::Options::rfc5348(),
-                classifier: receiver::Classifier::unaware(),
+                classifier: ReceiverDecider::unaware(),
             },
         );
     }
@@ -128,7 +129,7 @@ fn reno(recovery: Recovery, delayed: bool) -> Transport {
     }
     Transport::Tcp {
         options,
-        classifier: sender::Classifier::unaware(),
+        classifier: SenderDecider::unaware(),
     }
 }
 

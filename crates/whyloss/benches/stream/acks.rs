@@ -99,37 +99,25 @@ impl Flow {
         self.acknowledged += acked;
         let queued = (self.window / SEGMENT).saturating_sub(PIPE);
         let rtt = 100_000_000 + queued * SLOT + self.draw(500_000);
-        AckEvent {
-            now: Time::from_nanos(self.now),
-            acked,
-            sacked: if acked == 0 { SEGMENT } else { 0 },
-            acknowledged: self.acknowledged,
-            in_flight: self.window,
-            window: self.window,
-            segment_size: SEGMENT as u32,
-            rtt: (acked > 0).then_some(Duration::from_nanos(rtt as i64)),
-            receiver_stamp: Some(Time::from_nanos(self.now)),
-            app_limited: false,
-            in_recovery: self.recover.is_some(),
-        }
+        AckEvent::new(Time::from_nanos(self.now), SEGMENT as u32)
+            .acked(acked)
+            .sacked(if acked == 0 { SEGMENT } else { 0 })
+            .acknowledged(self.acknowledged)
+            .in_flight(self.window)
+            .window(self.window)
+            .rtt((acked > 0).then_some(Duration::from_nanos(rtt as i64)))
+            .receiver_stamp(Some(Time::from_nanos(self.now)))
+            .in_recovery(self.recover.is_some())
     }
 
     fn loss(&mut self) -> LossEvent {
         let window = self.window;
         self.recover = Some(self.acknowledged + window);
         self.window = (window / 2).max(2 * SEGMENT);
-        LossEvent {
-            now: Time::from_nanos(self.now),
-            detection: Detection::Duplicates,
-            first: self.acknowledged,
-            sent: None,
-            transmissions: 1,
-            in_flight: window,
-            window,
-            segment_size: SEGMENT as u32,
-            rtt: None,
-            min_rtt: None,
-            repeated: false,
-        }
+        let now = Time::from_nanos(self.now);
+        LossEvent::new(now, Detection::Duplicates, SEGMENT as u32)
+            .first(self.acknowledged)
+            .in_flight(window)
+            .window(window)
     }
 }

@@ -26,12 +26,8 @@ pub(crate) fn stream(count: u64) -> Vec<(Arrival, u64)> {
             sequence += 1 + missing;
             let received = 1_000_000_000 + sequence * SLOT;
             let delay = 31_000_000 + (k % 97) * 2_500_000;
-            let arrival = Arrival {
-                sequence,
-                sent: Time::from_nanos(received - delay),
-                received: Time::from_nanos(received),
-                size: 762,
-            };
+            let time = Time::from_nanos;
+            let arrival = Arrival::new(sequence, time(received - delay), time(received), 762);
             (arrival, missing)
         })
         .collect()

@@ -109,6 +109,10 @@ impl BandwidthEstimator for Abse {
         }
     }
 
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.count.resize(segment_size);
+    }
+
     fn estimate(&self) -> Option<Rate> {
         self.estimate.map(rate)
     }

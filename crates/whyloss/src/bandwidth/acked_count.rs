@@ -21,7 +21,8 @@ use crate::event::AckEvent;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AckedCount {
     segment: u64,
-    at_most: u64,
+    /// In segments; `None`: there is no bound.
+    at_most: Option<u32>,
     /// What duplicates have counted and no cumulative acknowledgement has covered.
     accounted: u64,
 }
@@ -29,10 +30,9 @@ pub struct AckedCount {
 impl AckedCount {
     /// Counts in segments of `segment_size` bytes, no more than `at_most` segments at a time.
     pub fn new(segment_size: u32, at_most: Option<u32>) -> Self {
-        let segment = u64::from(segment_size.max(1));
         Self {
-            segment,
-            at_most: at_most.map_or(u64::MAX, |segments| segment * u64::from(segments.max(1))),
+            segment: u64::from(segment_size.max(1)),
+            at_most,
             accounted: 0,
         }
     }
@@ -51,7 +51,15 @@ impl AckedCount {
         } else {
             ack.acked - core::mem::take(&mut self.accounted)
         };
-        counted.min(self.at_most)
+        match self.at_most {
+            Some(segments) => counted.min(self.segment * u64::from(segments.max(1))),
+            None => counted,
+        }
+    }
+
+    /// Segments have `segment_size` bytes from now on.
+    pub fn resize(&mut self, segment_size: u32) {
+        self.segment = u64::from(segment_size.max(1));
     }
 }
 

@@ -72,6 +72,7 @@ impl Snapshot {
 
 /// What an acknowledgement says about the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RateSample {
     /// When it arrived.
     pub now: Time,
@@ -104,6 +105,7 @@ pub struct RateSample {
 
 /// A packet marked as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LostPacket {
     /// When it was found lost.
     pub now: Time,

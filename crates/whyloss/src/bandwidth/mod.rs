@@ -12,11 +12,12 @@
 //!
 //! # Adding an estimator
 //!
-//! One file here, one variant in [`EstimatorSpec`], one line in the list of [`AnyEstimator`].
+//! One file here, one variant in [`EstimatorSpec`], one line in the list of [`AnyEstimator`], one entry in [`REGISTRY`].
 
 mod abse;
 mod acked_count;
 pub mod delivery_rate;
+mod registry;
 mod sarbe;
 mod tibet;
 mod westwood;
@@ -24,6 +25,7 @@ mod westwood_plus;
 
 pub use abse::Abse;
 pub use acked_count::AckedCount;
+pub use registry::{Entry, REGISTRY, find};
 pub use sarbe::{DuplicateAcks, Sarbe};
 pub use tibet::{Tibet, TibetFilter};
 pub use westwood::{Gain, WestwoodFilter, WestwoodSpec};
@@ -36,12 +38,15 @@ use crate::{Duration, Rate};
 pub trait BandwidthEstimator {
     /// Takes an acknowledgement.
     fn on_ack(&mut self, ack: &AckEvent);
+    /// Full segments have `segment_size` bytes from now on.
+    fn on_mtu_change(&mut self, segment_size: u32);
     /// The estimate; `None` before the first sample.
     fn estimate(&self) -> Option<Rate>;
 }
 
 /// An estimator and its choices.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum EstimatorSpec {
     /// See [`WestwoodFilter`].
@@ -85,10 +90,20 @@ macro_rules! estimators {
             $($name($name)),+
         }
 
+        $(impl From<$name> for AnyEstimator {
+            fn from(estimator: $name) -> Self {
+                Self::$name(estimator)
+            }
+        })+
+
         impl BandwidthEstimator for AnyEstimator {
             #[inline]
             fn on_ack(&mut self, ack: &AckEvent) {
                 match self { $(Self::$name(inner) => inner.on_ack(ack)),+ }
+            }
+
+            fn on_mtu_change(&mut self, segment_size: u32) {
+                match self { $(Self::$name(inner) => inner.on_mtu_change(segment_size)),+ }
             }
 
             fn estimate(&self) -> Option<Rate> {

@@ -31,6 +31,7 @@ const N: usize = 8;
 
 /// What duplicate acknowledgements count for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum DuplicateAcks {
     /// Nothing: the cumulative acknowledgement counts it all.
     #[default]
@@ -114,6 +115,10 @@ impl BandwidthEstimator for Sarbe {
             self.take_sample(per_second(bytes, stamp - last));
             self.last = Some(stamp);
         }
+    }
+
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.count.resize(segment_size);
     }
 
     fn estimate(&self) -> Option<Rate> {

@@ -22,6 +22,7 @@ use crate::{Duration, Rate, Time};
 
 /// The choices of TIBET.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TibetFilter {
     /// a: what an average keeps at each acknowledgement, from 0 to 1.
     pub keep: f64,
@@ -103,6 +104,10 @@ impl BandwidthEstimator for Tibet {
             None => ratio,
             Some(estimate) => (1.0 - old) * ratio + old * estimate,
         });
+    }
+
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.count.resize(segment_size);
     }
 
     fn estimate(&self) -> Option<Rate> {

@@ -30,6 +30,7 @@ use crate::{Duration, Rate, Time};
 
 /// How much a sample weighs.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Gain {
     /// The same at each acknowledgement, whatever time has passed.
     PerAck,
@@ -44,6 +45,7 @@ pub enum Gain {
 
 /// The choices of Westwood's filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WestwoodSpec {
     /// How much a sample weighs.
     pub gain: Gain,
@@ -170,6 +172,10 @@ impl BandwidthEstimator for WestwoodFilter {
             self.estimate = Some(self.filter(bytes, ack.now - last));
             self.last = Some(ack.now);
         }
+    }
+
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.count.resize(segment_size);
     }
 
     fn estimate(&self) -> Option<Rate> {

@@ -24,6 +24,7 @@ const TICK: f64 = 1e6;
 
 /// How Westwood+ computes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Arithmetic {
     /// In reals.
     #[default]
@@ -112,6 +113,10 @@ impl BandwidthEstimator for WestwoodPlus {
         };
         self.end_round(start, ack.now);
         self.acked = self.acked.saturating_add(counted);
+    }
+
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.count.resize(segment_size);
     }
 
     fn estimate(&self) -> Option<Rate> {

@@ -91,6 +91,11 @@ impl Controller for Balde {
         self.window.set(0, self.optimal(loss));
     }
 
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.window.resize(segment_size);
+        self.pipe.resize(segment_size);
+    }
+
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
         self.window.set(cwnd, ssthresh);
     }

@@ -15,7 +15,7 @@
 //!
 //! Departures: cwnd is never lowered to W_est. After a slow start that ended at the initial ssthresh, W_max is unknown
 //! and set as after a timeout, which §4.10 says of HyStart++ (RFC 9406). HyStart++ itself is left out (a SHOULD): slow
-//! start is Reno's. So is §4.9, the undoing of spurious reductions (a MAY), since no transport here tells of them.
+//! start is Reno's. A spurious reduction is undone as §4.9 says, if the transport tells of it (TCP here does not).
 //! The RFC's text was read in the authors' working copy (draft-ietf-tcpm-rfc8312bis).
 
 use super::{Controller, Start, may_grow};
@@ -35,6 +35,17 @@ pub struct Cubic {
     cwnd: f64,
     ssthresh: u64,
     segment: f64,
+    curve: Curve,
+    /// The curve before the last reduction, if that can be undone.
+    undo: Option<Curve>,
+    last_ack: Time,
+    /// The smoothed round-trip time; zero before the first sample.
+    srtt: Duration,
+}
+
+/// What the window follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Curve {
     /// Zero if unknown.
     w_max: f64,
     cwnd_prior: f64,
@@ -43,9 +54,6 @@ pub struct Cubic {
     k: f64,
     /// t_epoch; `None` until congestion avoidance goes on.
     epoch: Option<Time>,
-    last_ack: Time,
-    /// The smoothed round-trip time; zero before the first sample.
-    srtt: Duration,
 }
 
 impl Cubic {
@@ -56,11 +64,8 @@ impl Cubic {
             cwnd: (start.initial_window as f64).max(segment),
             ssthresh: start.initial_ssthresh,
             segment,
-            w_max: 0.0,
-            cwnd_prior: 0.0,
-            w_est: 0.0,
-            k: 0.0,
-            epoch: None,
+            curve: Curve::default(),
+            undo: None,
             last_ack: Time::ZERO,
             srtt: Duration::ZERO,
         }
@@ -68,38 +73,38 @@ impl Cubic {
 
     /// W_cubic at `t` seconds.
     fn w_cubic(&self, t: f64) -> f64 {
-        let beyond = t - self.k;
-        C * self.segment * beyond * beyond * beyond + self.w_max
+        let beyond = t - self.curve.k;
+        C * self.segment * beyond * beyond * beyond + self.curve.w_max
     }
 
     /// Congestion avoidance begins: sets t_epoch, K and W_est.
     fn begin_epoch(&mut self, now: Time) -> Time {
-        if self.w_max <= self.cwnd {
-            self.w_max = self.cwnd;
+        if self.curve.w_max <= self.cwnd {
+            self.curve.w_max = self.cwnd;
         }
-        if self.cwnd_prior == 0.0 {
-            self.cwnd_prior = self.cwnd;
+        if self.curve.cwnd_prior == 0.0 {
+            self.curve.cwnd_prior = self.cwnd;
         }
-        self.k = libm::cbrt((self.w_max - self.cwnd) / (C * self.segment));
-        self.w_est = self.cwnd;
-        self.epoch = Some(now);
+        self.curve.k = libm::cbrt((self.curve.w_max - self.cwnd) / (C * self.segment));
+        self.curve.w_est = self.cwnd;
+        self.curve.epoch = Some(now);
         now
     }
 
     /// One acknowledgement of congestion avoidance.
     fn avoid_congestion(&mut self, now: Time, acked: u64) {
-        let epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(now));
+        let epoch = self.curve.epoch.unwrap_or_else(|| self.begin_epoch(now));
         let t = now - epoch;
-        let alpha = if self.w_est >= self.cwnd_prior {
+        let alpha = if self.curve.w_est >= self.curve.cwnd_prior {
             1.0
         } else {
             ALPHA
         };
         // No more than a window's worth, as in window.rs.
         let acked = (acked as f64).min(self.cwnd);
-        self.w_est += alpha * acked / self.cwnd * self.segment;
-        if self.w_cubic(t.as_secs_f64()) < self.w_est {
-            self.cwnd = self.cwnd.max(self.w_est);
+        self.curve.w_est += alpha * acked / self.cwnd * self.segment;
+        if self.w_cubic(t.as_secs_f64()) < self.curve.w_est {
+            self.cwnd = self.cwnd.max(self.curve.w_est);
         } else {
             let target = self
                 .w_cubic((t + self.srtt).as_secs_f64())
@@ -110,13 +115,14 @@ impl Cubic {
 
     /// Sets W_max and cwnd_prior, and gives the new ssthresh.
     fn reduce(&mut self, loss: &LossEvent) -> u64 {
+        self.undo = Some(self.curve);
         let cwnd = loss.window as f64;
-        self.w_max = if cwnd < self.w_max {
+        self.curve.w_max = if cwnd < self.curve.w_max {
             cwnd * f64::midpoint(1.0, BETA)
         } else {
             cwnd
         };
-        self.cwnd_prior = cwnd;
+        self.curve.cwnd_prior = cwnd;
         let reduced = loss.in_flight as f64 * BETA;
         reduced.max(2.0 * self.segment) as u64
     }
@@ -124,7 +130,7 @@ impl Cubic {
     fn set(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = (cwnd as f64).max(self.segment);
         self.ssthresh = ssthresh;
-        self.epoch = None;
+        self.curve.epoch = None;
     }
 }
 
@@ -144,7 +150,7 @@ impl Controller for Cubic {
                 self.avoid_congestion(ack.now, ack.acked);
             }
         } else if ack.app_limited
-            && let Some(epoch) = &mut self.epoch
+            && let Some(epoch) = &mut self.curve.epoch
         {
             *epoch += ack.now - self.last_ack;
         }
@@ -168,11 +174,25 @@ impl Controller for Cubic {
         if !loss.repeated {
             ssthresh = self.reduce(loss);
         }
-        self.w_max = 0.0;
+        self.curve.w_max = 0.0;
         self.set(0, ssthresh);
     }
 
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.segment = f64::from(segment_size);
+        self.cwnd = self.cwnd.max(self.segment);
+    }
+
+    fn on_spurious_loss(&mut self, _now: Time, cwnd: u64, ssthresh: u64) {
+        let undone = cwnd.max(self.window());
+        self.set(undone, ssthresh.max(self.ssthresh));
+        if let Some(curve) = self.undo.take() {
+            self.curve = curve;
+        }
+    }
+
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        self.undo = None;
         self.set(cwnd, ssthresh);
     }
 
@@ -213,7 +233,7 @@ mod tests {
         // The epoch begins here: K = ∛(30/0.4) = 4.217 s. W_cubic(0) = 70 is less than W_est = 70 + 0.5294/70 segments.
         cubic.on_ack(&at(10.0, 1000));
         assert_eq!(cubic.window(), 70_007);
-        assert!((cubic.k - 4.217_163_3).abs() < 1e-6);
+        assert!((cubic.curve.k - 4.217_163_3).abs() < 1e-6);
         // W_cubic(1 s) = 86.68 exceeds W_est. W_cubic(1.1 s) = 100 − 0.4·3.1171633³ = 87.8846 segments:
         // 70.00756 + (87.8846 − 70.00756)/70.00756 = 70.26291.
         cubic.on_ack(&at(11.0, 1000));
@@ -233,16 +253,16 @@ mod tests {
     fn the_window_follows_reno_where_that_is_faster() {
         let mut cubic = after_loss();
         cubic.on_ack(&at(0.0, 1000));
-        let before = cubic.w_est;
+        let before = cubic.curve.w_est;
         // In no time W_cubic stays at 70: 0.5294 segments a window, with or without delayed acknowledgements.
         for _ in 0..35 {
             cubic.on_ack(&at(0.0, 2000));
         }
-        let grown = cubic.w_est - before;
+        let grown = cubic.curve.w_est - before;
         assert!((grown - 1000.0 * 0.5294).abs() < 3.0, "{grown}");
-        assert_eq!(cubic.window(), cubic.w_est as u64);
+        assert_eq!(cubic.window(), cubic.curve.w_est as u64);
         // Once W_est is back where the loss was, a whole segment.
-        cubic.w_est = 100_000.0;
+        cubic.curve.w_est = 100_000.0;
         cubic.cwnd = 100_000.0;
         cubic.on_ack(&at(0.0, 2000));
         assert_eq!(cubic.window(), 100_020);
@@ -253,11 +273,11 @@ mod tests {
         let mut cubic = after_loss();
         // cwnd = 80 < W_max = 100: W_max = 0.85·80 = 68. Half of it was under way.
         cubic.on_loss(&loss(40_000, 80_000));
-        assert!((cubic.w_max - 68_000.0).abs() < 1e-9);
-        assert_eq!((cubic.window(), cubic.cwnd_prior), (28_000, 80_000.0));
+        assert!((cubic.curve.w_max - 68_000.0).abs() < 1e-9);
+        assert_eq!((cubic.window(), cubic.curve.cwnd_prior), (28_000, 80_000.0));
         cubic.on_loss(&loss(1000, 90_000));
         assert_eq!((cubic.window(), cubic.ssthresh()), (2000, 2000));
-        assert!((cubic.w_max - 90_000.0).abs() < 1e-9);
+        assert!((cubic.curve.w_max - 90_000.0).abs() < 1e-9);
     }
 
     #[test]
@@ -273,9 +293,9 @@ mod tests {
         for _ in 0..48 {
             cubic.on_ack(&at(0.0, 1000));
         }
-        assert_eq!((cubic.window(), cubic.epoch), (49_000, None));
+        assert_eq!((cubic.window(), cubic.curve.epoch), (49_000, None));
         cubic.on_ack(&at(5.0, 1000));
-        assert_eq!((cubic.w_max, cubic.k), (49_000.0, 0.0));
+        assert_eq!((cubic.curve.w_max, cubic.curve.k), (49_000.0, 0.0));
     }
 
     #[test]

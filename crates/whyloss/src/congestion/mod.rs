@@ -5,24 +5,29 @@
 //! The transport finds and repairs losses (what to retransmit, when a recovery begins and ends); the controller says how
 //! much may be under way. The transport holds a [`Governed`] controller and calls
 //!
-//! - [`Controller::on_rate_sample`] for every acknowledgement that delivers something, before `on_ack`, if the controller
-//!   [wants them](Controller::wants_rate_samples): see [`delivery_rate`](crate::bandwidth::delivery_rate);
-//! - [`Controller::on_ack`] for every acknowledgement that acknowledges something or is a duplicate, in order of
+//! - [`Governed::on_sent`] for every packet that leaves, if it cares to;
+//! - [`Governed::on_rate_sample`] for every acknowledgement that delivers something, before `on_ack`, if the controller
+//!   [wants them](Governed::wants_rate_samples): see [`delivery_rate`](crate::bandwidth::delivery_rate);
+//! - [`Governed::on_ack`] for every acknowledgement that acknowledges something or is a duplicate, in order of
 //!   arrival, also during a recovery ([`AckEvent::in_recovery`]);
 //! - [`Governed::on_loss`] once per loss event, when a recovery begins, after `on_ack` of the acknowledgement that
 //!   reveals it; later losses of the same window belong to it;
 //! - [`Governed::on_recovery_end`] once everything that was under way at its beginning has been acknowledged;
-//! - [`Governed::on_timeout`] when the retransmission timer expires, which ends a recovery without `on_recovery_end`;
-//! - [`Controller::on_packet_lost`] for every packet marked as lost, after all of the above, if the controller wants rate
-//!   samples and the loss event is not one that its policy spares ([`Governed::spares_losses`]).
+//! - [`Governed::on_timeout`] when the retransmission timer expires, which ends a recovery without `on_recovery_end`, and
+//!   when congestion persists (QUIC);
+//! - [`Governed::on_packet_lost`] for every packet marked as lost, after all of the above, if the controller wants rate
+//!   samples;
+//! - [`Governed::on_spurious_loss`] if what the last loss event called lost has arrived, and [`Governed::on_mtu_change`]
+//!   when packets get larger or smaller, if it finds out.
 //!
-//! After each call it may read [`Controller::window`] and [`Controller::pacing_rate`] again. Sizes are bytes. The
+//! After each call it may read [`Governed::window`] and [`Governed::pacing_rate`] again. Sizes are bytes. The
 //! transport's own inflation of the window during a recovery (RFC 5681 §3.2) is not the controller's business. With a
 //! pacing rate, packets leave in groups of no more than a [`send_quantum`], each as long after the one before as the
 //! rate needs for it.
 //!
 //! A controller only knows losses by congestion. What a loss that a classifier calls wireless does to the window is
-//! stated by a [`WirelessPolicy`] around it, so that any classifier can be paired with any controller.
+//! stated by a [`WirelessPolicy`] around it, so that any classifier can be paired with any controller;
+//! [`scheme`](crate::scheme) holds all three together.
 //!
 //! # Adding a controller
 //!
@@ -32,7 +37,6 @@ mod balde;
 mod bbr;
 mod cubic;
 mod pipe;
-mod policy;
 mod registry;
 mod reno;
 mod vegas;
@@ -43,7 +47,6 @@ mod window;
 pub use balde::Balde;
 pub use bbr::Bbr;
 pub use cubic::Cubic;
-pub use policy::{Governed, Spared, WirelessPolicy};
 pub use registry::{Entry, REGISTRY, find};
 pub use reno::{Decrease, Reno};
 pub use vegas::{Vegas, VegasDialect};
@@ -51,14 +54,22 @@ pub use veno::{BacklogRtt, Veno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
 pub use window::{Growth, Window, may_grow};
 
+pub use crate::policy::{Governed, Spared, WirelessPolicy};
+
 use crate::bandwidth::DuplicateAcks;
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
-use crate::event::{AckEvent, LossEvent};
+use crate::event::{AckEvent, LossEvent, SentEvent};
 use crate::{Duration, Rate, Time};
 use pipe::Pipe;
 
 /// Congestion control. See the [module](self) for the contract.
 pub trait Controller {
+    /// A packet leaves. Whoever wants rate samples is served by
+    /// [`DeliveryRate`](crate::bandwidth::delivery_rate::DeliveryRate) instead.
+    #[inline]
+    fn on_sent(&mut self, sent: &SentEvent) {
+        let _ = sent;
+    }
     /// Takes an acknowledgement.
     fn on_ack(&mut self, ack: &AckEvent);
     /// A recovery begins after a loss by congestion.
@@ -70,8 +81,16 @@ pub trait Controller {
     /// A recovery ends. The window must not exceed `at_most` now, so that what the recovery held back does not leave as
     /// one burst (RFC 6582 §3.2 step 3); [`u64::MAX`] if there is no such bound.
     fn on_recovery_end(&mut self, now: Time, at_most: u64);
-    /// The retransmission timer expired.
+    /// The retransmission timer expired, or congestion persists.
     fn on_timeout(&mut self, loss: &LossEvent);
+    /// The last loss event was spurious; before it the window was `cwnd` and the threshold `ssthresh`. Neither falls by
+    /// this.
+    fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
+        let _ = now;
+        self.set_window(cwnd.max(self.window()), ssthresh.max(self.ssthresh()));
+    }
+    /// Full segments have `segment_size` bytes from now on, at least 1.
+    fn on_mtu_change(&mut self, segment_size: u32);
     /// Whether it wants to be told of delivery rates and of every lost packet. Does not change.
     #[inline]
     fn wants_rate_samples(&self) -> bool {
@@ -114,6 +133,7 @@ pub trait Controller {
 
 /// Where every controller starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Start {
     /// SMSS: bytes of a full segment. At least 1.
     pub segment_size: u32,
@@ -125,6 +145,25 @@ pub struct Start {
     pub growth: Growth,
 }
 
+impl Start {
+    /// What RFC 6928 and RFC 9002 recommend for segments of `segment_size` bytes: ten of them at first, but no more than
+    /// 14 720 bytes or two segments; slow start until the first loss.
+    pub const fn new(segment_size: u32) -> Self {
+        let size = if segment_size == 0 {
+            1
+        } else {
+            segment_size as u64
+        };
+        let most = if 2 * size > 14_720 { 2 * size } else { 14_720 };
+        Self {
+            segment_size,
+            initial_window: if 10 * size < most { 10 * size } else { most },
+            initial_ssthresh: u64::MAX,
+            growth: Growth::PerByte,
+        }
+    }
+}
+
 /// C.send_quantum: how many bytes of segments of `segment_size` may leave at once when paced at `rate`: those of a
 /// millisecond, no more than 64 KiB, at least two segments (draft-ietf-ccwg-bbr-06 §5.6.3).
 pub fn send_quantum(rate: Rate, segment_size: u32) -> u64 {
@@ -134,6 +173,7 @@ pub fn send_quantum(rate: Rate, segment_size: u32) -> u64 {
 
 /// What a scenario says about a controller: which one, and what a loss called wireless does to its window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ControllerSpec {
     /// Which one.
     pub kind: ControllerKind,
@@ -144,12 +184,13 @@ pub struct ControllerSpec {
 impl ControllerSpec {
     /// The controller at its start, under its policy.
     pub fn build(&self, start: &Start) -> Governed {
-        Governed::new(self.kind.build(start), self.wireless, start.segment_size)
+        Governed::new(self.kind.build(start), self.wireless)
     }
 }
 
 /// A controller and its choices.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum ControllerKind {
     /// See [`Reno`].
@@ -242,7 +283,18 @@ macro_rules! controllers {
             $($name($name)),+
         }
 
+        $(impl From<$name> for AnyController {
+            fn from(controller: $name) -> Self {
+                Self::$name(controller)
+            }
+        })+
+
         impl Controller for AnyController {
+            #[inline]
+            fn on_sent(&mut self, sent: &SentEvent) {
+                match self { $(Self::$name(inner) => inner.on_sent(sent)),+ }
+            }
+
             #[inline]
             fn on_ack(&mut self, ack: &AckEvent) {
                 match self { $(Self::$name(inner) => inner.on_ack(ack)),+ }
@@ -262,6 +314,14 @@ macro_rules! controllers {
 
             fn on_timeout(&mut self, loss: &LossEvent) {
                 match self { $(Self::$name(inner) => inner.on_timeout(loss)),+ }
+            }
+
+            fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
+                match self { $(Self::$name(inner) => inner.on_spurious_loss(now, cwnd, ssthresh)),+ }
+            }
+
+            fn on_mtu_change(&mut self, segment_size: u32) {
+                match self { $(Self::$name(inner) => inner.on_mtu_change(segment_size)),+ }
             }
 
             #[inline]

@@ -54,6 +54,12 @@ impl Pipe {
         self.pending = None;
     }
 
+    /// Segments have `segment_size` bytes from now on.
+    pub(super) fn resize(&mut self, segment_size: u32) {
+        self.segment = u64::from(segment_size.max(1));
+        self.estimator.on_mtu_change(segment_size);
+    }
+
     /// RTT_min is to be found anew.
     pub(super) fn forget_min_rtt(&mut self) {
         self.min_rtt = None;

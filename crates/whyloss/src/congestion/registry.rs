@@ -1,127 +1,100 @@
 //! The registry: every controller by name. Scenarios and the command read [`REGISTRY`].
 
 use super::{BacklogRtt, ControllerKind, Decrease, VegasDialect};
+use crate::registry;
 
 /// One line of the registry.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// What scenarios and the command call it.
-    pub id: &'static str,
-    /// What the papers call it.
-    pub name: &'static str,
-    /// What it does, in a line.
-    pub summary: &'static str,
-    /// Whose it is, and where it is described.
-    pub source: &'static str,
-    /// The controller and its choices.
-    pub kind: ControllerKind,
-}
-
-const fn entry(
-    id: &'static str,
-    name: &'static str,
-    summary: &'static str,
-    source: &'static str,
-    kind: ControllerKind,
-) -> Entry {
-    Entry {
-        id,
-        name,
-        summary,
-        source,
-        kind,
-    }
-}
+pub type Entry = registry::Entry<ControllerKind>;
 
 /// Every controller.
 pub static REGISTRY: &[Entry] = &[
-    entry(
-        "reno",
-        "Reno",
+    Entry::new(
+        ("reno", "Reno"),
         "slow start, one segment per round trip, half at a loss",
         "Jacobson, SIGCOMM 1988; RFC 5681",
-        ControllerKind::Reno(Decrease::FlightSize),
+        &[],
+        |_| Ok(ControllerKind::Reno(Decrease::FlightSize)),
     ),
-    entry(
-        "westwood",
-        "Westwood",
+    Entry::new(
+        ("westwood", "Westwood"),
         "at a loss, what the acknowledgements' rate fills; a fixed filter per acknowledgement",
         "Milenkoski & Stojcevska 2010, section 3.2",
-        ControllerKind::westwood(),
+        &[],
+        |_| Ok(ControllerKind::westwood()),
     ),
-    entry(
-        "westwood-filter",
-        "Westwood (timed filter)",
+    Entry::new(
+        ("westwood-filter", "Westwood (timed filter)"),
         "Westwood with a filter that knows the time between acknowledgements",
         "Casetti et al., MobiCom 2001; Le & Hong 2006, section 2",
-        ControllerKind::westwood_filter(),
+        &[],
+        |_| Ok(ControllerKind::westwood_filter()),
     ),
-    entry(
-        "westwood-ucla",
-        "Westwood (UCLA)",
+    Entry::new(
+        ("westwood-ucla", "Westwood (UCLA)"),
         "Westwood of UCLA's module for ns-2, which divides at timeouts; goes with fast retransmit alone",
         "tcp-westwood.cc 1.3, 2002",
-        ControllerKind::westwood_ucla(),
+        &[],
+        |_| Ok(ControllerKind::westwood_ucla()),
     ),
-    entry(
-        "westwood-plus",
-        "Westwood+",
+    Entry::new(
+        ("westwood-plus", "Westwood+"),
         "Westwood with one sample per round trip",
         "Mascolo et al., CCR 34(2), 2004",
-        ControllerKind::westwood_plus(),
+        &[],
+        |_| Ok(ControllerKind::westwood_plus()),
     ),
-    entry(
-        "westwood-nr",
-        "Westwood-NR",
+    Entry::new(
+        ("westwood-nr", "Westwood-NR"),
         "Westwood with ABSE's adaptive sampling and filter; goes with NewReno's recovery",
         "Wang et al., GLOBECOM 2002",
-        ControllerKind::westwood_nr(),
+        &[],
+        |_| Ok(ControllerKind::westwood_nr()),
     ),
-    entry(
-        "tibet",
-        "TIBET",
+    Entry::new(
+        ("tibet", "TIBET"),
         "Westwood with segment sizes and gaps filtered apart",
         "Capone, Fratta & Martignon, IEEE TMC 3(2), 2004",
-        ControllerKind::tibet(),
+        &[],
+        |_| Ok(ControllerKind::tibet()),
     ),
-    entry(
-        "balde",
-        "BaLDE",
+    Entry::new(
+        ("balde", "BaLDE"),
         "bandwidth by the receiver's stamps, slow start that ends before the queue is full",
         "Le & Hong, IEICE Trans. E89-B(4), 2006",
-        ControllerKind::balde(),
+        &[],
+        |_| Ok(ControllerKind::balde()),
     ),
-    entry(
-        "veno",
-        "Veno",
+    Entry::new(
+        ("veno", "Veno"),
         "Reno at half its pace with three segments queued; with less, a loss takes a fifth",
         "Fu & Liew, IEEE JSAC 21(2), 2003",
-        ControllerKind::Veno(BacklogRtt::LastRound),
+        &[],
+        |_| Ok(ControllerKind::Veno(BacklogRtt::LastRound)),
     ),
-    entry(
-        "cubic",
-        "CUBIC",
+    Entry::new(
+        ("cubic", "CUBIC"),
         "a cubic function of the time since the last loss, seven tenths at a loss",
         "RFC 9438",
-        ControllerKind::Cubic,
+        &[],
+        |_| Ok(ControllerKind::Cubic),
     ),
-    entry(
-        "bbr",
-        "BBR version 3",
+    Entry::new(
+        ("bbr", "BBR version 3"),
         "paces at the measured bandwidth, with a window of what the path holds; heeds losses above 2 %",
         "draft-ietf-ccwg-bbr-06, 2026",
-        ControllerKind::Bbr,
+        &[],
+        |_| Ok(ControllerKind::Bbr),
     ),
-    entry(
-        "vegas",
-        "Vegas",
+    Entry::new(
+        ("vegas", "Vegas"),
         "one to three segments in the queues, by round-trip time; goes with Vegas's recovery",
         "Brakmo & Peterson, IEEE JSAC 13(8), 1995",
-        ControllerKind::Vegas(VegasDialect::Paper),
+        &[],
+        |_| Ok(ControllerKind::Vegas(VegasDialect::Paper)),
     ),
 ];
 
-/// The entry of that id.
+/// Finds the controller of that id.
 pub fn find(id: &str) -> Option<&'static Entry> {
     REGISTRY.iter().find(|entry| entry.id == id)
 }

@@ -14,6 +14,7 @@ use crate::event::{AckEvent, LossEvent};
 
 /// What is halved when a loss is found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Decrease {
     /// FlightSize; no less than 2·SMSS remain (RFC 5681 equation 4). A repeated timeout leaves ssthresh as it is.
     #[default]
@@ -77,6 +78,10 @@ impl Controller for Reno {
             ssthresh = self.halves(loss).1;
         }
         self.window.set(0, ssthresh);
+    }
+
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.window.resize(segment_size);
     }
 
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {

@@ -15,35 +15,13 @@ pub(crate) const START: Start = Start {
 };
 
 pub(crate) fn ack(acked: u64) -> AckEvent {
-    AckEvent {
-        now: Time::ZERO,
-        acked,
-        sacked: 0,
-        acknowledged: 0,
-        in_flight: 0,
-        window: 0,
-        segment_size: START.segment_size,
-        rtt: None,
-        receiver_stamp: None,
-        app_limited: false,
-        in_recovery: false,
-    }
+    AckEvent::new(Time::ZERO, START.segment_size).acked(acked)
 }
 
 pub(crate) fn loss(in_flight: u64, window: u64) -> LossEvent {
-    LossEvent {
-        now: Time::ZERO,
-        detection: Detection::Duplicates,
-        first: 0,
-        sent: None,
-        transmissions: 1,
-        in_flight,
-        window,
-        segment_size: START.segment_size,
-        rtt: None,
-        min_rtt: None,
-        repeated: false,
-    }
+    LossEvent::new(Time::ZERO, Detection::Duplicates, START.segment_size)
+        .in_flight(in_flight)
+        .window(window)
 }
 
 /// One of each kind. A new kind belongs here.
@@ -89,14 +67,14 @@ fn under(policy: WirelessPolicy) -> Governed {
 /// (window, ssthresh) after a wireless loss with 20 of 30 segments under way.
 fn after_loss(policy: WirelessPolicy, queued_ms: i64) -> (u64, u64) {
     let mut governed = under(policy);
-    governed.controller.set_window(30_000, 15_000);
+    governed.set_window(30_000, 15_000);
     let loss = LossEvent {
         rtt: Some(Duration::from_millis(100 + queued_ms)),
         min_rtt: Some(Duration::from_millis(100)),
         ..loss(20_000, 30_000)
     };
     governed.on_loss(&loss, Cause::Wireless);
-    (governed.controller.window(), governed.controller.ssthresh())
+    (governed.window(), governed.ssthresh())
 }
 
 #[test]
@@ -125,9 +103,9 @@ fn a_wireless_timeout_keeps_ssthresh_or_makes_it_the_flight() {
         (P::Percent(80), 24_000),
     ] {
         let mut governed = under(policy);
-        governed.controller.set_window(30_000, 15_000);
+        governed.set_window(30_000, 15_000);
         governed.on_timeout(&loss(20_000, 30_000), Cause::Wireless);
-        let controller = &governed.controller;
+        let controller = governed.controller();
         assert_eq!(
             (controller.window(), controller.ssthresh()),
             (1000, ssthresh),
@@ -136,7 +114,7 @@ fn a_wireless_timeout_keeps_ssthresh_or_makes_it_the_flight() {
         // Congestion is congestion under every policy.
         let mut governed = under(policy);
         governed.on_loss(&loss(20_000, 30_000), Cause::Congestion);
-        assert_eq!(governed.controller.window(), 10_000);
+        assert_eq!(governed.window(), 10_000);
     }
 }
 
@@ -151,7 +129,7 @@ fn a_repeated_wireless_timeout_leaves_ssthresh_as_it_is() {
     ] {
         for initial in [15_000, u64::MAX] {
             let mut governed = under(policy);
-            governed.controller.set_window(30_000, initial);
+            governed.set_window(30_000, initial);
             governed.on_timeout(&loss(20_000, 30_000), Cause::Wireless);
             // A lone retransmission is under way, in a window of a segment.
             for _ in 0..2 {
@@ -160,7 +138,7 @@ fn a_repeated_wireless_timeout_leaves_ssthresh_as_it_is() {
                     ..loss(1000, 1000)
                 };
                 governed.on_timeout(&repeated, Cause::Wireless);
-                let controller = &governed.controller;
+                let controller = governed.controller();
                 let sizes = (controller.window(), controller.ssthresh());
                 assert_eq!(sizes, (1000, ssthresh), "{policy:?}");
             }
@@ -253,10 +231,10 @@ proptest! {
         let (mut now, mut acknowledged) = (0, 0);
         for wireless_loss in losses {
             for _ in 0..rounds {
-                let window = governed.controller.window();
+                let window = governed.window();
                 now += 10_000_000;
                 acknowledged += 1000;
-                governed.controller.on_ack(&AckEvent {
+                governed.on_ack(&AckEvent {
                     now: Time::from_nanos(now),
                     acknowledged,
                     in_flight: window,
@@ -266,7 +244,7 @@ proptest! {
                     ..ack(1000)
                 });
             }
-            let window = governed.controller.window();
+            let window = governed.window();
             let at = Time::from_nanos(now);
             let cause = if wireless_loss { Cause::Wireless } else { Cause::Congestion };
             governed.on_loss(&LossEvent { now: at, ..loss(window, window) }, cause);
@@ -277,7 +255,7 @@ proptest! {
                 WirelessPolicy::AsCongestion | WirelessPolicy::KeepUnlessQueued(_)
             );
             if wireless_loss && spared {
-                prop_assert!(governed.controller.window() <= window.max(2000));
+                prop_assert!(governed.window() <= window.max(2000));
             }
         }
     }
@@ -300,11 +278,11 @@ proptest! {
             match event {
                 Event::Ack { acked, rtt_us, in_flight, in_recovery } => {
                     acknowledged += acked;
-                    governed.controller.on_ack(&AckEvent {
+                    governed.on_ack(&AckEvent {
                         now: at,
                         acknowledged,
                         in_flight,
-                        window: governed.controller.window(),
+                        window: governed.window(),
                         rtt: (rtt_us % 3 > 0).then(|| Duration::from_micros(rtt_us)),
                         receiver_stamp: (rtt_us % 2 > 0).then_some(at),
                         in_recovery,
@@ -317,7 +295,7 @@ proptest! {
                 Event::Sample { rate, rtt_us, bytes, in_flight } => {
                     let before = delivered;
                     delivered += bytes;
-                    governed.controller.on_rate_sample(&RateSample {
+                    governed.on_rate_sample(&RateSample {
                         now: at,
                         delivery_rate: (rate % 5 > 0).then_some(Rate::from_bps(rate)),
                         rtt: (rtt_us % 3 > 0).then(|| Duration::from_micros(rtt_us)),
@@ -334,7 +312,7 @@ proptest! {
                     });
                 }
                 Event::Lost { lost, in_flight } => {
-                    governed.controller.on_packet_lost(&LostPacket {
+                    governed.on_packet_lost(&LostPacket {
                         now: at,
                         size,
                         prior_delivered: delivered,
@@ -345,14 +323,14 @@ proptest! {
                         begins_range: true,
                     });
                 }
-                Event::End { at_most } => governed.controller.on_recovery_end(at, at_most),
+                Event::End { at_most } => governed.on_recovery_end(at, at_most),
                 Event::Timeout { in_flight, window, wireless, repeated } => {
                     let loss = LossEvent { now: at, repeated, ..loss(in_flight, window) };
                     governed.on_timeout(&loss, cause(wireless));
                 }
             }
-            prop_assert!(governed.controller.window() >= u64::from(size.max(1)));
-            prop_assert!(governed.controller.pacing_rate() != Some(Rate::default()));
+            prop_assert!(governed.window() >= u64::from(size.max(1)));
+            prop_assert!(governed.pacing_rate() != Some(Rate::default()));
         }
     }
 }

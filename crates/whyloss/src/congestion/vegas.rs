@@ -37,6 +37,7 @@ const LONGEST_RTT: i64 = 1 << 50;
 
 /// Whose Vegas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum VegasDialect {
     /// The paper's. A cut ends slow start.
     #[default]
@@ -285,6 +286,11 @@ impl Controller for Vegas {
         self.set_window(2 * self.segment, whole.max(2 * self.segment));
         self.cut_to = 0;
         self.last_cut = Some(loss.now);
+    }
+
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.segment = u64::from(segment_size);
+        self.cwnd = self.cwnd.max(self.segment);
     }
 
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {

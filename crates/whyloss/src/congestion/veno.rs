@@ -27,6 +27,7 @@ const BETA: u64 = 3;
 
 /// Which round-trip time tells the backlog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum BacklogRtt {
     /// The smallest one of the last round.
     #[default]
@@ -133,6 +134,10 @@ impl Controller for Veno {
             self.reduced(loss)
         };
         self.window.set(0, ssthresh);
+    }
+
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.window.resize(segment_size);
     }
 
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {

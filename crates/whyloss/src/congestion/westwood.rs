@@ -45,6 +45,7 @@ use crate::{Duration, Rate, Time};
 
 /// What a loss does with the estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reaction {
     /// It is ssthresh, and bounds the window.
     #[default]
@@ -57,6 +58,7 @@ pub enum Reaction {
 
 /// The choices of Westwood.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WestwoodOptions {
     /// Whose estimate.
     pub estimator: EstimatorSpec,
@@ -260,6 +262,11 @@ impl Controller for Westwood {
         if self.renews_min_rtt {
             self.pipe.forget_min_rtt();
         }
+    }
+
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.window.resize(segment_size);
+        self.pipe.resize(segment_size);
     }
 
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {

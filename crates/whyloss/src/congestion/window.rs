@@ -16,6 +16,7 @@ use crate::event::AckEvent;
 
 /// What congestion avoidance counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Growth {
     /// Bytes acknowledged, as RFC 5681 §3.1 recommends (and RFC 3465): a segment per round trip.
     #[default]
@@ -102,6 +103,12 @@ impl Window {
     /// Bounds cwnd from above; at least a segment remains.
     pub fn limit(&mut self, at_most: u64) {
         self.set(self.cwnd.min(at_most), self.ssthresh);
+    }
+
+    /// Segments have `segment_size` bytes from now on; at least one of cwnd remains.
+    pub fn resize(&mut self, segment_size: u32) {
+        self.segment_size = segment_size.max(1);
+        self.set(self.cwnd, self.ssthresh);
     }
 
     /// cwnd in bytes.

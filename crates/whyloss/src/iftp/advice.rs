@@ -17,10 +17,11 @@
 use crate::Cause;
 use crate::event::{AckEvent, LossEvent};
 use crate::sender::veno::{Judgement, Veno};
-use crate::sender::{Classifier, SenderClassifier, Verdict};
+use crate::sender::{Classifier, SenderClassifier};
 
 /// What a loss found by acknowledgements does to n. A timeout always does the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reaction {
     /// n stays.
     Keep,
@@ -79,13 +80,15 @@ impl Judge for Veno {
     }
 }
 
-/// What a classifier says about a loss event of IFTP.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a classifier says about a loss event of IFTP: the cause, and the reaction, of which some classifiers know more
+/// than two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Advice {
-    /// Its verdict. The truth may have to be looked up.
-    pub verdict: Verdict,
-    /// The reaction, where the classifier has more than two answers.
-    reaction: Option<Reaction>,
+    /// The cause.
+    pub cause: Cause,
+    /// What the sender does.
+    pub reaction: Reaction,
 }
 
 impl Advice {
@@ -93,19 +96,29 @@ impl Advice {
     pub fn of(classifier: &mut Classifier, loss: &LossEvent) -> Self {
         if let Classifier::Veno(veno) = classifier {
             let judgement = veno.judge(loss);
-            return Self {
-                verdict: Verdict::Cause(veno.cause(judgement)),
-                reaction: Some(judgement.into()),
-            };
+            let cause = veno.cause(judgement);
+            let reaction = judgement.into();
+            return Self { cause, reaction };
         }
-        Self {
-            verdict: classifier.on_loss(loss),
-            reaction: None,
-        }
+        SenderClassifier::on_loss(classifier, loss).into()
+    }
+}
+
+impl From<Cause> for Advice {
+    fn from(cause: Cause) -> Self {
+        let reaction = cause.into();
+        Self { cause, reaction }
+    }
+}
+
+/// Any classifier of the registry. With the unaware one it is IFTP, with enhanced Veno IFTPV.
+impl Judge for Classifier {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        SenderClassifier::on_ack(self, ack);
     }
 
-    /// The reaction, once the verdict is known to mean this cause.
-    pub fn reaction(&self, cause: Cause) -> Reaction {
-        self.reaction.unwrap_or_else(|| cause.into())
+    fn on_loss(&mut self, loss: &LossEvent) -> Reaction {
+        Advice::of(self, loss).reaction
     }
 }

@@ -8,6 +8,7 @@ pub const MOST_PACKETS: u32 = 1024;
 
 /// The choices of an IFTP sender. Out of range, a number counts as the nearest that is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
     /// τ: how long the sender's link takes to send a data packet. `None`: nobody has said so, and it counts as nothing.
     pub transmission_time: Option<Duration>,
@@ -40,6 +41,7 @@ impl Default for Options {
 
 /// How the window moves (section 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum WindowMode {
     /// A packet may leave while `next < una + n`. The paper prints `cwnd + una < next`, which would let packets leave only
     /// beyond the window (ELA-5).

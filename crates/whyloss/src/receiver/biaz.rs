@@ -25,7 +25,7 @@
 //!   carried.
 //! - Whether T_min is updated first never matters: a T_i that is a new minimum is too early either way.
 
-use super::{Arrival, ReceiverClassifier, Verdict, in_order};
+use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration, Time};
 
 /// Biaz or mBiaz, by the upper bound c.
@@ -46,6 +46,16 @@ impl Biaz {
     pub const MBIAZ: f64 = 1.2;
     /// The upper bound c of mBiaz in the journal version of 2003, as two public ports give it (CEN-15).
     pub const MBIAZ_2003: f64 = 1.25;
+
+    /// mBiaz: the upper bound is (n+1.2)·T_min.
+    pub fn mbiaz() -> Self {
+        Self::new(Self::MBIAZ)
+    }
+
+    /// mBiaz of the journal version: the upper bound is (n+1.25)·T_min.
+    pub fn mbiaz_2003() -> Self {
+        Self::new(Self::MBIAZ_2003)
+    }
 
     /// A classifier with the upper bound (n+`upper`)·T_min; below 1, nothing is ever wireless.
     pub fn new(upper: f64) -> Self {
@@ -101,9 +111,16 @@ impl Biaz {
     }
 }
 
+impl Default for Biaz {
+    /// Biaz as published: the upper bound is (n+2)·T_min.
+    fn default() -> Self {
+        Self::new(Self::BIAZ)
+    }
+}
+
 impl ReceiverClassifier for Biaz {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict> {
+    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
         let interval = self.interval(arrival);
         in_order(
             self,
@@ -127,7 +144,7 @@ mod tests {
         assert_eq!(classifier.on_arrival(&arrival(0, 0), 0), None);
         assert_eq!(classifier.on_arrival(&arrival(t_min, 0), 0), None);
         match classifier.on_arrival(&arrival(t_min + t_i, 0), missing) {
-            Some(Verdict::Gap(cause)) => cause,
+            Some(cause) => cause,
             other => panic!("{other:?}"),
         }
     }
@@ -195,7 +212,7 @@ mod tests {
             for received in [0, 20] {
                 assert_eq!(
                     classifier.on_arrival(&arrival(received, 0), 1),
-                    Some(Verdict::Gap(Congestion))
+                    Some(Congestion)
                 );
             }
         }

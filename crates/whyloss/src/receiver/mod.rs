@@ -3,32 +3,31 @@
 //! # Contract
 //!
 //! A classifier is told of *every* arrival, in the order of arrival, through [`ReceiverClassifier::on_arrival`]. When
-//! the arrival reveals a gap of `missing` packets, the answer is one [`Verdict`] for the whole gap (CEN-1); otherwise
+//! the arrival reveals a gap of `missing` packets, the answer is one [`Cause`] for the whole gap (CEN-1); otherwise
 //! it is `None`. Whether the revealing packet updates the state before or after the decision is part of each
 //! algorithm's definition (CEN-A2). Stamps of sender and receiver come from clocks that need not agree: a constant
 //! offset between them never changes a decision.
 //!
-//! A verdict needs no allocation, by construction: this crate is `no_std` without `alloc`, and a classifier's state is
-//! a fixed number of words.
+//! An answer needs no allocation, by construction: this crate is `no_std` without `alloc`, and a classifier's state is
+//! a fixed number of words. An oracle, which is told the truth, is no classifier: it lives with whoever knows the truth.
+//!
+//! Whoever holds packets with sequence numbers needs none of this: [`LossTracker`](crate::losses::LossTracker) counts
+//! gaps, waits for what was only overtaken, and asks any classifier.
 //!
 //! # By name
 //!
 //! ```
-//! use whyloss::receiver::{Arrival, ReceiverClassifier, Verdict, find};
+//! use whyloss::receiver::{Arrival, ReceiverClassifier, find};
 //! use whyloss::{Cause, Time};
 //!
 //! let mbiaz = find("mbiaz").expect("in the registry");
 //! let mut classifier = mbiaz.build(&[("upper", 1.3)])?;
-//! let arrival = |sequence, ms: u64| Arrival {
-//!     sequence,
-//!     sent: Time::from_nanos(ms * 1_000_000),
-//!     received: Time::from_nanos((ms + 20) * 1_000_000),
-//!     size: 762,
-//! };
+//! let ms = |ms: u64| Time::from_nanos(ms * 1_000_000);
+//! let arrival = |sequence, sent| Arrival::new(sequence, ms(sent), ms(sent + 20), 762);
 //! assert_eq!(classifier.on_arrival(&arrival(0, 0), 0), None);
 //! assert_eq!(classifier.on_arrival(&arrival(1, 40), 0), None);
 //! // Packet 2 is missing, and packet 3 comes just when it should.
-//! assert_eq!(classifier.on_arrival(&arrival(3, 120), 1), Some(Verdict::Gap(Cause::Wireless)));
+//! assert_eq!(classifier.on_arrival(&arrival(3, 120), 1), Some(Cause::Wireless));
 //! # Ok::<(), whyloss::registry::ParameterError>(())
 //! ```
 //!
@@ -38,18 +37,21 @@
 //! scenarios, experiments, the command, the property tests, the fuzz target and the benchmarks read the list.
 
 pub mod biaz;
-pub mod reference;
 mod registry;
 pub mod spike;
+mod unaware;
 pub mod zbs;
 pub mod zigzag;
 
 pub use registry::{Classifier, Entry, REGISTRY, find};
+pub use unaware::Unaware;
 
 use crate::{Cause, Time};
 
 /// One packet's arrival, as an end host sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Arrival {
     /// Sequence number, in packets.
     pub sequence: u64,
@@ -62,39 +64,20 @@ pub struct Arrival {
 }
 
 impl Arrival {
+    /// Makes the arrival of packet number `sequence`, of `size` bytes, stamped `sent` and `received`.
+    #[inline]
+    pub const fn new(sequence: u64, sent: Time, received: Time, size: u32) -> Self {
+        Self {
+            sequence,
+            sent,
+            received,
+            size,
+        }
+    }
+
     /// Relative one-way trip time: receive stamp − send stamp. Negative when the clocks say so.
     pub fn rott(&self) -> crate::Duration {
         self.received - self.sent
-    }
-}
-
-/// What a classifier answers about a gap.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
-    /// One cause for every packet missing in the gap.
-    Gap(Cause),
-    /// The true cause of each packet: the oracle's answer, which whoever knows the truth fills in.
-    Truth,
-    /// The true cause of each packet, given wrongly with probability `mc` (congestion called wireless) or `mw`
-    /// (wireless called congestion) (CEN-14).
-    Erring {
-        /// Probability of calling a congestion loss wireless.
-        mc: f64,
-        /// Probability of calling a wireless loss congestion.
-        mw: f64,
-    },
-}
-
-impl Verdict {
-    /// The cause given to one missing packet whose true cause is `truth`; `uniform` in [0, 1) decides errors.
-    pub fn cause(self, truth: Cause, uniform: impl FnOnce() -> f64) -> Cause {
-        let (rate, wrong) = match (self, truth) {
-            (Self::Gap(cause), _) => return cause,
-            (Self::Truth, _) => return truth,
-            (Self::Erring { mc, .. }, Cause::Congestion) => (mc, Cause::Wireless),
-            (Self::Erring { mw, .. }, Cause::Wireless) => (mw, Cause::Congestion),
-        };
-        if uniform() < rate { wrong } else { truth }
     }
 }
 
@@ -103,7 +86,7 @@ pub trait ReceiverClassifier {
     /// Takes one arrival; `missing` packets lie between it and the highest sequence number that arrived before.
     ///
     /// Answers `Some` exactly when `missing > 0`. A late packet (one that fills an old gap) comes with `missing` 0.
-    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict>;
+    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause>;
 }
 
 /// One arrival through a classifier's two halves, in the order that `update_first` says (CEN-A2).
@@ -114,12 +97,12 @@ fn in_order<S>(
     missing: u64,
     update: impl FnOnce(&mut S),
     judge: impl Fn(&S) -> Cause,
-) -> Option<Verdict> {
+) -> Option<Cause> {
     // One call of `update`, so that it is inlined: gaps are rare, updates are not.
     let before = (missing > 0 && !update_first).then(|| judge(state));
     update(state);
     let after = || (missing > 0).then(|| judge(state));
-    before.or_else(after).map(Verdict::Gap)
+    before.or_else(after)
 }
 
 #[cfg(test)]

@@ -4,13 +4,12 @@
 //! entry in the list below.
 
 use super::biaz::Biaz;
-use super::reference::Reference;
 use super::spike::Spike;
 use super::zbs::{Lock, Rule, Zbs};
 use super::zigzag::ZigZag;
-use super::{Arrival, ReceiverClassifier, Verdict};
-use crate::Duration;
+use super::{Arrival, ReceiverClassifier, Unaware};
 use crate::registry::{self, Parameter, classifiers, real, switch, whole};
+use crate::{Cause, Duration};
 
 /// One line of the registry.
 pub type Entry = registry::Entry<Classifier>;
@@ -33,7 +32,7 @@ macro_rules! dispatch {
     ($($type:ident),+) => {
         impl ReceiverClassifier for Classifier {
             #[inline]
-            fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict> {
+            fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
                 match self {
                     $(Self::$type(classifier) => classifier.on_arrival(arrival, missing)),+
                 }
@@ -148,31 +147,18 @@ classifiers! {
             .delay_before_gap(delay_before_gap != 0.0)
             .update_first(update_first != 0.0);
     }
-    Reference {
-        "oracle", "Oracle", "is told the true cause of each packet (\"omniscient\")",
-        "Cen, Cosman & Voelker, MMCN 2002, section 3",
-        ()
-        => Reference::oracle();
-
+    Unaware {
         "unaware", "Unaware", "always congestion, as transports without a classifier",
         "Cen, Cosman & Voelker, MMCN 2002, section 3",
         ()
-        => Reference::unaware();
-
-        "random", "Random", "errs with given probabilities, packet by packet",
-        "this project, for the relations of Cen, Cosman & Voelker, MMCN 2002, section 4",
-        (
-            mc = real(0.5, 0.0, 1.0, "probability of calling a congestion loss wireless"),
-            mw = real(0.5, 0.0, 1.0, "probability of calling a wireless loss congestion"),
-        )
-        => Reference::random(mc, mw);
+        => Unaware;
     }
 }
 
 impl Classifier {
     /// Every loss is congestion.
     pub fn unaware() -> Self {
-        Self::Reference(Reference::unaware())
+        Self::Unaware(Unaware)
     }
 }
 
@@ -216,6 +202,25 @@ mod tests {
     }
 
     #[test]
+    fn constructors_and_the_registry_agree() {
+        let named: [(&str, Classifier); 10] = [
+            ("biaz", Biaz::default().into()),
+            ("mbiaz", Biaz::mbiaz().into()),
+            ("mbiaz-2003", Biaz::mbiaz_2003().into()),
+            ("spike", Spike::default().into()),
+            ("zigzag", ZigZag::default().into()),
+            ("zbs", Zbs::default().into()),
+            ("zbs2", Zbs::zbs2().into()),
+            ("zbs3", Zbs::zbs3().into()),
+            ("zbs-2003", Zbs::zbs_2003().into()),
+            ("unaware", Unaware.into()),
+        ];
+        for (id, classifier) in named {
+            assert_eq!(find(id).unwrap().build(&[]), Ok(classifier), "{id}");
+        }
+    }
+
+    #[test]
     fn ids_of_the_paper() {
         let ids = [
             "biaz",
@@ -228,9 +233,7 @@ mod tests {
             "zbs2",
             "zbs3",
             "zbs-2003",
-            "oracle",
             "unaware",
-            "random",
         ];
         for id in ids {
             assert!(find(id).is_some(), "{id}");

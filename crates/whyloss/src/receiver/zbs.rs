@@ -35,11 +35,12 @@
 use super::biaz::Biaz;
 use super::spike::Spike;
 use super::zigzag::ZigZag;
-use super::{Arrival, ReceiverClassifier, Verdict, in_order};
+use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration, Time};
 
 /// Which hybrid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Rule {
     /// By T_narr alone.
     Zbs,
@@ -53,6 +54,7 @@ pub enum Rule {
 
 /// A base scheme of the hybrids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Base {
     /// mBiaz.
     MBiaz,
@@ -64,6 +66,7 @@ pub enum Base {
 
 /// How long a base scheme is kept at least: until either has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Lock {
     /// Time since the arrival that chose it, on the receiver's clock.
     pub span: Duration,
@@ -72,6 +75,11 @@ pub struct Lock {
 }
 
 impl Lock {
+    /// No lock: the rule is evaluated at every arrival.
+    pub const NONE: Self = Self {
+        span: Duration::ZERO,
+        packets: 0,
+    };
     /// 3 s or 50 packets.
     pub const PAPER: Self = Self {
         span: Duration::from_secs(3),
@@ -102,6 +110,21 @@ pub struct Zbs {
 }
 
 impl Zbs {
+    /// ZBS2 as published.
+    pub fn zbs2() -> Self {
+        Self::new(Rule::Zbs2, Biaz::MBIAZ, Lock::PAPER)
+    }
+
+    /// ZBS3 as published.
+    pub fn zbs3() -> Self {
+        Self::new(Rule::Zbs3, Biaz::MBIAZ, Lock::PAPER)
+    }
+
+    /// ZBS of the journal version, without a lock.
+    pub fn zbs_2003() -> Self {
+        Self::new(Rule::Zbs2003, Biaz::MBIAZ_2003, Lock::NONE)
+    }
+
     /// The hybrid of that rule, whose mBiaz has the upper bound c = `upper`.
     pub fn new(rule: Rule, upper: f64, lock: Lock) -> Self {
         Self {
@@ -230,9 +253,16 @@ impl Zbs {
     }
 }
 
+impl Default for Zbs {
+    /// ZBS as published.
+    fn default() -> Self {
+        Self::new(Rule::Zbs, Biaz::MBIAZ, Lock::PAPER)
+    }
+}
+
 impl ReceiverClassifier for Zbs {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict> {
+    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
         let interval = self.biaz.interval(arrival);
         let compared = self.zigzag.compared(arrival.rott());
         in_order(
@@ -288,10 +318,7 @@ mod tests {
 
     /// 762 bytes at 800 kbit/s, ns.
     const SLOT: u64 = 7_620_000;
-    const FREE: Lock = Lock {
-        span: Duration::ZERO,
-        packets: 0,
-    };
+    const FREE: Lock = Lock::NONE;
 
     /// Feeds (time, one-way delay, missing) in ns; returns the base scheme after each.
     fn bases<const N: usize>(zbs: &mut Zbs, arrivals: [(u64, u64, u64); N]) -> [Base; N] {
@@ -419,8 +446,8 @@ mod tests {
             // On time, in a spike (rott > 2000), and above the mean.
             zbs.on_arrival(&arrival(4000, 2100), 1)
         };
-        assert_eq!(gap(Base::MBiaz), Some(Verdict::Gap(Cause::Wireless)));
-        assert_eq!(gap(Base::Spike), Some(Verdict::Gap(Cause::Congestion)));
-        assert_eq!(gap(Base::ZigZag), Some(Verdict::Gap(Cause::Congestion)));
+        assert_eq!(gap(Base::MBiaz), Some(Cause::Wireless));
+        assert_eq!(gap(Base::Spike), Some(Cause::Congestion));
+        assert_eq!(gap(Base::ZigZag), Some(Cause::Congestion));
     }
 }

@@ -29,7 +29,7 @@
 //!
 //! The mean is kept relative to the first rott, so a clock offset cancels in integers, before any rounding.
 
-use super::{Arrival, ReceiverClassifier, Verdict, in_order};
+use super::{Arrival, ReceiverClassifier, in_order};
 use crate::{Cause, Duration};
 
 /// ZigZag.
@@ -140,9 +140,16 @@ impl ZigZag {
     }
 }
 
+impl Default for ZigZag {
+    /// ZigZag as published: α = 1/32, rott_dev from zero.
+    fn default() -> Self {
+        Self::new(Self::ALPHA, Duration::ZERO)
+    }
+}
+
 impl ReceiverClassifier for ZigZag {
     #[inline]
-    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Verdict> {
+    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
         let rott = arrival.rott();
         let compared = self.compared(rott);
         in_order(
@@ -199,7 +206,7 @@ mod tests {
             for (rott, cause) in [(bound - 1, Cause::Wireless), (bound, Cause::Congestion)] {
                 assert_eq!(
                     at_1000_200().on_arrival(&arrival(1 << 40, rott), missing),
-                    Some(Verdict::Gap(cause)),
+                    Some(cause),
                     "n = {missing}, rott = {rott}"
                 );
             }
@@ -218,7 +225,7 @@ mod tests {
                 zigzag.on_arrival(&arrival(1 << 40, before), 0);
                 assert_eq!(
                     zigzag.on_arrival(&arrival(1 << 40, after), 1),
-                    Some(Verdict::Gap(cause)),
+                    Some(cause),
                     "{before} {after} {delay_before_gap}"
                 );
             }
@@ -231,10 +238,7 @@ mod tests {
         // so the bound is ≈ 793.7 and the same rott is congestion.
         for (update_first, cause) in [(false, Cause::Wireless), (true, Cause::Congestion)] {
             let mut zigzag = at_1000_200().update_first(update_first);
-            assert_eq!(
-                zigzag.on_arrival(&arrival(1 << 40, 795), 1),
-                Some(Verdict::Gap(cause))
-            );
+            assert_eq!(zigzag.on_arrival(&arrival(1 << 40, 795), 1), Some(cause));
         }
     }
 
@@ -244,7 +248,7 @@ mod tests {
             let mut zigzag = ZigZag::new(ZigZag::ALPHA, Duration::ZERO).update_first(update_first);
             assert_eq!(
                 zigzag.on_arrival(&arrival(1 << 40, 500), 9),
-                Some(Verdict::Gap(Cause::Congestion))
+                Some(Cause::Congestion)
             );
         }
     }

@@ -29,7 +29,7 @@
 //!   wireless before several episodes of several losses have lowered fqRTTvar. v is a parameter.
 //! - Without any round-trip time: congestion, and nothing is learnt.
 
-use super::{SenderClassifier, Verdict};
+use super::SenderClassifier;
 use crate::event::{AckEvent, LossEvent};
 use crate::{Cause, Duration, Time};
 
@@ -96,6 +96,13 @@ impl FqRtt {
     }
 }
 
+impl Default for FqRtt {
+    /// fqRTT as its design has it: a guard of 5 ms, v = 1/2.
+    fn default() -> Self {
+        Self::new(Self::GUARD, Self::FIRST_VARIATION)
+    }
+}
+
 impl SenderClassifier for FqRtt {
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {
@@ -109,9 +116,9 @@ impl SenderClassifier for FqRtt {
         }
     }
 
-    fn on_loss(&mut self, loss: &LossEvent) -> Verdict {
+    fn on_loss(&mut self, loss: &LossEvent) -> Cause {
         let Some(latest) = self.latest else {
-            return Verdict::Cause(Cause::Congestion);
+            return Cause::Congestion;
         };
         let close = self
             .last_loss
@@ -133,11 +140,11 @@ impl SenderClassifier for FqRtt {
         }
         self.episode = Some(episode);
 
-        Verdict::Cause(if low && close.is_none() {
+        if low && close.is_none() {
             Cause::Wireless
         } else {
             Cause::Congestion
-        })
+        }
     }
 }
 
@@ -181,7 +188,7 @@ struct Episode {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, cause, loss};
+    use super::super::tests::{ack, loss};
     use super::*;
     use Cause::{Congestion, Wireless};
 
@@ -231,12 +238,12 @@ mod tests {
         fn loss_after(&mut self, later: i64, ms: i64) -> Cause {
             self.now += Duration::from_millis(later);
             self.ack(ms, 0, false);
-            cause(self.classifier.on_loss(&LossEvent {
+            self.classifier.on_loss(&LossEvent {
                 now: self.now,
                 first: self.acknowledged,
                 in_flight: 10_000,
                 ..loss(10_000)
-            }))
+            })
         }
 
         /// sfqRTT and fqRTTvar in microseconds.
@@ -358,7 +365,7 @@ mod tests {
     #[test]
     fn without_a_round_trip_time_nothing_is_learnt() {
         let mut classifier = fresh();
-        assert_eq!(cause(classifier.on_loss(&loss(1000))), Congestion);
+        assert_eq!(classifier.on_loss(&loss(1000)), Congestion);
         classifier.on_ack(&ack(0, 1000));
         assert_eq!(classifier, fresh());
     }

@@ -20,8 +20,8 @@
 //!   stays, and the next one is compared with it.
 //! - Until there is a gradient, there is no evidence for the radio: congestion.
 
+use super::SenderClassifier;
 use super::rounds::Rounds;
-use super::{SenderClassifier, Verdict};
 use crate::event::{AckEvent, LossEvent};
 use crate::{Cause, Duration};
 
@@ -46,6 +46,16 @@ impl Gradient {
     pub const NDG: f64 = 0.0;
     /// NTG below this is congestion.
     pub const NTG: f64 = 0.5;
+
+    /// NDG with the threshold of the literature, 0.
+    pub fn ndg() -> Self {
+        Self::delay(Self::NDG)
+    }
+
+    /// NTG with the threshold of the literature, 1/2.
+    pub fn ntg() -> Self {
+        Self::throughput(Self::NTG)
+    }
 
     /// CARD's normalised delay gradient; above `threshold` is congestion.
     pub fn delay(threshold: f64) -> Self {
@@ -103,12 +113,12 @@ impl SenderClassifier for Gradient {
         }
     }
 
-    fn on_loss(&mut self, _: &LossEvent) -> Verdict {
-        Verdict::Cause(if self.congested {
+    fn on_loss(&mut self, _: &LossEvent) -> Cause {
+        if self.congested {
             Cause::Congestion
         } else {
             Cause::Wireless
-        })
+        }
     }
 }
 
@@ -150,7 +160,7 @@ impl Round {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, cause, loss};
+    use super::super::tests::{ack, loss};
     use super::*;
 
     fn round(window: u64, rtt: i64) -> Round {
@@ -202,7 +212,7 @@ mod tests {
             acknowledged += 1000;
             let next = rounds[(index + 1).min(N - 1)].0;
             classifier.on_ack(&begin(acknowledged, next, rounds[index].1));
-            cause(classifier.on_loss(&loss(0)))
+            classifier.on_loss(&loss(0))
         })
     }
 

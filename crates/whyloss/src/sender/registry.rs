@@ -7,9 +7,9 @@ use super::fq_rtt::FqRtt;
 use super::gradient::Gradient;
 use super::vegas::{Evaluate, RttOf, Vegas, WindowOf};
 use super::veno::Veno;
-use super::{Lookup, LookupOf, Reference, SenderClassifier, Verdict};
-use crate::event::{AckEvent, LossEvent};
-use crate::registry::{self, Parameter, classifiers, real, switch, whole};
+use super::{SenderClassifier, Unaware};
+use crate::event::{AckEvent, LossEvent, SentEvent};
+use crate::registry::{self, classifiers, real, switch, whole};
 use crate::{Cause, Duration};
 
 /// One line of the registry.
@@ -29,13 +29,20 @@ macro_rules! dispatch {
     ($($type:ident),+) => {
         impl SenderClassifier for Classifier {
             #[inline]
+            fn on_sent(&mut self, sent: &SentEvent) {
+                match self {
+                    $(Self::$type(classifier) => classifier.on_sent(sent)),+
+                }
+            }
+
+            #[inline]
             fn on_ack(&mut self, ack: &AckEvent) {
                 match self {
                     $(Self::$type(classifier) => classifier.on_ack(ack)),+
                 }
             }
 
-            fn on_loss(&mut self, loss: &LossEvent) -> Verdict {
+            fn on_loss(&mut self, loss: &LossEvent) -> Cause {
                 match self {
                     $(Self::$type(classifier) => classifier.on_loss(loss)),+
                 }
@@ -138,43 +145,18 @@ classifiers! {
         )
         => FqRtt::new(Duration::from_secs_f64(guard_ms / 1e3), first_variation);
     }
-    Reference {
-        "oracle", "Oracle", "is told the true cause (\"ideal\")",
-        "Martignon & Fratta 2005, section 5.1; Milenkoski & Stojcevska 2010, section 4",
-        (
-            of = whole(0, 0, 2, "whose cause: 0 any packet of the window, 1 the first one lost, 2 the one before it"),
-            remembers = switch(false, "whether a packet once corrupted counts as corrupted ever after"),
-            timeouts = switch(true, TIMEOUTS),
-        )
-        => Reference::oracle(lookup(of, remembers), timeouts != 0.0);
-
+    Unaware {
         "unaware", "Unaware", "always congestion, as transports without a classifier",
         "Jacobson, SIGCOMM 1988",
         ()
-        => Reference::unaware();
-
-        "random", "Random", "errs with given probabilities, loss event by loss event",
-        "this project",
-        (
-            mc = real(0.5, 0.0, 1.0, "probability of calling a congestion loss wireless"),
-            mw = real(0.5, 0.0, 1.0, "probability of calling a wireless loss congestion"),
-        )
-        => Reference::random(mc, mw);
+        => Unaware;
     }
 }
 
 impl Classifier {
     /// Every loss is congestion.
     pub fn unaware() -> Self {
-        Self::Reference(Reference::unaware())
-    }
-}
-
-fn lookup(of: f64, remembers: f64) -> Lookup {
-    let of = [LookupOf::Window, LookupOf::First, LookupOf::Acknowledged][of as usize % 3];
-    Lookup {
-        of,
-        remembers: remembers != 0.0,
+        Self::Unaware(Unaware)
     }
 }
 
@@ -211,6 +193,23 @@ mod tests {
     }
 
     #[test]
+    fn constructors_and_the_registry_agree() {
+        let named: [(&str, Classifier); 8] = [
+            ("vegas", Vegas::predictor().into()),
+            ("ldea", Vegas::ldea().into()),
+            ("veno", Veno::paper().into()),
+            ("veno-enhanced", Veno::iftpv().into()),
+            ("ndg", Gradient::ndg().into()),
+            ("ntg", Gradient::ntg().into()),
+            ("fqrtt", FqRtt::default().into()),
+            ("unaware", Unaware.into()),
+        ];
+        for (id, classifier) in named {
+            assert_eq!(find(id).unwrap().build(&[]), Ok(classifier), "{id}");
+        }
+    }
+
+    #[test]
     fn ids_of_the_papers() {
         let ids = [
             "vegas",
@@ -220,9 +219,7 @@ mod tests {
             "ndg",
             "ntg",
             "fqrtt",
-            "oracle",
             "unaware",
-            "random",
         ];
         for id in ids {
             assert!(find(id).is_some(), "{id}");

@@ -25,9 +25,9 @@
 //! - Until there is a round-trip time: congested (MAR-2, conservative) or not (BAL-3).
 //! - Timeouts are classified (MAR-3), or are congestion (BAL-7: BaLDE does not differentiate them).
 
+use super::SenderClassifier;
 use super::backlog::{Backlog, Segments};
-use super::{SenderClassifier, Verdict};
-use crate::event::{AckEvent, Detection, LossEvent};
+use crate::event::{AckEvent, LossEvent};
 use crate::{Cause, Duration};
 use core::cmp::Ordering;
 
@@ -72,6 +72,16 @@ impl Vegas {
     pub const ALPHA: f64 = 1.0;
     /// β: from so many segments of backlog on, it is.
     pub const BETA: f64 = 3.0;
+
+    /// The Vegas predictor as NewReno-LP has it: α = 1, β = 3.
+    pub fn predictor() -> Self {
+        Self::new(Self::ALPHA, Self::BETA)
+    }
+
+    /// LDEA, the predictor as BaLDE has it: not congested at first, and not asked about timeouts.
+    pub fn ldea() -> Self {
+        Self::predictor().congested_at_first(false).timeouts(false)
+    }
 
     /// A predictor with these thresholds in segments, `alpha` ≤ `beta`, each taken to a thousandth.
     pub fn new(alpha: f64, beta: f64) -> Self {
@@ -174,24 +184,24 @@ impl SenderClassifier for Vegas {
         }
     }
 
-    fn on_loss(&mut self, loss: &LossEvent) -> Verdict {
-        if loss.detection == Detection::Timeout && !self.timeouts {
-            return Verdict::Cause(Cause::Congestion);
+    fn on_loss(&mut self, loss: &LossEvent) -> Cause {
+        if loss.detection.is_timeout() && !self.timeouts {
+            return Cause::Congestion;
         }
         if self.evaluate == Evaluate::Losses {
             self.estimate(loss.window, loss.in_flight, loss.segment_size);
         }
-        Verdict::Cause(if self.congested {
+        if self.congested {
             Cause::Congestion
         } else {
             Cause::Wireless
-        })
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, cause, loss, timeout};
+    use super::super::tests::{ack, loss, timeout};
     use super::*;
     use Cause::{Congestion, Wireless};
 
@@ -231,8 +241,8 @@ mod tests {
         ] {
             vegas.on_ack(&ack(100, window));
             // Whatever the window is by now.
-            assert_eq!(cause(vegas.on_loss(&loss(100_000))), expected);
-            assert_eq!(cause(vegas.on_loss(&timeout(100_000))), expected);
+            assert_eq!(vegas.on_loss(&loss(100_000)), expected);
+            assert_eq!(vegas.on_loss(&timeout(100_000)), expected);
         }
     }
 
@@ -248,7 +258,7 @@ mod tests {
             (10_000, Congestion),
         ] {
             vegas.on_ack(&ack(100, 5_000));
-            assert_eq!(cause(vegas.on_loss(&loss(window))), expected, "{window}");
+            assert_eq!(vegas.on_loss(&loss(window)), expected, "{window}");
         }
     }
 
@@ -292,7 +302,7 @@ mod tests {
                 let vegas = Vegas::new(1.0, 3.0).evaluate(evaluate);
                 let mut vegas = vegas.congested_at_first(first);
                 vegas.on_ack(&ack(0, 50_000));
-                assert_eq!(cause(vegas.on_loss(&loss(50_000))), expected);
+                assert_eq!(vegas.on_loss(&loss(50_000)), expected);
             }
         }
     }
@@ -302,7 +312,7 @@ mod tests {
         let mut ldea = Vegas::new(1.0, 3.0)
             .congested_at_first(false)
             .timeouts(false);
-        assert_eq!(cause(ldea.on_loss(&loss(1000))), Wireless);
-        assert_eq!(cause(ldea.on_loss(&timeout(1000))), Congestion);
+        assert_eq!(ldea.on_loss(&loss(1000)), Wireless);
+        assert_eq!(ldea.on_loss(&timeout(1000)), Congestion);
     }
 }

@@ -30,14 +30,15 @@
 //! - Timeouts: Veno classifies them, as Linux does; to enhanced Veno they are "a sign of extreme network condition"
 //!   (ELA-8), so congestion, and counted as such.
 
+use super::SenderClassifier;
 use super::backlog::{Backlog, RttOf, Segments};
-use super::{SenderClassifier, Verdict};
-use crate::event::{AckEvent, Detection, LossEvent};
+use crate::event::{AckEvent, LossEvent};
 use crate::{Cause, Time};
 use core::cmp::Ordering;
 
 /// What Veno says about a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Judgement {
     /// Random.
     Random,
@@ -60,6 +61,16 @@ pub struct Veno {
 impl Veno {
     /// β: from so many segments of backlog on, a loss is by congestion.
     pub const BETA: f64 = 3.0;
+
+    /// Veno as published: β = 3, the smallest round-trip time of the last round trip.
+    pub fn paper() -> Self {
+        Self::new(Self::BETA, RttOf::Round)
+    }
+
+    /// Enhanced Veno as IFTPV has it.
+    pub fn iftpv() -> Self {
+        Self::enhanced(Self::BETA, RttOf::Smoothed, Cause::Congestion)
+    }
 
     /// Veno with this threshold in segments, taken to a thousandth.
     pub fn new(beta: f64, rtt: RttOf) -> Self {
@@ -96,7 +107,7 @@ impl Veno {
 
     /// Judges a loss event, and counts it: what [`SenderClassifier::on_loss`] does, with all three answers.
     pub fn judge(&mut self, loss: &LossEvent) -> Judgement {
-        let classified = self.timeouts || loss.detection != Detection::Timeout;
+        let classified = self.timeouts || !loss.detection.is_timeout();
         let (window, segment_size) = (loss.window, loss.segment_size);
         let backlog = self.backlog.compare(window, segment_size, self.beta);
         let random = classified && backlog == Some(Ordering::Less);
@@ -133,9 +144,9 @@ impl SenderClassifier for Veno {
         self.backlog.on_ack(ack);
     }
 
-    fn on_loss(&mut self, loss: &LossEvent) -> Verdict {
+    fn on_loss(&mut self, loss: &LossEvent) -> Cause {
         let judgement = self.judge(loss);
-        Verdict::Cause(self.cause(judgement))
+        self.cause(judgement)
     }
 }
 
@@ -174,7 +185,7 @@ impl CongestionLossRate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{ack, cause, loss, timeout};
+    use super::super::tests::{ack, loss, timeout};
     use super::*;
 
     #[test]
@@ -190,15 +201,15 @@ mod tests {
         }
         assert_eq!(veno.backlog(15_000, 1000), Some(3.0));
         for (window, expected) in [(14_999, Cause::Wireless), (15_000, Cause::Congestion)] {
-            assert_eq!(cause(veno.on_loss(&loss(window))), expected);
-            assert_eq!(cause(veno.on_loss(&timeout(window))), expected);
+            assert_eq!(veno.on_loss(&loss(window)), expected);
+            assert_eq!(veno.on_loss(&timeout(window)), expected);
         }
     }
 
     #[test]
     fn no_evidence_is_congestion() {
         let mut veno = Veno::new(Veno::BETA, RttOf::Last);
-        assert_eq!(cause(veno.on_loss(&loss(0))), Cause::Congestion);
+        assert_eq!(veno.on_loss(&loss(0)), Cause::Congestion);
     }
 
     /// Enhanced Veno with a backlog of nothing for a window of nothing, and of 30 segments for one of 60.
@@ -255,7 +266,7 @@ mod tests {
         for congestive in [Cause::Wireless, Cause::Congestion] {
             let mut veno = enhanced(congestive);
             let verdicts = [(0, 0), (10, 0), (15, 60_000), (20, 0), (90, 0)]
-                .map(|(now, window)| cause(veno.on_loss(&at(now, window))));
+                .map(|(now, window)| veno.on_loss(&at(now, window)));
             assert_eq!(
                 verdicts,
                 [

@@ -31,6 +31,7 @@ use crate::Duration;
 
 /// The choices of both ends. See the table above the source of each field.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Options {
     /// t_RTO in the throughput equation.
     pub retransmit_timeout: RetransmitTimeout,
@@ -137,6 +138,7 @@ impl Default for Options {
 
 /// t_RTO in the throughput equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RetransmitTimeout {
     /// 4R.
     FourRtt,
@@ -146,6 +148,7 @@ pub enum RetransmitTimeout {
 
 /// What the no-feedback timer does (RFC 5348, 4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum NoFeedback {
     /// Lowers the receive limit, so that the rate is halved and feedback can restore it.
     LowerLimit,
@@ -155,6 +158,7 @@ pub enum NoFeedback {
 
 /// How the rate rises once there has been a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Increase {
     /// At once to what the equation and the receive limit allow.
     ToLimit,
@@ -165,6 +169,7 @@ pub enum Increase {
 
 /// How the receive rate limits the sending rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ReceiveLimit {
     /// Twice the largest of the rates reported within 2R, with the rules for data-limited senders.
     Set,
@@ -174,6 +179,7 @@ pub enum ReceiveLimit {
 
 /// W_init, of packets of s bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum InitialWindow {
     /// min(4s, max(2s, 4380 bytes)).
     Bytes,
@@ -183,6 +189,7 @@ pub enum InitialWindow {
 
 /// How the rate rises before the first loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum SlowStart {
     /// Doubles once per R, up to the receive limit.
     Doubling,
@@ -193,6 +200,7 @@ pub enum SlowStart {
 
 /// When a packet leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Pacing {
     /// One interval after the *nominal* time of the last one; a new rate moves the time of the next.
     Nominal,
@@ -203,6 +211,7 @@ pub enum Pacing {
 
 /// Which clock dates a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LossClock {
     /// The receiver's: arrivals before and after the gap.
     Arrival,
@@ -212,6 +221,7 @@ pub enum LossClock {
 
 /// When the receiver reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum FeedbackTiming {
     /// R after the last report if anything arrived since, else at the next arrival; at once when p rises.
     Timer,

@@ -1,15 +1,15 @@
 //! What holds for every sender classifier of the registry, whatever the order of events.
 
-mod operation;
 mod parameters;
 
-use operation::{Event, Raw, check, check_extremes, events};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use whyloss::Cause::{Congestion, Wireless};
+use whyloss::Cause::{self, Congestion, Wireless};
 use whyloss::Duration;
-use whyloss::event::{AckEvent, LossEvent};
-use whyloss::sender::{Classifier, REGISTRY, Verdict, find};
+use whyloss::event::AckEvent;
+use whyloss::sender::{Classifier, REGISTRY, find};
+use whyloss::testing::Raw;
+use whyloss::testing::sender::{Event, check, check_extremes, events, properties};
 
 /// Any events; or only what a network does.
 fn operations() -> impl Strategy<Value = Vec<Raw>> {
@@ -37,15 +37,15 @@ fn build(id: &str, overrides: &[(&str, f64)]) -> Classifier {
     find(id).unwrap().build(overrides).unwrap()
 }
 
-fn verdicts(classifier: Classifier, operations: &[Raw]) -> Vec<Option<Verdict>> {
+fn verdicts(classifier: Classifier, operations: &[Raw]) -> Vec<Option<Cause>> {
     told(classifier, events(operations))
 }
 
-fn told(mut classifier: Classifier, events: impl Iterator<Item = Event>) -> Vec<Option<Verdict>> {
+fn told(mut classifier: Classifier, events: impl Iterator<Item = Event>) -> Vec<Option<Cause>> {
     events.map(|event| event.tell(&mut classifier)).collect()
 }
 
-const WIRELESS: Option<Verdict> = Some(Verdict::Cause(Wireless));
+const WIRELESS: Option<Cause> = Some(Wireless);
 
 proptest! {
     /// Any legal parameters: no panic, the same again, and no constant added to a clock changes a decision.
@@ -96,7 +96,7 @@ proptest! {
                 None
             }
             Event::Ack(_) => None,
-            Event::Loss(_) => Some(Verdict::Cause(if congested { Congestion } else { Wireless })),
+            Event::Loss(_) => Some(if congested { Congestion } else { Wireless }),
         }).collect();
         prop_assert_eq!(verdicts(build("vegas", &overrides), &operations), expected);
     }
@@ -111,21 +111,21 @@ proptest! {
         let ns = |time: Duration| Duration::from_nanos(time.as_nanos() << ticks);
         let size = |bytes_: u64| bytes_ * u64::from(bytes);
         let scaled = || events(&operations).map(|event| match event {
-            Event::Ack(ack) => Event::Ack(AckEvent {
-                acknowledged: size(ack.acknowledged),
-                in_flight: size(ack.in_flight),
-                window: size(ack.window),
-                segment_size: ack.segment_size * bytes,
-                rtt: ack.rtt.map(ns),
-                ..ack
-            }),
-            Event::Loss(loss) => Event::Loss(LossEvent {
-                first: size(loss.first),
-                in_flight: size(loss.in_flight),
-                window: size(loss.window),
-                segment_size: loss.segment_size * bytes,
-                ..loss
-            }),
+            Event::Ack(mut ack) => {
+                ack.acknowledged = size(ack.acknowledged);
+                ack.in_flight = size(ack.in_flight);
+                ack.window = size(ack.window);
+                ack.segment_size *= bytes;
+                ack.rtt = ack.rtt.map(ns);
+                Event::Ack(ack)
+            }
+            Event::Loss(mut loss) => {
+                loss.first = size(loss.first);
+                loss.in_flight = size(loss.in_flight);
+                loss.window = size(loss.window);
+                loss.segment_size *= bytes;
+                Event::Loss(loss)
+            }
         });
         for (id, rtt) in [("vegas", 0.0), ("vegas", 2.0), ("veno", 2.0), ("veno-enhanced", 0.0)] {
             let classifier = || build(id, &[("rtt", rtt)]);
@@ -188,5 +188,12 @@ proptest! {
         ] {
             prop_assert!(verdicts(classifier, &operations).into_iter().all(|verdict| verdict != WIRELESS));
         }
+    }
+}
+
+#[test]
+fn the_drawn_sequences_too() {
+    for entry in REGISTRY {
+        properties(&entry.build(&[]).unwrap());
     }
 }

@@ -3,7 +3,7 @@
 
 use whyloss::bandwidth::delivery_rate::{LostPacket, RateSample};
 use whyloss::congestion::{AnyController, Controller, Reno, Spared};
-use whyloss::event::{AckEvent, LossEvent};
+use whyloss::event::{AckEvent, LossEvent, SentEvent};
 use whyloss::{Duration, Rate, Time};
 
 /// A controller in a sender.
@@ -45,11 +45,14 @@ macro_rules! hand_on {
 }
 
 hand_on! {
+    fn on_sent(&mut self, sent: &SentEvent);
     fn on_ack(&mut self, ack: &AckEvent);
     fn on_loss(&mut self, loss: &LossEvent);
     fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared);
     fn on_recovery_end(&mut self, now: Time, at_most: u64);
     fn on_timeout(&mut self, loss: &LossEvent);
+    fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64);
+    fn on_mtu_change(&mut self, segment_size: u32);
     fn on_rate_sample(&mut self, sample: &RateSample);
     fn on_packet_lost(&mut self, packet: &LostPacket);
     fn set_window(&mut self, cwnd: u64, ssthresh: u64);

@@ -18,7 +18,7 @@ use super::held::Held;
 use super::scoreboard::DUP_THRESH;
 use super::sender::Sender;
 use whyloss::bandwidth::delivery_rate::{DeliveryRate, Snapshot};
-use whyloss::congestion::{Controller, Governed, send_quantum};
+use whyloss::congestion::{Governed, send_quantum};
 use whyloss::{Rate, Time};
 
 /// The window as it left, and the pacer.
@@ -45,7 +45,7 @@ pub(super) struct MeteredPacer {
 impl MeteredPacer {
     /// A meter, if the controller wants one.
     pub(super) fn new(control: &Governed<Held>) -> Option<Box<Self>> {
-        control.controller.wants_rate_samples().then(|| {
+        control.wants_rate_samples().then(|| {
             Box::new(Self {
                 path: DeliveryRate::default(),
                 segments: VecDeque::new(),
@@ -163,7 +163,7 @@ impl MeteredPacer {
             if control.spares_losses() {
                 path.on_spared_loss(segment);
             } else if let Some(lost) = path.on_lost(now, segment) {
-                control.controller.on_packet_lost(&lost);
+                control.on_packet_lost(&lost);
             }
         }
     }
@@ -208,7 +208,7 @@ impl Sender {
         if let Some(meter) = &mut self.meter
             && let Some(sample) = meter.path.sample(now)
         {
-            self.control.controller.on_rate_sample(&sample);
+            self.control.on_rate_sample(&sample);
         }
     }
 
@@ -252,7 +252,7 @@ impl Sender {
 
     /// Whether the pacer lets a segment leave now.
     pub(super) fn paced(&mut self, now: Time) -> bool {
-        let rate = self.control.controller.pacing_rate();
+        let rate = self.control.pacing_rate();
         match &mut self.meter {
             Some(meter) => meter.lets_leave(now, rate, self.segment_size),
             None => true,
@@ -261,7 +261,7 @@ impl Sender {
 
     /// Segment `sequence` leaves; `None`: nothing may.
     pub(super) fn meter_sent(&mut self, now: Time, sequence: Option<u64>) {
-        let rate = self.control.controller.pacing_rate();
+        let rate = self.control.pacing_rate();
         let Some(meter) = &mut self.meter else {
             return;
         };

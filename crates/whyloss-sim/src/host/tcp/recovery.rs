@@ -18,7 +18,6 @@ use super::scoreboard::{DUP_THRESH, Scoreboard};
 use super::sender::Sender;
 use super::{Ack, Dialect, Recovery};
 use whyloss::Time;
-use whyloss::congestion::Controller;
 use whyloss::event::{AckEvent, Detection};
 
 impl Sender {
@@ -149,19 +148,15 @@ impl Sender {
     }
 
     fn tell_duplicate(&mut self, now: Time, stamped: Time, sacked: u64) {
-        self.tell(&AckEvent {
-            now,
-            acked: 0,
-            sacked,
-            acknowledged: self.bytes(self.una),
-            in_flight: self.bytes(self.nxt - self.una),
-            window: self.usable_window(),
-            segment_size: self.segment_size,
-            rtt: None,
-            receiver_stamp: self.stamp(stamped),
-            app_limited: self.nxt >= self.segments,
-            in_recovery: self.in_recovery,
-        });
+        let event = AckEvent::new(now, self.segment_size)
+            .sacked(sacked)
+            .acknowledged(self.bytes(self.una))
+            .in_flight(self.bytes(self.nxt - self.una))
+            .window(self.usable_window())
+            .receiver_stamp(self.stamp(stamped))
+            .app_limited(self.nxt >= self.segments)
+            .in_recovery(self.in_recovery);
+        self.tell(&event);
     }
 
     /// Limited transmit (RFC 3042): one new segment, no more than `duplicates` beyond the window.
@@ -264,7 +259,7 @@ impl Sender {
     /// The controller's window less what partial acknowledgements took off it; at least a segment.
     fn deflated_window(&self) -> u64 {
         let deflated = self.bytes(u64::from(self.deflation));
-        let window = self.control.controller.window().saturating_sub(deflated);
+        let window = self.control.window().saturating_sub(deflated);
         window.max(u64::from(self.segment_size))
     }
 

@@ -15,8 +15,9 @@ use super::metered_pacer::MeteredPacer;
 use super::scoreboard::Scoreboard;
 use super::vegas::Vegas;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
+use crate::decider::{Decider, SenderDecider};
 use crate::host::judge::{Judge, Judgement};
-use whyloss::congestion::{Controller, Governed, Start};
+use whyloss::congestion::{Governed, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::rto::Rto;
 use whyloss::sender::Classifier;
@@ -91,18 +92,24 @@ pub struct Sender {
     pub(super) fast_recoveries: u32,
 }
 
+/// Whether it wants to hear of acknowledgements.
+fn listens(decider: &SenderDecider) -> bool {
+    matches!(decider, Decider::Classifier(classifier) if !matches!(classifier, Classifier::Unaware(_)))
+}
+
 impl Sender {
     /// A sender that has sent nothing and takes every loss for congestion.
     pub fn new(options: &Options, now: Time) -> Self {
         // Whose verdict draws nothing.
         let random = Streams::new(0).stream("verdict", 0);
-        Self::with_classifier(options, Classifier::unaware(), random, now)
+        Self::with_decider(options, SenderDecider::unaware(), random, now)
     }
 
-    /// A sender that has sent nothing and whose losses `classifier` decides; `random` draws the errors of an erring one.
-    pub fn with_classifier(
+    /// A sender that has sent nothing and the causes of whose losses `decider` decides; `random` draws the errors of an
+    /// erring one.
+    pub fn with_decider(
         options: &Options,
-        classifier: Classifier,
+        decider: SenderDecider,
         random: Random,
         _now: Time,
     ) -> Self {
@@ -115,7 +122,7 @@ impl Sender {
             growth: options.growth,
         });
         let wireless = options.controller.wireless;
-        let control = Governed::new(Held::from(controller), wireless, segment_size);
+        let control = Governed::new(Held::from(controller), wireless);
         let meter = MeteredPacer::new(&control);
         let mut sender = Self {
             una: 0,
@@ -127,9 +134,9 @@ impl Sender {
             timed_sequence: UNTIMED,
             timed_at: Time::ZERO,
             control,
-            attentive: !matches!(classifier, Classifier::Reference(_)) || meter.is_some(),
+            attentive: listens(&decider) || meter.is_some(),
             judged: false,
-            judge: Box::new(Judge::new(classifier, random)),
+            judge: Box::new(Judge::new(decider, random)),
             judgement: None,
             latest_rtt: Duration::MAX,
             min_rtt: Duration::MAX,
@@ -265,10 +272,9 @@ impl Sender {
         } else if self.in_recovery {
             self.apply_deflation(now);
         }
-        let loss = LossEvent {
-            repeated: self.una_at_timeout == self.una,
-            ..self.loss_event(now, Detection::Timeout, self.outstanding())
-        };
+        let loss = self
+            .loss_event(now, Detection::Timeout, self.outstanding())
+            .repeated(self.una_at_timeout == self.una);
         let cause = self.classify(&loss);
         self.control.on_timeout(&loss, cause);
         self.meter_timeout(now);
@@ -314,22 +320,22 @@ impl Sender {
 
     /// The congestion window in bytes, without the inflation of a fast recovery.
     pub fn cwnd(&self) -> u64 {
-        self.control.controller.window()
+        self.control.window()
     }
 
     /// The slow start threshold in bytes; [`u64::MAX`] if there is none yet.
     pub fn ssthresh(&self) -> u64 {
-        self.control.controller.ssthresh()
+        self.control.ssthresh()
     }
 
     /// The bandwidth that the controller estimates, if it does.
     pub fn bandwidth(&self) -> Option<Rate> {
-        self.control.controller.bandwidth()
+        self.control.bandwidth()
     }
 
     /// The fine-grained timeout at work, if the controller has one (Vegas).
     pub fn fine_timeout(&self) -> Option<Duration> {
-        self.control.controller.fine_timeout()
+        self.control.fine_timeout()
     }
 
     /// The next new segment.
@@ -414,25 +420,22 @@ impl Sender {
         let acked = self.bytes(ack.next - self.una);
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
-        let event = |sender: &Self| AckEvent {
-            now,
-            acked,
-            sacked,
-            acknowledged: sender.bytes(sender.una),
-            in_flight: sender.bytes(sender.nxt - sender.una),
-            window: sender.usable_window(),
-            segment_size: sender.segment_size,
-            rtt,
-            receiver_stamp: sender.stamp(stamped),
-            app_limited: sender.nxt >= sender.segments || sender.handshaking,
-            in_recovery,
+        let event = |sender: &Self| {
+            AckEvent::new(now, sender.segment_size)
+                .acked(acked)
+                .sacked(sacked)
+                .acknowledged(sender.bytes(sender.una))
+                .in_flight(sender.bytes(sender.nxt - sender.una))
+                .window(sender.usable_window())
+                .rtt(rtt)
+                .receiver_stamp(sender.stamp(stamped))
+                .app_limited(sender.nxt >= sender.segments || sender.handshaking)
+                .in_recovery(in_recovery)
         };
         // Reno asks for little, and only that is worked out.
-        if !self.attentive && matches!(self.control.controller, Held::Reno(_)) {
+        if !self.attentive && matches!(self.control.controller(), Held::Reno(_)) {
             let event = event(self);
-            if let Held::Reno(reno) = &mut self.control.controller {
-                reno.on_ack(&event);
-            }
+            self.control.on_ack(&event);
         } else {
             self.tell(&event(self));
         }
@@ -445,7 +448,7 @@ impl Sender {
             self.judge.on_ack(ack);
             self.meter_rate(ack.now);
         }
-        self.control.controller.on_ack(ack);
+        self.control.on_ack(ack);
     }
 
     /// What the receiver's time stamp clock said at `at`.
@@ -474,19 +477,14 @@ impl Sender {
     pub(super) fn loss_event(&self, now: Time, detection: Detection, in_flight: u64) -> LossEvent {
         let known = |rtt: Duration| (rtt != Duration::MAX).then_some(rtt);
         let departures = self.vegas.as_ref().and_then(|v| v.sent.of(self.una));
-        LossEvent {
-            now,
-            detection,
-            first: self.bytes(self.una),
-            sent: departures.map(|departures| departures.last),
-            transmissions: departures.map_or(1, |departures| departures.count),
-            in_flight: self.bytes(in_flight),
-            window: self.usable_window(),
-            segment_size: self.segment_size,
-            rtt: known(self.latest_rtt),
-            min_rtt: known(self.min_rtt),
-            repeated: false,
-        }
+        LossEvent::new(now, detection, self.segment_size)
+            .first(self.bytes(self.una))
+            .sent(departures.map(|departures| departures.last))
+            .transmissions(departures.map_or(1, |departures| departures.count))
+            .in_flight(self.bytes(in_flight))
+            .window(self.usable_window())
+            .rtt(known(self.latest_rtt))
+            .min_rtt(known(self.min_rtt))
     }
 
     /// Asks why segment `una` was lost.
@@ -516,7 +514,7 @@ impl Sender {
     /// The whole segments of the controller's window.
     #[inline]
     pub(super) fn window_segments(&self) -> u64 {
-        self.control.controller.window() / u64::from(self.segment_size)
+        self.control.window() / u64::from(self.segment_size)
     }
 
     /// Lets leave what a window of `window` segments allows.
@@ -536,7 +534,7 @@ impl Sender {
     #[inline]
     pub(super) fn usable_window(&self) -> u64 {
         let receive_window = self.bytes(u64::from(self.receive_window));
-        self.control.controller.window().min(receive_window)
+        self.control.window().min(receive_window)
     }
 
     /// No segment is timed any longer: it might have been retransmitted (Karn's rule).

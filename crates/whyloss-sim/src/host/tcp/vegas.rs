@@ -18,7 +18,6 @@ use super::sender::Sender;
 use super::sent::SentLog;
 use super::{Ack, Dialect, Recovery};
 use whyloss::Time;
-use whyloss::congestion::Controller;
 use whyloss::event::Detection;
 
 /// What only Vegas keeps.
@@ -138,7 +137,7 @@ impl Sender {
         let cause = self.classify(&loss);
         self.control.on_loss(&loss, cause);
         if ns2 {
-            if self.control.controller.last_cut() == Some(now) {
+            if self.control.last_cut() == Some(now) {
                 self.inflation = self.duplicates;
             }
             if loss.transmissions == 1 {
@@ -161,7 +160,7 @@ impl Sender {
     /// Whether segment `una` has been under way for longer than the fine-grained timeout.
     fn has_expired(&self, now: Time) -> bool {
         let departures = self.vegas.as_ref().and_then(|v| v.sent.of(self.una));
-        let timeout = self.control.controller.fine_timeout();
+        let timeout = self.control.fine_timeout();
         match (departures, timeout) {
             (Some(departures), Some(timeout)) => now - departures.last >= timeout,
             _ => false,
@@ -187,7 +186,7 @@ impl Sender {
     fn fold_inflation(&mut self) {
         if self.dialect == Dialect::Ns2 && self.inflation > 0 {
             let inflation = self.bytes(u64::from(self.inflation));
-            let controller = &mut self.control.controller;
+            let controller = &mut self.control;
             let (window, ssthresh) = (controller.window(), controller.ssthresh());
             controller.set_window(window.saturating_add(inflation), ssthresh);
             self.inflation = 0;

@@ -121,7 +121,7 @@ fn tfrc_options_must_make_sense() {
     ] {
         scenario.flows[0].transport = Transport::Tfrc {
             options,
-            classifier: whyloss::receiver::REGISTRY[0].build(&[]).unwrap(),
+            classifier: crate::decider::ReceiverDecider::unaware(),
         };
         let place = Err(Place::Flow(0, key));
         assert_eq!(scenario.check().map_err(|e| e.place), place);

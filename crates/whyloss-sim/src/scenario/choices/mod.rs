@@ -8,6 +8,7 @@ mod channel;
 mod classifier;
 mod iftp;
 mod queue;
+mod scheme;
 mod tcp;
 mod tfrc;
 mod transport;
@@ -154,12 +155,10 @@ mod tests {
             let start = format!("| `{name}` | ");
             reference.lines().filter(move |row| row.starts_with(&start))
         };
-        let receivers = whyloss::receiver::REGISTRY.iter();
-        let receivers = receivers.map(|entry| (entry.id, entry.parameters));
-        let senders = whyloss::sender::REGISTRY.iter();
-        let senders = senders.map(|entry| (entry.id, entry.parameters));
-        for (id, parameters) in receivers.chain(senders) {
-            for parameter in parameters {
+        let receivers = crate::decider::RECEIVERS.lines();
+        for line in receivers.chain(crate::decider::SENDERS.lines()) {
+            let id = line.id;
+            for parameter in line.parameters {
                 let mut rows = named(parameter.name);
                 if parameter.name == "update_first" {
                     assert!((parameter.default - 1.0).abs() < 1e-9);

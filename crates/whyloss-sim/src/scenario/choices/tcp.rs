@@ -4,6 +4,7 @@ use whyloss::congestion::{
     self, BacklogRtt, ControllerKind, ControllerSpec, Decrease, Growth, VegasDialect,
     WirelessPolicy,
 };
+use whyloss::scheme::Scheme;
 
 use crate::host::tcp::{Echo, Options, Recovery, RtoOptions, RttSampling};
 
@@ -50,10 +51,16 @@ const LARGEST_WINDOW: u64 = 1 << 20;
 const NS2_WINDOW: u32 = 1_000;
 
 /// See [`Options`] for what each field means, and [`KEYS`] for their names; packets of `packet` bytes are full segments with their headers.
-pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault> {
+pub(super) fn options(
+    choice: &Choice<'_>,
+    scheme: Option<&Scheme>,
+    packet: u32,
+) -> Result<Options, Fault> {
     let segment_size = packet.saturating_sub(HEADER);
-    let repairs = match choice.get("controller").and_then(|field| field.item.text()) {
-        Some("vegas") => Recovery::Vegas,
+    let scheme = scheme.map(|scheme| scheme.controller);
+    let named = choice.get("controller").and_then(|field| field.item.text());
+    let repairs = match (named, scheme.map(|scheme| scheme.kind)) {
+        (Some("vegas"), _) | (None, Some(ControllerKind::Vegas(_))) => Recovery::Vegas,
         _ => Recovery::default(),
     };
     let recovery = choice.or("recovery", repairs, |field| {
@@ -75,11 +82,12 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
     } else {
         Options::rfc(segment_size)
     };
-    let kind = if recovery == Recovery::Vegas && !ns2 {
-        ControllerKind::Vegas(VegasDialect::Paper)
-    } else {
-        base.controller.kind
+    let kind = match scheme {
+        Some(scheme) => dialect(scheme.kind, ns2),
+        None if recovery == Recovery::Vegas && !ns2 => ControllerKind::Vegas(VegasDialect::Paper),
+        None => base.controller.kind,
     };
+    let policy = scheme.map_or(base.controller.wireless, |scheme| scheme.wireless);
     Ok(Options {
         recovery,
         receive_window: window.unwrap_or(base.receive_window),
@@ -109,7 +117,7 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
         })?,
         controller: ControllerSpec {
             kind: choice.or("controller", kind, |field| controller(field, ns2))?,
-            wireless: choice.or("wireless", base.controller.wireless, wireless)?,
+            wireless: choice.or("wireless", policy, wireless)?,
         },
         growth: choice.or("growth", base.growth, |field| {
             field.one_of(&[("per-byte", Growth::PerByte), ("per-ack", Growth::PerAck)])
@@ -130,16 +138,23 @@ pub(super) fn options(choice: &Choice<'_>, packet: u32) -> Result<Options, Fault
 fn controller(field: &Field<'_>, ns2: bool) -> Result<ControllerKind, Fault> {
     let expected = r#"a controller, such as "westwood""#;
     let name = field.text(expected)?;
-    match (name, congestion::find(name)) {
-        ("reno", _) if ns2 => Ok(ControllerKind::Reno(Decrease::Window)),
-        ("veno", _) if ns2 => Ok(ControllerKind::Veno(BacklogRtt::Latest)),
-        ("vegas", _) if ns2 => Ok(ControllerKind::Vegas(VegasDialect::Ns2)),
-        (_, Some(entry)) => Ok(entry.kind),
-        (_, None) => {
-            let ids = congestion::REGISTRY.iter().map(|entry| entry.id);
-            let hint = suggest(name, ids);
-            Err(field.fault(format!("no controller is called {}{hint}", code(name))))
-        }
+    let Some(entry) = congestion::find(name) else {
+        let ids = congestion::REGISTRY.iter().map(|entry| entry.id);
+        let hint = suggest(name, ids);
+        return Err(field.fault(format!("no controller is called {}{hint}", code(name))));
+    };
+    let kind = entry.build(&[]);
+    let kind = kind.map_err(|error| field.fault(error.to_string()))?;
+    Ok(dialect(kind, ns2))
+}
+
+/// A controller in whosever TCP it works.
+fn dialect(kind: ControllerKind, ns2: bool) -> ControllerKind {
+    match kind {
+        ControllerKind::Reno(_) if ns2 => ControllerKind::Reno(Decrease::Window),
+        ControllerKind::Veno(_) if ns2 => ControllerKind::Veno(BacklogRtt::Latest),
+        ControllerKind::Vegas(_) if ns2 => ControllerKind::Vegas(VegasDialect::Ns2),
+        other => other,
     }
 }
 

@@ -1,8 +1,10 @@
 //! Transports by name.
 
-use whyloss::{Duration, receiver, sender};
+use whyloss::Duration;
 
+use super::scheme::{self, Chosen};
 use super::{Choice, classifier, iftp, tcp, tfrc};
+use crate::decider::{Decider, RECEIVERS, SENDERS};
 use crate::host::datagrams::{Law, Pattern, Spacing};
 use crate::host::web::Transfers;
 use crate::scenario::Transport;
@@ -20,46 +22,50 @@ pub(super) const STEADY: [&str; 3] = ["rate", "dither", "rate_changes"];
 pub(super) const POISSON: [&str; 3] = ["rate", "least", "rate_changes"];
 
 /// A transport of packets of `packet` bytes, with its classifier if it can have one: TFRC's is at the receiver, TCP's
-/// and IFTP's at the sender.
+/// and IFTP's at the sender. A classifier takes the place of the scheme's.
 pub(in crate::scenario) fn transport(
     field: &Field<'_>,
-    classifier: Option<Field<'_>>,
+    scheme: Option<&Field<'_>>,
+    classifier: Option<&Field<'_>>,
     packet: u32,
 ) -> Result<Transport, Fault> {
     let expected = r#"a transport: "tfrc", "tcp", "iftp", "on-off", "cbr", "poisson" or "web""#;
     let choice = Choice::of(field, "transport", expected)?;
-    if let ("on-off" | "cbr" | "poisson" | "web", Some(field)) = (choice.name, &classifier) {
+    if let ("on-off" | "cbr" | "poisson" | "web", Some(field)) = (choice.name, classifier) {
         let message = format!(
             "only a `tfrc`, `tcp` or `iftp` flow has a classifier; this one is `{}`",
             choice.name
         );
         return Err(field.fault(message));
     }
+    let scheme = scheme.map(|field| scheme::chosen(field, choice.name));
+    let scheme = scheme.transpose()?;
     match choice.name {
         "tfrc" => Ok(Transport::Tfrc {
             options: tfrc::options(&choice)?,
-            classifier: match classifier {
-                Some(classifier) => classifier::classifier(&classifier, receiver::REGISTRY)?,
-                None => classifier::unaware(field, receiver::REGISTRY)?,
-            },
+            classifier: classifier::decider(classifier, &RECEIVERS)?,
         }),
         "iftp" => Ok(Transport::Iftp {
             options: iftp::options(&choice)?,
-            classifier: match classifier {
-                Some(classifier) => classifier::classifier(&classifier, sender::REGISTRY)?,
-                None => classifier::unaware(field, sender::REGISTRY)?,
+            classifier: match (scheme, classifier) {
+                (Some(Chosen::Iftp(decider)), None) => decider,
+                _ => classifier::decider(classifier, &SENDERS)?,
             },
         }),
-        "tcp" => Ok(Transport::Tcp {
-            options: {
-                choice.only(&tcp::KEYS)?;
-                tcp::options(&choice, packet)?
-            },
-            classifier: match classifier {
-                Some(classifier) => classifier::classifier(&classifier, sender::REGISTRY)?,
-                None => classifier::unaware(field, sender::REGISTRY)?,
-            },
-        }),
+        "tcp" => {
+            choice.only(&tcp::KEYS)?;
+            let scheme = match scheme {
+                Some(Chosen::Tcp(scheme)) => Some(scheme),
+                _ => None,
+            };
+            Ok(Transport::Tcp {
+                options: tcp::options(&choice, scheme.as_ref(), packet)?,
+                classifier: match (scheme, classifier) {
+                    (Some(scheme), None) => Decider::Classifier(scheme.classifier),
+                    _ => classifier::decider(classifier, &SENDERS)?,
+                },
+            })
+        }
         "on-off" => bursts(&choice),
         "cbr" => {
             choice.only(&STEADY)?;
@@ -141,7 +147,7 @@ fn web(choice: &Choice<'_>, packet: u32) -> Result<Transport, Fault> {
     choice.only(&known)?;
     let base = Transfers::default();
     Ok(Transport::Web {
-        options: tcp::options(choice, packet)?,
+        options: tcp::options(choice, None, packet)?,
         transfers: Transfers {
             per_second: choice
                 .need("transfers", "how many transfers come a second, such as 0.5")?

@@ -358,6 +358,11 @@ impl Controller for Bbr {
         self.cwnd = self.segment();
     }
 
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.segment_size = segment_size;
+        self.cwnd = self.cwnd.max(self.segment());
+    }
+
     fn set_window(&mut self, cwnd: u64, _ssthresh: u64) {
         self.cwnd = cwnd.max(self.segment());
     }

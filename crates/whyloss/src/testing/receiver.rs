@@ -1,15 +1,27 @@
 //! Any legal order of events for a receiver classifier, and what must hold along it.
-//!
-//! Shared, by path, between the property tests and the fuzz target: plain numbers in, so that either can draw them.
 
-use whyloss::Time;
-use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier, Verdict};
+use super::{Raw, STAMP_LIMIT, later};
+use crate::Time;
+use crate::receiver::{Arrival, ReceiverClassifier};
 
-/// What a fuzzer or a property test draws for one operation.
-pub(crate) type Raw = (u8, u64, u64);
-
-/// Stamps stay below 2^61 ns (73 years), so that a clock offset of as much again meets no end of the number range.
-const STAMP_LIMIT: u64 = 1 << 61;
+/// Asserts all that must hold for a receiver classifier, over many sequences of events that are the same in every run:
+/// an answer exactly to a gap, decisions that no constant clock offset changes, and no panic at the ends of the numbers'
+/// ranges.
+///
+/// # Panics
+/// When something does not hold, with the number of the sequence that shows it.
+pub fn properties(classifier: &(impl ReceiverClassifier + Clone)) {
+    super::sequences(|draws| {
+        let (operations, length) = draws.operations();
+        let offset = (draws.next(), draws.next());
+        check(classifier, &operations[..length], offset);
+        let mut stamps = [(0, 0, 0); 64];
+        for stamp in &mut stamps {
+            *stamp = (draws.extreme(), draws.extreme(), draws.extreme());
+        }
+        check_extremes(classifier, &stamps);
+    });
+}
 
 /// One event at the receiver. Times are in ns.
 #[derive(Clone, Copy, Debug)]
@@ -71,18 +83,13 @@ impl Operation {
     }
 }
 
-/// The arrivals of `operations` with the number of missing packets that each reveals.
+/// Turns `operations` into arrivals, each with the number of missing packets that it reveals.
 ///
 /// Sequence numbers start just below the end of their range, so they wrap.
-pub(crate) fn arrivals(operations: &[Raw]) -> impl Iterator<Item = (Arrival, u64)> {
+pub fn arrivals(operations: &[Raw]) -> impl Iterator<Item = (Arrival, u64)> {
     let mut highest = u64::MAX - 20;
     let mut now = STAMP_LIMIT / 2;
-    let mut last = Arrival {
-        sequence: highest,
-        sent: Time::from_nanos(now),
-        received: Time::from_nanos(now),
-        size: 762,
-    };
+    let mut last = Arrival::new(highest, Time::from_nanos(now), Time::from_nanos(now), 762);
     operations.iter().map(move |&raw| {
         let mut missing = 0;
         let mut sent = None;
@@ -124,18 +131,24 @@ pub(crate) fn arrivals(operations: &[Raw]) -> impl Iterator<Item = (Arrival, u64
     })
 }
 
-/// Runs `classifier` over `operations`: no panic, an answer exactly to a gap, and the same answers whatever constant
+/// Runs a classifier over `operations`, and asserts an answer exactly to a gap, and the same answers whatever constant
 /// `(sender, receiver)` is added to the two clocks.
-pub(crate) fn check(classifier: &Classifier, operations: &[Raw], offset: (u64, u64)) {
+///
+/// # Panics
+/// When that does not hold.
+pub fn check(
+    classifier: &(impl ReceiverClassifier + Clone),
+    operations: &[Raw],
+    offset: (u64, u64),
+) {
     let (mut plain, mut shifted) = (classifier.clone(), classifier.clone());
-    let shift = |time: Time, by: u64| Time::from_nanos(time.as_nanos() + by % STAMP_LIMIT);
     for (arrival, missing) in arrivals(operations) {
         let verdict = plain.on_arrival(&arrival, missing);
         assert_eq!(verdict.is_some(), missing > 0, "an answer exactly to a gap");
         let other = shifted.on_arrival(
             &Arrival {
-                sent: shift(arrival.sent, offset.0),
-                received: shift(arrival.received, offset.1),
+                sent: later(arrival.sent, offset.0),
+                received: later(arrival.received, offset.1),
                 ..arrival
             },
             missing,
@@ -144,8 +157,12 @@ pub(crate) fn check(classifier: &Classifier, operations: &[Raw], offset: (u64, u
     }
 }
 
-/// Runs `classifier` over stamps from the whole range of their type: no panic, an answer exactly to a gap.
-pub(crate) fn check_extremes(classifier: &Classifier, stamps: &[(u64, u64, u64)]) {
+/// Runs a classifier over stamps and gaps (sent, received, missing) from the whole range of their type, and asserts an
+/// answer exactly to a gap.
+///
+/// # Panics
+/// When that does not hold.
+pub fn check_extremes(classifier: &(impl ReceiverClassifier + Clone), stamps: &[(u64, u64, u64)]) {
     let mut classifier = classifier.clone();
     for &(sent, received, missing) in stamps {
         let arrival = Arrival {
@@ -154,7 +171,7 @@ pub(crate) fn check_extremes(classifier: &Classifier, stamps: &[(u64, u64, u64)]
             received: Time::from_nanos(received),
             size: 0,
         };
-        let verdict: Option<Verdict> = classifier.on_arrival(&arrival, missing);
+        let verdict = classifier.on_arrival(&arrival, missing);
         assert_eq!(verdict.is_some(), missing > 0, "an answer exactly to a gap");
     }
 }

@@ -1,29 +1,44 @@
 //! Any order of events for a sender classifier, and what must hold along it.
-//!
-//! Shared, by path, between the property tests and the fuzz target: plain numbers in, so that either can draw them.
 
-use whyloss::event::{AckEvent, Detection, LossEvent};
-use whyloss::sender::{Classifier, SenderClassifier, Verdict};
-use whyloss::{Duration, Time};
+use super::{Raw, STAMP_LIMIT, later};
+use crate::event::{AckEvent, Detection, LossEvent};
+use crate::sender::SenderClassifier;
+use crate::{Cause, Duration, Time};
 
-/// What a fuzzer or a property test draws for one operation.
-pub(crate) type Raw = (u8, u64, u64);
+/// Asserts all that must hold for a sender classifier, over many sequences of events that are the same in every run: the
+/// same answers to the same events, also when a constant is added to either clock, and no panic at the ends of the
+/// numbers' ranges.
+///
+/// # Panics
+/// When something does not hold, with the number of the sequence that shows it.
+pub fn properties(classifier: &(impl SenderClassifier + Clone)) {
+    super::sequences(|draws| {
+        let (operations, length) = draws.operations();
+        let offset = (draws.next(), draws.next());
+        check(classifier, &operations[..length], offset);
+        let mut numbers = [(0, 0, 0); 64];
+        for number in &mut numbers {
+            *number = (draws.extreme(), draws.extreme(), draws.extreme());
+        }
+        check_extremes(classifier, &numbers);
+    });
+}
 
-/// Stamps stay below 2^61 ns (73 years), so that a clock offset of as much again meets no end of the number range.
-const STAMP_LIMIT: u64 = 1 << 61;
 const SEGMENT: u64 = 1000;
 const MS: u64 = 1_000_000;
 
 /// What a classifier is told.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Event {
+pub enum Event {
+    /// An acknowledgement.
     Ack(AckEvent),
+    /// A loss event.
     Loss(LossEvent),
 }
 
 impl Event {
-    /// Tells it; the verdict on a loss.
-    pub(crate) fn tell(&self, classifier: &mut impl SenderClassifier) -> Option<Verdict> {
+    /// Tells a classifier of the event; answers with its cause if it was a loss.
+    pub fn tell(&self, classifier: &mut impl SenderClassifier) -> Option<Cause> {
         match self {
             Self::Ack(ack) => {
                 classifier.on_ack(ack);
@@ -35,16 +50,15 @@ impl Event {
 
     /// The same on clocks that are this far ahead.
     fn later(self, sender: u64, receiver: u64) -> Self {
-        let shift = |time: Time, by: u64| Time::from_nanos(time.as_nanos() + by % STAMP_LIMIT);
         match self {
             Self::Ack(ack) => Self::Ack(AckEvent {
-                now: shift(ack.now, sender),
-                receiver_stamp: ack.receiver_stamp.map(|stamp| shift(stamp, receiver)),
+                now: later(ack.now, sender),
+                receiver_stamp: ack.receiver_stamp.map(|stamp| later(stamp, receiver)),
                 ..ack
             }),
             Self::Loss(loss) => Self::Loss(LossEvent {
-                now: shift(loss.now, sender),
-                sent: loss.sent.map(|sent| shift(sent, sender)),
+                now: later(loss.now, sender),
+                sent: loss.sent.map(|sent| later(sent, sender)),
                 ..loss
             }),
         }
@@ -123,6 +137,7 @@ impl Sender {
             8 => self.ack(SEGMENT, None),
             9 | 10 => self.loss(Detection::Duplicates, false),
             11 => self.loss(Detection::TimeThreshold, false),
+            12 if b % 4 == 0 => self.loss(Detection::PersistentCongestion, false),
             12 => self.loss(Detection::Timeout, a % 2 == 0),
             13 => {
                 // The clock is set back, a minute or years.
@@ -143,8 +158,8 @@ impl Sender {
     }
 }
 
-/// The events of `operations`.
-pub(crate) fn events(operations: &[Raw]) -> impl Iterator<Item = Event> {
+/// Turns `operations` into events.
+pub fn events(operations: &[Raw]) -> impl Iterator<Item = Event> {
     let mut sender = Sender {
         now: STAMP_LIMIT / 2,
         acknowledged: 0,
@@ -157,9 +172,12 @@ pub(crate) fn events(operations: &[Raw]) -> impl Iterator<Item = Event> {
     operations.iter().map(move |&raw| sender.event(raw))
 }
 
-/// Runs `classifier` over `operations`: no panic, and the same answers again, also when a constant `(sender, receiver)`
-/// is added to the two clocks.
-pub(crate) fn check(classifier: &Classifier, operations: &[Raw], offset: (u64, u64)) {
+/// Runs a classifier over `operations`, and asserts the same answers again, also when a constant `(sender, receiver)` is
+/// added to the two clocks.
+///
+/// # Panics
+/// When that does not hold.
+pub fn check(classifier: &(impl SenderClassifier + Clone), operations: &[Raw], offset: (u64, u64)) {
     let (mut plain, mut again) = (classifier.clone(), classifier.clone());
     let (mut receiver, mut both) = (classifier.clone(), classifier.clone());
     for event in events(operations) {
@@ -176,11 +194,10 @@ pub(crate) fn check(classifier: &Classifier, operations: &[Raw], offset: (u64, u
             "a shift of time changed a decision"
         );
     }
-    assert_eq!(plain, again);
 }
 
-/// Runs `classifier` over events of any numbers at all: no panic.
-pub(crate) fn check_extremes(classifier: &Classifier, numbers: &[(u64, u64, u64)]) {
+/// Runs a classifier over events of any numbers at all: it does not panic.
+pub fn check_extremes(classifier: &(impl SenderClassifier + Clone), numbers: &[(u64, u64, u64)]) {
     let mut classifier = classifier.clone();
     for &(a, b, c) in numbers {
         let (now, rtt) = (Time::from_nanos(a), Some(Duration::from_nanos(c as i64)));

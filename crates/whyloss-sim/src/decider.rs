@@ -1,0 +1,281 @@
+//! What decides the causes of a flow's losses in a run: any classifier, or a reference that only the truth can give.
+//!
+//! The oracle is told the true cause, the erring one gets it wrong with given probabilities. Neither is a classifier: what
+//! they say depends on what the path knows, so they live here, and hosts that score verdicts answer for them. By name they
+//! stand beside the classifiers, in one registry for receivers and one for senders.
+//!
+//! Cen, Cosman & Voelker, MMCN 2002, section 4: a loss differentiation algorithm is judged between *omniscient* TFRC, told
+//! every true cause (Mc = Mw = 0), and *unaware* TFRC, to which every loss is congestion (Mc = 0, Mw = 1). The erring one
+//! has Mc and Mw by decree, for the relations between them, throughput and congestion that the section states (CEN-14).
+//! MAR-4 (NewReno-Ideal-LP) and MIL-7 (the ideal LDA) leave open what exactly an oracle at a sender looks up; [`Lookup`]
+//! has the choices, and each paper's experiments name theirs.
+
+use whyloss::registry::{Entry, Parameter, ParameterError};
+use whyloss::{Cause, receiver, sender};
+
+/// What decides the causes of a flow's losses: a classifier `C`, or one of the references. `O` is what an oracle has to be
+/// told about its job.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decider<C, O> {
+    /// A classifier, which sees what an end host sees.
+    Classifier(C),
+    /// The oracle: the true cause.
+    Oracle(O),
+    /// The true cause, given wrongly with probability `mc` (congestion called wireless) or `mw` (wireless called
+    /// congestion).
+    Erring {
+        /// Probability of calling a congestion loss wireless.
+        mc: f64,
+        /// Probability of calling a wireless loss congestion.
+        mw: f64,
+    },
+}
+
+/// What decides at a receiver. Its oracle is told the cause of each packet.
+pub type ReceiverDecider = Decider<receiver::Classifier, ()>;
+
+/// What decides at a sender.
+pub type SenderDecider = Decider<sender::Classifier, Lookup>;
+
+/// What an oracle looks up about a loss event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lookup {
+    /// Whose cause it looks up.
+    pub of: LookupOf,
+    /// Whether a packet once corrupted counts as corrupted ever after, also when its retransmission is dropped by a
+    /// queue (MIL-7 (b): a record file that nobody prunes). Otherwise its latest loss counts.
+    pub remembers: bool,
+    /// Whether timeouts are classified; otherwise they count as congestion (MIL-7 (c)).
+    pub timeouts: bool,
+}
+
+/// Whose cause an oracle looks up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LookupOf {
+    /// All packets known to be lost in the window: congestion if any of them was lost to congestion (MAR-4).
+    #[default]
+    Window,
+    /// The first lost packet alone (MIL-7).
+    First,
+    /// The packet before it, the last one acknowledged, to the letter of MIL's text (MIL-7 (a)).
+    Acknowledged,
+}
+
+impl<C: Unaware, O> Decider<C, O> {
+    /// Makes what a transport without a classifier does: every loss is congestion.
+    pub fn unaware() -> Self {
+        Self::Classifier(C::unaware())
+    }
+
+    /// The cause for a loss of cause `truth`, where the truth decides; `uniform`, in [0, 1), draws errors.
+    pub(crate) fn err(mc: f64, mw: f64, truth: Cause, uniform: f64) -> Cause {
+        let (rate, wrong) = match truth {
+            Cause::Congestion => (mc, Cause::Wireless),
+            Cause::Wireless => (mw, Cause::Congestion),
+        };
+        if uniform < rate { wrong } else { truth }
+    }
+}
+
+/// A family of classifiers that has an unaware one.
+pub trait Unaware {
+    /// Makes it.
+    fn unaware() -> Self;
+}
+
+impl Unaware for receiver::Classifier {
+    fn unaware() -> Self {
+        Self::unaware()
+    }
+}
+
+impl Unaware for sender::Classifier {
+    fn unaware() -> Self {
+        Self::unaware()
+    }
+}
+
+/// A registry of classifiers with the references beside them.
+#[derive(Debug)]
+pub struct Family<C: 'static, O: 'static> {
+    classifiers: &'static [Entry<C>],
+    references: &'static [Entry<Decider<C, O>>],
+}
+
+/// What a registry says about a line of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    /// Name in scenarios and commands.
+    pub id: &'static str,
+    /// Name in its paper.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// Who described it, and where.
+    pub source: &'static str,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+}
+
+impl<C> From<&Entry<C>> for Line {
+    fn from(entry: &Entry<C>) -> Self {
+        Self {
+            id: entry.id,
+            name: entry.name,
+            summary: entry.summary,
+            source: entry.source,
+            parameters: entry.parameters,
+        }
+    }
+}
+
+impl<C, O> Family<C, O> {
+    /// Every line: the classifiers in their order, then the references.
+    pub fn lines(&self) -> impl Iterator<Item = Line> + Clone {
+        let classifiers = self.classifiers.iter().map(Line::from);
+        classifiers.chain(self.references.iter().map(Line::from))
+    }
+
+    /// Finds the line of that id.
+    pub fn find(&self, id: &str) -> Option<Line> {
+        self.lines().find(|line| line.id == id)
+    }
+
+    /// Builds what the line of that id names, with `overrides` instead of the defaults; `None` if there is no such line.
+    ///
+    /// # Errors
+    /// As [`Entry::build`].
+    pub fn build(
+        &self,
+        id: &str,
+        overrides: &[(&str, f64)],
+    ) -> Option<Result<Decider<C, O>, ParameterError>> {
+        if let Some(entry) = self.classifiers.iter().find(|entry| entry.id == id) {
+            return Some(entry.build(overrides).map(Decider::Classifier));
+        }
+        let entry = self.references.iter().find(|entry| entry.id == id)?;
+        Some(entry.build(overrides))
+    }
+}
+
+const MC: Parameter = Parameter::real(
+    0.5,
+    0.0,
+    1.0,
+    "probability of calling a congestion loss wireless",
+);
+const MW: Parameter = Parameter::real(
+    0.5,
+    0.0,
+    1.0,
+    "probability of calling a wireless loss congestion",
+);
+
+/// What may decide at a receiver (TFRC).
+pub static RECEIVERS: Family<receiver::Classifier, ()> = Family {
+    classifiers: receiver::REGISTRY,
+    references: &[
+        Entry::new(
+            ("oracle", "Oracle"),
+            "is told the true cause of each packet (\"omniscient\")",
+            "Cen, Cosman & Voelker, MMCN 2002, section 3",
+            &[],
+            |_| Ok(Decider::Oracle(())),
+        ),
+        Entry::new(
+            ("random", "Random"),
+            "errs with given probabilities, packet by packet",
+            "this project, for the relations of Cen, Cosman & Voelker, MMCN 2002, section 4",
+            &[MC.named("mc"), MW.named("mw")],
+            |values| {
+                Ok(Decider::Erring {
+                    mc: values.value("mc"),
+                    mw: values.value("mw"),
+                })
+            },
+        ),
+    ],
+};
+
+/// What may decide at a sender (TCP, IFTP).
+pub static SENDERS: Family<sender::Classifier, Lookup> = Family {
+    classifiers: sender::REGISTRY,
+    references: &[
+        Entry::new(
+            ("oracle", "Oracle"),
+            "is told the true cause (\"ideal\")",
+            "Martignon & Fratta 2005, section 5.1; Milenkoski & Stojcevska 2010, section 4",
+            &[
+                Parameter::whole(
+                    0,
+                    0,
+                    2,
+                    "whose cause: 0 any packet of the window, 1 the first one lost, 2 the one before it",
+                )
+                .named("of"),
+                Parameter::switch(
+                    false,
+                    "whether a packet once corrupted counts as corrupted ever after",
+                )
+                .named("remembers"),
+                Parameter::switch(
+                    true,
+                    "whether timeouts are classified; if not, they are congestion",
+                )
+                .named("timeouts"),
+            ],
+            |values| {
+                let of = [LookupOf::Window, LookupOf::First, LookupOf::Acknowledged];
+                Ok(Decider::Oracle(Lookup {
+                    of: of[values.value("of") as usize % 3],
+                    remembers: values.value("remembers") != 0.0,
+                    timeouts: values.value("timeouts") != 0.0,
+                }))
+            },
+        ),
+        Entry::new(
+            ("random", "Random"),
+            "errs with given probabilities, loss event by loss event",
+            "this project",
+            &[MC.named("mc"), MW.named("mw")],
+            |values| {
+                Ok(Decider::Erring {
+                    mc: values.value("mc"),
+                    mw: values.value("mw"),
+                })
+            },
+        ),
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Cause::{Congestion, Wireless};
+
+    #[test]
+    fn errors_come_as_often_as_decreed() {
+        for (truth, uniform, expected) in [
+            (Congestion, 0.24, Wireless),
+            (Congestion, 0.25, Congestion),
+            (Wireless, 0.74, Congestion),
+            (Wireless, 0.75, Wireless),
+        ] {
+            assert_eq!(ReceiverDecider::err(0.25, 0.75, truth, uniform), expected);
+        }
+    }
+
+    #[test]
+    fn ids_are_unique_and_build() {
+        for id in RECEIVERS.lines().map(|line| line.id) {
+            assert_eq!(RECEIVERS.lines().filter(|line| line.id == id).count(), 1);
+            assert!(RECEIVERS.build(id, &[]).is_some_and(|built| built.is_ok()));
+        }
+        for id in SENDERS.lines().map(|line| line.id) {
+            assert_eq!(SENDERS.lines().filter(|line| line.id == id).count(), 1);
+            assert!(SENDERS.build(id, &[]).is_some_and(|built| built.is_ok()));
+        }
+        assert!(SENDERS.find("zigzag").is_none());
+        assert!(RECEIVERS.build("vegas", &[]).is_none());
+    }
+}

@@ -1,0 +1,54 @@
+//! ZBS3 on the arrivals of an RTP stream: which packets were lost, and why.
+//!
+//! `cargo run -p whyloss --example rtp`
+
+use whyloss::losses::LossTracker;
+use whyloss::receiver::{Arrival, zbs::Zbs};
+use whyloss::stamps::StampClock;
+
+fn main() {
+    let mut clock = StampClock::abs_send_time();
+    let mut tracker = LossTracker::rtp(Zbs::zbs3()).wait_for_packets(3);
+    for packet in capture() {
+        let sent = clock.time(packet.abs_send_time);
+        let received = packet.since_start.into();
+        let arrival = Arrival::new(packet.sequence.into(), sent, received, packet.size);
+        tracker.on_packet(&arrival, |loss| {
+            let first = loss.first as u16;
+            println!(
+                "{} from number {first} on lost: {:?}",
+                loss.count, loss.cause
+            );
+        });
+    }
+}
+
+/// What a socket and an RTP parser give.
+struct Packet {
+    sequence: u16,
+    /// The header extension of that name: 24 bits, 18 of them a fraction of a second.
+    abs_send_time: u32,
+    /// On the receiver's clock.
+    since_start: std::time::Duration,
+    size: u32,
+}
+
+/// A call of ten seconds, a packet every 20 ms, numbered across the wrap-around. At first the radio loses some while
+/// nothing waits; from the sixth second on a queue fills until it drops some.
+fn capture() -> impl Iterator<Item = Packet> {
+    let lost_on_the_air = |k: u32| matches!(k, 111 | 180 | 181 | 240);
+    let dropped = |k: u32| k > 300 && k % 40 > 30 && k.is_multiple_of(3);
+    (0..500_u32)
+        .filter(move |&k| !lost_on_the_air(k) && !dropped(k))
+        .map(|k| {
+            let queued_ms = if k > 300 { u64::from(k % 40) * 4 } else { 0 };
+            let jitter_us = u64::from(k * 7919 % 300);
+            let micros = u64::from(k) * 20_000 + 40_000 + queued_ms * 1000 + jitter_us;
+            Packet {
+                sequence: 65_400_u16.wrapping_add(k as u16),
+                abs_send_time: (u64::from(k) * 20_000 * (1 << 18) / 1_000_000) as u32,
+                since_start: std::time::Duration::from_micros(micros),
+                size: 200,
+            }
+        })
+}

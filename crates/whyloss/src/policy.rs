@@ -1,0 +1,342 @@
+//! What a loss called wireless does to the window: a policy around any controller, so that any classifier can be paired
+//! with any of them.
+//!
+//! ```text
+//! policy                 3 duplicates                                     timeout (cwnd = SMSS always)
+//! as congestion          what the controller does at congestion           likewise
+//! keep                   nothing at all                                   ssthresh = max(cwnd, ssthresh)
+//! keep window            the window stays, what else the algorithm does   as keep
+//!                        at a loss is done (estimate, timeout, ssthresh)
+//! flight size            cwnd = ssthresh = FlightSize (NewReno-LP)        ssthresh = FlightSize
+//! percent p              cwnd = ssthresh = max(p·cwnd/100, 2·SMSS)        ssthresh likewise
+//! keep unless queued p   as congestion if RTT − RTT_min > p·RTT_min/100,  likewise
+//!                        else keep
+//! ```
+//!
+//! A repeated timeout leaves ssthresh as it is (RFC 5681 §3.1): what is under way then is a lone retransmission, which
+//! says nothing about the path.
+//!
+//! Sources: keep, Milenkoski & Stojcevska 2010 section 4 (MIL-2, -4, -6); keep window, their section 8 (MIL-8); flight
+//! size, Martignon & Fratta 2005 section 2 (MAR-3, -A5); percent, TCP Veno and Feno take 80 (MIL-8); keep unless queued,
+//! after Papadimitriou et al. 2010, whose threshold is not printed where we could read it (MIL-8).
+
+use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
+use crate::congestion::{AnyController, Controller};
+use crate::event::{AckEvent, Detection, LossEvent, SentEvent};
+use crate::registry::{self, Parameter, whole};
+use crate::{Cause, Duration, Rate, Time};
+
+/// What a loss called wireless does to the window. See the table of the [module](self).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum WirelessPolicy {
+    /// Nothing: the segment is retransmitted, and the controller does not hear of the loss.
+    #[default]
+    Keep,
+    /// The window stays, but what else the algorithm does at a loss is done: Westwood goes on estimating, Vegas raises
+    /// its timeout, BaLDE sets ssthresh.
+    KeepWindow,
+    /// The same as a congestion loss.
+    AsCongestion,
+    /// ssthresh and the window become what was under way (NewReno-LP).
+    FlightSize,
+    /// The window shrinks to so many percent.
+    Percent(u8),
+    /// [`WirelessPolicy::Keep`] unless the queueing delay exceeds so many percent of the smallest round-trip time.
+    KeepUnlessQueued(u16),
+}
+
+/// How much of a loss called wireless a controller is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Spared {
+    /// The algorithm shall behave as if it had not noticed, in whatever the revealing acknowledgement changed as well
+    /// (MIL-4, MIL-6).
+    Wholly,
+    /// Only the window stays.
+    Window,
+}
+
+/// One line of the registry.
+pub type Entry = registry::Entry<WirelessPolicy>;
+
+/// Every policy.
+pub static REGISTRY: &[Entry] = &[
+    Entry::new(
+        ("keep", "Keep"),
+        "the loss is repaired, and the controller does not hear of it",
+        "Milenkoski & Stojcevska 2010, section 4",
+        &[],
+        |_| Ok(WirelessPolicy::Keep),
+    ),
+    Entry::new(
+        ("keep-window", "Keep window"),
+        "the window stays, what else the algorithm does at a loss is done",
+        "Milenkoski & Stojcevska 2010, section 8; Le & Hong 2006, section 3.2",
+        &[],
+        |_| Ok(WirelessPolicy::KeepWindow),
+    ),
+    Entry::new(
+        ("as-congestion", "As congestion"),
+        "what the controller does at a loss by congestion",
+        "Jacobson, SIGCOMM 1988",
+        &[],
+        |_| Ok(WirelessPolicy::AsCongestion),
+    ),
+    Entry::new(
+        ("flight-size", "Flight size"),
+        "window and ssthresh become what was under way (NewReno-LP)",
+        "Martignon & Fratta 2005, section 2",
+        &[],
+        |_| Ok(WirelessPolicy::FlightSize),
+    ),
+    Entry::new(
+        ("percent", "Percent"),
+        "the window shrinks to so many percent",
+        "Fu & Liew, IEEE JSAC 21(2), 2003: 80",
+        &[whole(80, 1, 100, "percent of the window that remain").named("percent")],
+        |values| Ok(WirelessPolicy::Percent(values.value("percent") as u8)),
+    ),
+    Entry::new(
+        ("keep-unless-queued", "Keep unless queued"),
+        "as congestion while the round-trip time is far above its smallest, else keep",
+        "after Papadimitriou et al. 2010",
+        &[QUEUED],
+        |values| {
+            Ok(WirelessPolicy::KeepUnlessQueued(
+                values.value("percent") as u16
+            ))
+        },
+    ),
+];
+
+const QUEUED: Parameter = whole(
+    50,
+    1,
+    10_000,
+    "percent of RTT_min by which RTT may exceed it",
+)
+.named("percent");
+
+/// Finds the policy of that id.
+pub fn find(id: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().find(|entry| entry.id == id)
+}
+
+/// A controller under a policy about losses called wireless: all that a transport talks to.
+///
+/// Whatever a controller can be told and asked goes through here, so that no loss passes the policy by.
+#[derive(Clone, Debug)]
+pub struct Governed<C = AnyController> {
+    controller: C,
+    policy: WirelessPolicy,
+    spares_losses: bool,
+}
+
+impl<C: Controller> Governed<C> {
+    /// Puts `controller` under `policy`.
+    pub fn new(controller: C, policy: WirelessPolicy) -> Self {
+        Self {
+            controller,
+            policy,
+            spares_losses: false,
+        }
+    }
+
+    /// The controller, to look at.
+    #[inline]
+    pub fn controller(&self) -> &C {
+        &self.controller
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> WirelessPolicy {
+        self.policy
+    }
+
+    /// Whether the loss event told last was not treated as congestion. Then the packets lost in it are not told to the
+    /// controller either.
+    pub fn spares_losses(&self) -> bool {
+        self.spares_losses
+    }
+
+    /// A packet leaves, see [`Controller::on_sent`].
+    #[inline]
+    pub fn on_sent(&mut self, sent: &SentEvent) {
+        self.controller.on_sent(sent);
+    }
+
+    /// An acknowledgement arrives, see [`Controller::on_ack`].
+    #[inline]
+    pub fn on_ack(&mut self, ack: &AckEvent) {
+        self.controller.on_ack(ack);
+    }
+
+    /// A recovery begins, for a loss of this cause. ECN marks are congestion whatever the cause.
+    pub fn on_loss(&mut self, loss: &LossEvent, cause: Cause) {
+        let policy = self.decide(loss, cause);
+        let controller = &mut self.controller;
+        match policy {
+            WirelessPolicy::AsCongestion | WirelessPolicy::KeepUnlessQueued(_) => {
+                controller.on_loss(loss);
+            }
+            WirelessPolicy::Keep => controller.on_spared_loss(loss, Spared::Wholly),
+            WirelessPolicy::KeepWindow => controller.on_spared_loss(loss, Spared::Window),
+            WirelessPolicy::FlightSize | WirelessPolicy::Percent(_) => {
+                let window = Self::reduced(policy, loss);
+                self.controller.set_window(window, window);
+            }
+        }
+    }
+
+    /// A recovery ends, see [`Controller::on_recovery_end`]. What `at_most` takes off a window that was spared, slow start
+    /// brings back.
+    pub fn on_recovery_end(&mut self, now: Time, at_most: u64) {
+        let window = self.controller.window();
+        if self.spares_losses && at_most < window {
+            let ssthresh = self.controller.ssthresh().max(window);
+            self.controller.set_window(window, ssthresh);
+        }
+        self.controller.on_recovery_end(now, at_most);
+    }
+
+    /// The retransmission timer expired, or congestion persists, for a loss of this cause. After persistent congestion
+    /// two segments may be under way (RFC 9002 §7.6.2), after a timeout what the controller says.
+    pub fn on_timeout(&mut self, loss: &LossEvent, cause: Cause) {
+        let policy = self.decide(loss, cause);
+        let before = self.controller.ssthresh();
+        let two = two_segments(loss);
+        let ssthresh = match policy {
+            WirelessPolicy::AsCongestion | WirelessPolicy::KeepUnlessQueued(_) => None,
+            _ if loss.repeated => Some(before),
+            WirelessPolicy::Keep | WirelessPolicy::KeepWindow => {
+                // Unlimited means slow start still runs: it shall not run past what was reached.
+                let least = if before == u64::MAX { 0 } else { before };
+                Some(least.max(loss.window).max(two))
+            }
+            WirelessPolicy::FlightSize | WirelessPolicy::Percent(_) => {
+                Some(Self::reduced(policy, loss))
+            }
+        };
+        self.controller.on_timeout(loss);
+        let mut window = self.controller.window();
+        let persistent = loss.detection == Detection::PersistentCongestion && window < two;
+        if persistent {
+            window = two;
+        }
+        if persistent || ssthresh.is_some() {
+            let ssthresh = ssthresh.unwrap_or_else(|| self.controller.ssthresh());
+            self.controller.set_window(window, ssthresh);
+        }
+    }
+
+    /// All that the last loss event called lost has arrived: what it did is undone (RFC 4015, RFC 9438 §4.9). Before it the
+    /// window was `cwnd` and the threshold `ssthresh`; a transport that can find out keeps them.
+    pub fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
+        self.controller.on_spurious_loss(now, cwnd, ssthresh);
+    }
+
+    /// The path's MTU changed: full segments have `segment_size` bytes from now on.
+    pub fn on_mtu_change(&mut self, segment_size: u32) {
+        self.controller.on_mtu_change(segment_size.max(1));
+    }
+
+    /// An acknowledgement shows a delivery rate, see [`Controller::on_rate_sample`].
+    pub fn on_rate_sample(&mut self, sample: &RateSample) {
+        self.controller.on_rate_sample(sample);
+    }
+
+    /// A packet is marked as lost, see [`Controller::on_packet_lost`]. One of a loss event that the policy spares is not
+    /// told to the controller.
+    pub fn on_packet_lost(&mut self, packet: &LostPacket) {
+        if !self.spares_losses {
+            self.controller.on_packet_lost(packet);
+        }
+    }
+
+    /// Sets the window and ssthresh from outside, where a stack knows better (a path that has been saved, a recovery that
+    /// deflates its window).
+    pub fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        self.controller.set_window(cwnd, ssthresh);
+    }
+
+    /// Whether the controller wants delivery rates and lost packets, see [`Controller::wants_rate_samples`].
+    #[inline]
+    pub fn wants_rate_samples(&self) -> bool {
+        self.controller.wants_rate_samples()
+    }
+
+    /// The window in bytes, see [`Controller::window`].
+    #[inline]
+    pub fn window(&self) -> u64 {
+        self.controller.window()
+    }
+
+    /// The slow start threshold in bytes, see [`Controller::ssthresh`].
+    #[inline]
+    pub fn ssthresh(&self) -> u64 {
+        self.controller.ssthresh()
+    }
+
+    /// The rate to pace packets at, see [`Controller::pacing_rate`].
+    #[inline]
+    pub fn pacing_rate(&self) -> Option<Rate> {
+        self.controller.pacing_rate()
+    }
+
+    /// The fine-grained timeout, see [`Controller::fine_timeout`].
+    #[inline]
+    pub fn fine_timeout(&self) -> Option<Duration> {
+        self.controller.fine_timeout()
+    }
+
+    /// When the window was last cut, see [`Controller::last_cut`].
+    pub fn last_cut(&self) -> Option<Time> {
+        self.controller.last_cut()
+    }
+
+    /// The bandwidth estimate, see [`Controller::bandwidth`].
+    pub fn bandwidth(&self) -> Option<Rate> {
+        self.controller.bandwidth()
+    }
+
+    /// The policy that applies to this loss; [`WirelessPolicy::AsCongestion`] if none does.
+    fn decide(&mut self, loss: &LossEvent, cause: Cause) -> WirelessPolicy {
+        let policy = self.applying(loss, cause);
+        self.spares_losses = policy != WirelessPolicy::AsCongestion;
+        policy
+    }
+
+    fn applying(&self, loss: &LossEvent, cause: Cause) -> WirelessPolicy {
+        if cause == Cause::Congestion || loss.detection == Detection::EcnCe {
+            return WirelessPolicy::AsCongestion;
+        }
+        let WirelessPolicy::KeepUnlessQueued(percent) = self.policy else {
+            return self.policy;
+        };
+        let (Some(rtt), Some(min)) = (loss.rtt, loss.min_rtt) else {
+            return WirelessPolicy::AsCongestion;
+        };
+        let queued = (rtt - min).as_nanos().saturating_mul(100);
+        if queued > min.as_nanos().saturating_mul(i64::from(percent)) {
+            WirelessPolicy::AsCongestion
+        } else {
+            WirelessPolicy::Keep
+        }
+    }
+
+    fn reduced(policy: WirelessPolicy, loss: &LossEvent) -> u64 {
+        let window = match policy {
+            WirelessPolicy::Percent(percent) => {
+                let percent = u64::from(percent.min(100));
+                loss.window / 100 * percent + loss.window % 100 * percent / 100
+            }
+            _ => loss.in_flight,
+        };
+        window.max(two_segments(loss))
+    }
+}
+
+fn two_segments(loss: &LossEvent) -> u64 {
+    2 * u64::from(loss.segment_size.max(1))
+}

@@ -1,0 +1,146 @@
+//! Schemes by name, and what a connection under one does.
+
+extern crate std;
+
+use super::*;
+use crate::Duration;
+use std::string::ToString;
+
+const SEGMENT: u32 = 1000;
+
+fn at(ms: u64) -> Time {
+    Time::from_nanos(ms * 1_000_000)
+}
+
+fn ack(ms: u64) -> AckEvent {
+    AckEvent::new(at(ms), SEGMENT)
+        .acked(1000)
+        .in_flight(20_000)
+        .window(30_000)
+        .rtt(Some(Duration::from_millis(100)))
+}
+
+fn loss(detection: Detection) -> LossEvent {
+    LossEvent::new(at(1000), detection, SEGMENT)
+        .in_flight(20_000)
+        .window(30_000)
+}
+
+/// A connection that has been told of a round-trip time, with a window of 30 segments.
+fn begun(scheme: &Scheme) -> CongestionControl {
+    let start = Start {
+        initial_window: 30_000,
+        initial_ssthresh: 15_000,
+        ..Start::new(SEGMENT)
+    };
+    let mut control = scheme.start(&start);
+    control.on_ack(&AckEvent {
+        app_limited: true,
+        ..ack(900)
+    });
+    control
+}
+
+#[test]
+fn every_line_builds_and_starts() {
+    for (index, entry) in REGISTRY.iter().enumerate() {
+        assert!(REGISTRY[..index].iter().all(|other| other.id != entry.id));
+        let scheme = find(entry.id).unwrap().build(&[]).unwrap();
+        let control = scheme.start(&Start::new(1200));
+        assert_eq!(control.window(), 12_000, "{}", entry.id);
+    }
+}
+
+#[test]
+fn newreno_lp_keeps_what_is_under_way_where_nothing_waits() {
+    let scheme = find("newreno-lp").unwrap().build(&[]).unwrap();
+    let mut control = begun(&scheme);
+    assert_eq!(
+        control.on_loss(&loss(Detection::Duplicates)),
+        Cause::Wireless
+    );
+    assert_eq!((control.window(), control.ssthresh()), (20_000, 20_000));
+    let mut unaware = begun(&find("newreno").unwrap().build(&[]).unwrap());
+    assert_eq!(
+        unaware.on_loss(&loss(Detection::Duplicates)),
+        Cause::Congestion
+    );
+    assert_eq!(unaware.window(), 10_000);
+}
+
+#[test]
+fn marks_are_congestion_whatever_the_classifier_thinks() {
+    let scheme = Scheme::of("reno", "keep", "vegas").unwrap();
+    let mut control = begun(&scheme);
+    assert_eq!(
+        control.on_loss(&loss(Detection::Duplicates)),
+        Cause::Wireless
+    );
+    assert_eq!(control.window(), 30_000);
+    assert_eq!(control.on_loss(&loss(Detection::EcnCe)), Cause::Congestion);
+    assert_eq!(control.window(), 10_000);
+}
+
+#[test]
+fn timeouts_and_persistent_congestion_start_the_window_anew() {
+    for (detection, window) in [
+        (Detection::Timeout, 1000),
+        (Detection::PersistentCongestion, 2000),
+    ] {
+        for policy in ["keep", "as-congestion", "flight-size"] {
+            let mut control = begun(&Scheme::of("reno", policy, "vegas").unwrap());
+            control.on_loss(&loss(detection));
+            assert_eq!(control.window(), window, "{detection:?} under {policy}");
+        }
+    }
+}
+
+#[test]
+fn a_spurious_loss_is_undone_once() {
+    for entry in congestion::REGISTRY {
+        let mut control = begun(&Scheme::of(entry.id, "as-congestion", "unaware").unwrap());
+        let before = (control.window(), control.ssthresh());
+        control.on_loss(&loss(Detection::Duplicates));
+        let (after, raised) = (control.window(), control.ssthresh().max(before.1));
+        control.on_spurious_loss(at(1001));
+        let undone = (control.window(), control.ssthresh());
+        assert_eq!(undone, (before.0, raised), "{}", entry.id);
+        control.on_loss(&loss(Detection::Timeout));
+        control.on_spurious_loss(at(1002));
+        control.on_loss(&loss(Detection::Timeout));
+        control.on_loss(&loss(Detection::Timeout));
+        control.on_spurious_loss(at(1003));
+        control.on_spurious_loss(at(1004));
+        assert!(control.window() <= after.max(1000), "{}", entry.id);
+    }
+}
+
+#[test]
+fn larger_packets_are_counted_from_then_on() {
+    for entry in congestion::REGISTRY {
+        let mut control = begun(&Scheme::of(entry.id, "keep", "unaware").unwrap());
+        control.on_mtu_change(40_000);
+        assert_eq!(control.window(), 40_000, "{}: a segment", entry.id);
+    }
+}
+
+#[test]
+fn unknown_names_are_told() {
+    let error = |names: [&str; 3]| {
+        Scheme::of(names[0], names[1], names[2])
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        error(["cubik", "keep", "fqrtt"]),
+        "no controller is called `cubik`"
+    );
+    assert_eq!(
+        error(["cubic", "kep", "fqrtt"]),
+        "no policy is called `kep`"
+    );
+    assert_eq!(
+        error(["cubic", "keep", "zigzag"]),
+        "no classifier is called `zigzag`"
+    );
+}

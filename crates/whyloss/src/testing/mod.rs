@@ -1,0 +1,95 @@
+//! The property tests of this crate, for algorithms of one's own.
+//!
+//! ```
+//! use whyloss::Cause;
+//! use whyloss::receiver::{Arrival, ReceiverClassifier};
+//! use whyloss::testing;
+//!
+//! /// Long gaps are congestion.
+//! #[derive(Clone)]
+//! struct Longest(u64);
+//!
+//! impl ReceiverClassifier for Longest {
+//!     fn on_arrival(&mut self, _: &Arrival, missing: u64) -> Option<Cause> {
+//!         let cause = if missing > self.0 { Cause::Congestion } else { Cause::Wireless };
+//!         (missing > 0).then_some(cause)
+//!     }
+//! }
+//!
+//! testing::receiver::properties(&Longest(3));
+//! ```
+//!
+//! `properties` draws its sequences from a generator with a fixed seed: no dependency, the same in every run. `check` takes
+//! plain numbers, so that proptest or a fuzzer can draw them and shrink what fails.
+
+pub mod controller;
+pub mod receiver;
+pub mod sender;
+
+use crate::Time;
+
+/// One operation as a fuzzer or a property test draws it: its kind, and two numbers.
+pub type Raw = (u8, u64, u64);
+
+/// Stamps stay below 2^61 ns (73 years), so that a clock offset of as much again meets no end of the number range.
+const STAMP_LIMIT: u64 = 1 << 61;
+/// Most operations of a sequence.
+const LENGTH: usize = 256;
+/// Sequences that are run.
+const SEQUENCES: u64 = 400;
+
+/// `time` on a clock that is so far ahead.
+fn later(time: Time, by: u64) -> Time {
+    Time::from_nanos(time.as_nanos() + by % STAMP_LIMIT)
+}
+
+/// Runs all sequences, each of which begins with its number in the generator. If one panics, the message before says which.
+fn sequences(mut run: impl FnMut(&mut Draws)) {
+    for sequence in 0..SEQUENCES {
+        run(&mut Draws(sequence));
+    }
+}
+
+/// Numbers that look random (SplitMix64 by Steele, Lea & Flood, OOPSLA 2014).
+struct Draws(u64);
+
+impl Draws {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    /// A number, at the ends of the range more often than chance.
+    fn extreme(&mut self) -> u64 {
+        match self.below(8) {
+            0 => 0,
+            1 => 1,
+            2 => i64::MAX as u64,
+            3 => 1 << 63,
+            4 => u64::MAX,
+            _ => self.next(),
+        }
+    }
+
+    /// A sequence of operations and its length: anything, or mostly what networks do with short times, so that decisions
+    /// are near their bounds.
+    fn operations(&mut self) -> ([Raw; LENGTH], usize) {
+        let kind = self.below(3);
+        let length = self.below(LENGTH as u64 + 1) as usize;
+        let mut operations = [(0, 0, 0); LENGTH];
+        for operation in &mut operations[..length] {
+            *operation = match kind {
+                0 => (self.next() as u8, self.next(), self.next()),
+                1 => (self.below(11) as u8, self.next(), self.below(4096)),
+                _ => (self.below(13) as u8, self.below(10_000_000), self.below(60)),
+            };
+        }
+        (operations, length)
+    }
+}
