@@ -1,5 +1,7 @@
 //! How late packets leave, and how much the emulator can hold.
 
+use std::path::Path;
+
 use super::jobs::Job;
 use super::{Bench, RealityError, Table, json, number};
 
@@ -85,10 +87,7 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
                 rate.to_string(),
                 seconds.to_string(),
                 format!("{}", number(&summary, &["lateness", "packets"])?),
-                format!(
-                    "{:.1}",
-                    number(&up, &["bytes"])? * 8e-6 / f64::from(seconds)
-                ),
+                format!("{:.1}", number(&up, &["bytes"])? * 8e-6 / span(&log)?),
                 format!("{p50:.3}"),
                 format!("{p99:.3}"),
                 format!("{most:.3}"),
@@ -110,4 +109,16 @@ pub(super) fn timing(bench: &Bench) -> Result<Table, RealityError> {
         table.check_when_quiet(format!("{traffic} at {} Mbit/s: 99 % leave within {} ms ({p99:.3} ms), without a fault ({faults})", PROMISE.0, PROMISE.1), p99 < PROMISE.1 && faults == 0.0);
     }
     Ok(table)
+}
+
+/// Seconds from the first to the last packet that left the link `up`.
+fn span(log: &Path) -> Result<f64, RealityError> {
+    let records =
+        crate::archive::records(log).map_err(|error| RealityError::Result(error.to_string()))?;
+    let up = records.iter().filter(|record| record.link == "up");
+    let times = up
+        .filter(|record| !record.fate.is_loss())
+        .map(|record| record.scheduled);
+    let (first, last) = times.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
+    Ok((last.saturating_sub(first).max(1)) as f64 * 1e-9)
 }
