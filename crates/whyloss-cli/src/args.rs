@@ -7,6 +7,8 @@ use crate::bench::child::ChildArgs;
 use crate::diagnose::DiagnoseArgs;
 #[cfg(target_os = "linux")]
 use crate::link::{InitArgs, LinkArgs};
+use crate::list::ListArgs;
+use crate::manual::CompletionsArgs;
 #[cfg(target_os = "linux")]
 use crate::reality::RealityArgs;
 use crate::reproduce::ReproduceArgs;
@@ -17,7 +19,7 @@ use crate::validate::ValidateArgs;
 
 /// Why was a packet lost, congestion or radio? Algorithms that tell, and the papers about them, reproduced.
 #[derive(Debug, Parser)]
-#[command(version, after_help = EXIT_CODES)]
+#[command(name = "whyloss", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -28,8 +30,8 @@ const EXIT_CODES: &str = "Exit codes: 0 done (whatever the claims say), 1 a run 
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Name every experiment and every classifier.
-    List,
+    /// Name every experiment, classifier and controller.
+    List(ListArgs),
     /// Run the tables and figures of a paper, and print its numbers beside ours.
     Reproduce(ReproduceArgs),
     /// Simulate a scenario file, and print what happened to each flow and on each link.
@@ -59,4 +61,10 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     LinkInit(InitArgs),
+    /// Print the JSON Schema of scenario files, by which editors complete and check them.
+    Schema,
+    /// Print a script that completes the command's options in a shell.
+    Completions(CompletionsArgs),
+    /// Print the manual as a page for `man`.
+    Man,
 }

@@ -10,7 +10,6 @@ use whyloss_emulate::archive::ArchiveError;
 use whyloss_emulate::endpoint::EndpointError;
 use whyloss_emulate::endpoint::flow::FlowError;
 use whyloss_emulate::spec::SpecError;
-use whyloss_sim::OutputError;
 use whyloss_sim::RunError as EngineError;
 use whyloss_sim::scenario::ScenarioError;
 use whyloss_study::report::ReportError;
@@ -33,6 +32,18 @@ pub(crate) enum CliError {
         /// The names most like it.
         nearest: Vec<String>,
     },
+    /// A paper that there is not.
+    #[error("no paper is called `{name}`; there are {}", known.join(", "))]
+    UnknownPaper {
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+    /// A paper where an experiment was expected.
+    #[error(
+        "`{0}` is a paper: `--paper {0}` runs all its experiments, and `whyloss list` names them"
+    )]
+    PaperNotExperiment(String),
     /// The directory for the report is of no use.
     #[error("--out: {0}")]
     Out(#[source] ReportError),
@@ -64,9 +75,14 @@ pub(crate) enum CliError {
     /// The engine would not run it, or not to its end.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A trace or capture could not be written after all.
-    #[error(transparent)]
-    Trace(#[from] OutputError),
+    /// A trace or capture could not be written after all; the results were printed.
+    #[error("{first}{}; the results are complete", of_seeds(*seeds))]
+    Unwritten {
+        /// What went wrong first.
+        first: String,
+        /// Seeds of which something is missing.
+        seeds: usize,
+    },
     /// The threads could not be started.
     #[error("--jobs: {0}")]
     Jobs(#[from] rayon::ThreadPoolBuildError),
@@ -139,6 +155,25 @@ pub(crate) enum CliError {
     /// A lone command has a link to the machine.
     #[error("a link to this machine's own network needs root; --both and --at need none")]
     NeedsRoot,
+    /// Ctrl-C while a scenario ran.
+    #[error(
+        "interrupted: {finished} of {asked} {} finished{}{}",
+        if *asked == 1 { "seed" } else { "seeds" },
+        stopped_at(*reached, *end),
+        kept_until_there(kept)
+    )]
+    Stopped {
+        /// Seeds with results.
+        finished: usize,
+        /// Seeds asked for.
+        asked: usize,
+        /// How far the first of the others came, in seconds, if it began.
+        reached: Option<f64>,
+        /// The end of each run.
+        end: f64,
+        /// What was written of those that were stopped.
+        kept: Vec<&'static str>,
+    },
     /// Ctrl-C.
     #[error("interrupted{}", list(" with part of the seeds: ", cut_short) + &list("; not run: ", not_run))]
     Interrupted {
@@ -154,6 +189,8 @@ impl CliError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Unknown { .. }
+            | Self::UnknownPaper { .. }
+            | Self::PaperNotExperiment(_)
             | Self::Out(_)
             | Self::Directory { .. }
             | Self::Unreadable { .. }
@@ -177,7 +214,7 @@ impl CliError {
             | Self::Run { .. }
             | Self::Bench(_)
             | Self::Required(_)
-            | Self::Trace(_)
+            | Self::Unwritten { .. }
             | Self::Report(_)
             | Self::Archive(_)
             | Self::Endpoint(_)
@@ -185,7 +222,7 @@ impl CliError {
             | Self::Differs(_)
             | Self::Command { .. }
             | Self::Output(_) => 1,
-            Self::Interrupted { .. } => 130,
+            Self::Stopped { .. } | Self::Interrupted { .. } => 130,
         }
     }
 
@@ -201,6 +238,26 @@ fn did_you_mean(names: &[String]) -> String {
         [] => String::new(),
         [one] => format!(" (did you mean {one}?)"),
         [most @ .., last] => format!(" (did you mean {} or {last}?)", most.join(", ")),
+    }
+}
+
+fn of_seeds(seeds: usize) -> String {
+    match seeds {
+        1 => String::new(),
+        seeds => format!(" (and of {} more seeds)", seeds - 1),
+    }
+}
+
+fn stopped_at(reached: Option<f64>, end: f64) -> String {
+    reached.map_or_else(String::new, |reached| {
+        format!(", the next was stopped at {reached:.3} s of {end} s")
+    })
+}
+
+fn kept_until_there(what: &[&str]) -> String {
+    match what {
+        [] => String::new(),
+        what => format!("; its {} end there", what.join(" and ")),
     }
 }
 

@@ -3,13 +3,86 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use whyloss::registry::Parameter;
 use whyloss::{bandwidth, congestion, iftp, policy, scheme};
 
 use whyloss_sim::decider::{Line, RECEIVERS, SENDERS};
 
 use crate::error::CliError;
 
-pub(crate) fn run(out: &mut dyn Write) -> Result<(), CliError> {
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// Tables.
+    Table,
+    /// One object.
+    Json,
+}
+
+pub(crate) fn run(args: &ListArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    match args.format {
+        Format::Table => table(out),
+        Format::Json => json(out),
+    }
+}
+
+fn json(out: &mut dyn Write) -> Result<(), CliError> {
+    let papers = whyloss_papers::papers()
+        .map(|paper| json!({ "id": paper, "citation": whyloss_papers::citation(paper) }));
+    let experiments = whyloss_papers::all().map(|experiment| {
+        json!({
+            "id": experiment.id,
+            "paper": experiment.paper,
+            "title": experiment.title,
+            "seeds": experiment.seeds,
+        })
+    });
+    let object = json!({
+        "papers": papers.collect::<Vec<_>>(),
+        "experiments": experiments.collect::<Vec<_>>(),
+        "receiver_classifiers": objects(RECEIVERS.lines()),
+        "sender_classifiers": objects(SENDERS.lines()),
+        "controllers": objects(congestion::REGISTRY.iter().map(Line::from)),
+        "policies": objects(policy::REGISTRY.iter().map(Line::from)),
+        "schemes": objects(scheme::REGISTRY.iter().map(Line::from)),
+        "iftp_schemes": objects(iftp::REGISTRY.iter().map(Line::from)),
+        "estimators": objects(bandwidth::REGISTRY.iter().map(Line::from)),
+    });
+    Ok(writeln!(out, "{object}")?)
+}
+
+fn objects(lines: impl Iterator<Item = Line>) -> Vec<Value> {
+    let parameter = |parameter: &Parameter| {
+        json!({
+            "name": parameter.name,
+            "default": parameter.default,
+            "min": parameter.min,
+            "max": parameter.max,
+            "whole": parameter.whole,
+            "meaning": parameter.doc,
+        })
+    };
+    let object = |line: Line| {
+        json!({
+            "id": line.id,
+            "name": line.name,
+            "summary": line.summary,
+            "source": line.source,
+            "parameters": line.parameters.iter().map(parameter).collect::<Vec<_>>(),
+        })
+    };
+    lines.map(object).collect()
+}
+
+fn table(out: &mut dyn Write) -> Result<(), CliError> {
     let experiments: Vec<_> = whyloss_papers::all()
         .map(|experiment| [experiment.id, experiment.title].map(str::to_owned))
         .collect();
@@ -93,7 +166,7 @@ mod tests {
     #[test]
     fn one_line_each() {
         let mut out = Vec::new();
-        run(&mut out).expect("memory does not fail");
+        table(&mut out).expect("memory does not fail");
         let text = String::from_utf8(out).expect("text");
         let registries = registries();
         let rows = registries.iter().flat_map(|(_, rows)| rows);

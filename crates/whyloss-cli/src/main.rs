@@ -17,14 +17,17 @@ mod interrupt;
 #[cfg(target_os = "linux")]
 mod link;
 mod list;
+mod manual;
 mod nearest;
 mod progress;
 #[cfg(target_os = "linux")]
 mod reality;
 mod reproduce;
 mod run;
+mod schema;
 #[cfg(target_os = "linux")]
 mod session;
+mod text;
 mod validate;
 
 use std::io::{self, Write};
@@ -33,12 +36,13 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use args::{Args, Command};
+use text::printable;
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let out = &mut io::stdout();
     let result = match &args.command {
-        Command::List => list::run(out),
+        Command::List(args) => list::run(args, out),
         Command::Reproduce(args) => reproduce::run(args, out),
         Command::Run(args) => run::run(args, out),
         Command::Diagnose(args) => diagnose::run(args, out),
@@ -58,6 +62,9 @@ fn main() -> ExitCode {
             Ok(code) => return ExitCode::from(code),
             Err(error) => Err(error),
         },
+        Command::Schema => schema::run(out),
+        Command::Completions(args) => manual::completions(args, out),
+        Command::Man => manual::man(out),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -65,7 +72,7 @@ fn main() -> ExitCode {
         Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
         Err(error) => {
             // Nobody to tell if standard error is closed as well.
-            let _ = writeln!(io::stderr(), "whyloss: {error}");
+            let _ = writeln!(io::stderr(), "whyloss: {}", printable(&error.to_string()));
             ExitCode::from(error.exit_code())
         }
     }

@@ -1,24 +1,30 @@
 //! Progress with the time left, on standard error and only if that is a terminal.
 
-use std::time::Duration;
+use std::time;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use whyloss::{Duration, Time};
 use whyloss_study::Progress;
+
+use crate::text::printable;
+
+fn bar(template: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style.progress_chars("━╸─"));
+    }
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(time::Duration::from_millis(500));
+    }
+    bar
+}
 
 /// One bar for the whole command; it grows as experiments announce their replications.
 pub(crate) struct Bar(ProgressBar);
 
 impl Bar {
     pub(crate) fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        let template = "{msg}  {bar:30}  {pos}/{len} runs, {eta} left";
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("━╸─"));
-        }
-        if !bar.is_hidden() {
-            bar.enable_steady_tick(Duration::from_millis(500));
-        }
-        Self(bar)
+        Self(bar("{msg}  {bar:30}  {pos}/{len} runs, {eta} left"))
     }
 
     /// What is being run.
@@ -48,5 +54,34 @@ impl Progress for Bar {
 
     fn finish(&self) {
         self.0.inc(1);
+    }
+}
+
+/// A bar over the simulated time of all seeds of a scenario, so that a single long run shows how far it is.
+pub(crate) struct Simulated(ProgressBar);
+
+impl Simulated {
+    /// A bar for `seeds` runs that each end at `end`.
+    pub(crate) fn new(name: &str, seeds: u64, end: Time) -> Self {
+        let bar = bar("{msg}  {bar:30}  {percent} % simulated, {eta} left");
+        let times = if seeds == 1 {
+            String::new()
+        } else {
+            format!("{seeds} × ")
+        };
+        let (name, end_s) = (printable(name), end.as_secs_f64());
+        bar.set_message(format!("{name}, {times}{end_s} s"));
+        bar.set_length(end.as_nanos().saturating_mul(seeds));
+        Self(bar)
+    }
+
+    /// So much more was simulated.
+    pub(crate) fn advance(&self, by: Duration) {
+        self.0.inc(by.as_nanos().unsigned_abs());
+    }
+
+    /// Leaves no trace on the terminal.
+    pub(crate) fn clear(&self) {
+        self.0.finish_and_clear();
     }
 }

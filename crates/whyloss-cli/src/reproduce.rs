@@ -1,6 +1,6 @@
 //! `whyloss reproduce`: runs experiments and prints the papers' numbers beside ours.
 //!
-//! Each experiment is printed as soon as it has run. After the first Ctrl-C no further replication starts, and what
+//! Each experiment is printed, and written, as soon as it has run. After the first Ctrl-C no further replication starts, and what
 //! has finished is printed and written with the number of seeds behind it; the second ends the command at once.
 
 use std::io::{self, Write};
@@ -77,9 +77,10 @@ impl Which {
         if let Some(paper) = &self.paper {
             let of_paper: Vec<_> = known.iter().copied().filter(|e| e.paper == paper).collect();
             return if of_paper.is_empty() {
-                let mut papers: Vec<_> = known.iter().map(|experiment| experiment.paper).collect();
-                papers.dedup();
-                Err(unknown("paper", paper, papers))
+                Err(CliError::UnknownPaper {
+                    name: paper.clone(),
+                    known: papers(known),
+                })
             } else {
                 Ok(of_paper)
             };
@@ -91,11 +92,14 @@ impl Which {
         for id in &self.ids {
             let experiment = known.iter().find(|experiment| experiment.id == id);
             let experiment = experiment.ok_or_else(|| {
-                unknown(
-                    "experiment",
-                    id,
-                    known.iter().map(|experiment| experiment.id),
-                )
+                if papers(known).contains(id) {
+                    return CliError::PaperNotExperiment(id.clone());
+                }
+                CliError::Unknown {
+                    kind: "experiment",
+                    name: id.clone(),
+                    nearest: nearest(id, known.iter().map(|experiment| experiment.id)),
+                }
             })?;
             if wanted.iter().all(|known| known.id != experiment.id) {
                 wanted.push(experiment);
@@ -105,16 +109,11 @@ impl Which {
     }
 }
 
-fn unknown<'a>(
-    kind: &'static str,
-    name: &str,
-    names: impl IntoIterator<Item = &'a str>,
-) -> CliError {
-    CliError::Unknown {
-        kind,
-        name: name.to_owned(),
-        nearest: nearest(name, names),
-    }
+/// The papers of these experiments, each once.
+fn papers(known: &[&Experiment]) -> Vec<String> {
+    let mut papers: Vec<String> = known.iter().map(|e| e.paper.to_owned()).collect();
+    papers.dedup();
+    papers
 }
 
 fn reproduce(
@@ -145,6 +144,11 @@ fn reproduce(
             };
             let printed = bar.aside(|| printer.print(&outcome));
             outcomes.push(outcome);
+            // Each as soon as it is there: whatever ends the command, nothing that has finished is lost.
+            if let (Some(dir), [.., outcome]) = (&args.out, &outcomes[..]) {
+                report::write_outcome(dir, outcome)?;
+                report::write_page(dir, &outcomes, whyloss_papers::citation)?;
+            }
             match printed {
                 // Nobody reads any more, but the report is still wanted.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
@@ -158,15 +162,15 @@ fn reproduce(
     })();
     bar.clear();
     if let (Format::Table, [_, _, ..]) = (args.format, &outcomes[..]) {
-        let summary = report::summary::render(&outcomes, whyloss_papers::reason);
+        let summary = report::summary::render(
+            &outcomes,
+            whyloss_papers::reason,
+            whyloss_papers::experiments,
+        );
         match writeln!(printer.out, "\n{summary}") {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             printed => printed?,
         }
-    }
-    // Whatever went wrong, what has finished is kept.
-    if let Some(dir) = args.out.as_ref().filter(|_| !outcomes.is_empty()) {
-        report::write_all(dir, &outcomes)?;
     }
     result.and_then(|()| check_complete(experiments, args.seeds, &outcomes))
 }

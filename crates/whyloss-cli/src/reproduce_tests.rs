@@ -132,7 +132,7 @@ fn repeated_ids_run_once() {
 fn an_unknown_name_is_an_input_error_with_the_nearest_names() {
     for (line, nearest) in [
         ("syn-whole syn-hole", "`syn-whole`"),
-        ("--paper sin", "`syn`"),
+        ("--paper sin", "no paper is called `sin`; there are syn"),
     ] {
         let (result, text) = reproduced(line);
         let error = result.expect_err(line);

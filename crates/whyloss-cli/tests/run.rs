@@ -162,6 +162,31 @@ fn wrong_input_is_exit_two_and_says_where() {
         (vec![&wlh, "--set", "duration"], "KEY=VALUE"),
         (vec![&wlh, "--seeds", "0"], "--seeds"),
         (vec![&wlh, "--format", "xml"], "--format"),
+        (vec![&wlh, "--trace-thin", "1 s"], "--trace <DIR>"),
+        (
+            vec![&wlh, "--trace", "t", "--trace-thin", "1"],
+            "a duration such as",
+        ),
+        (
+            vec![&wlh, "--set", "link.last.delay=0.1 ns"],
+            "at least 1 ns, the least there is",
+        ),
+        (
+            vec![
+                &wlh,
+                "--set",
+                "link.last.channel={ kind = \"gilbert-elliott\", loss = 0.5, stay = 1 }",
+            ],
+            "stay is 1",
+        ),
+        (
+            vec![&wlh, "--set", "flow.video.transport=tcp"],
+            "`zigzag` is a receiver's classifier",
+        ),
+        (
+            vec![&wlh, "--set", "link.last.count=99999999999999999999"],
+            "found 99999999999999999999, expected a whole number from 1 to 10000",
+        ),
     ] {
         let output = run(&arguments);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -203,14 +228,216 @@ fn traces_and_captures_are_written_below_each_seed() {
     // Watching changes nothing.
     assert_eq!(stdout(&short(&arguments)), plain);
     for seed in ["seed-1", "seed-2"] {
-        let arrivals = Path::new(&trace).join(seed).join("video-1.arrivals.csv");
-        let rows = fs::read_to_string(arrivals)
-            .expect("a trace")
-            .lines()
-            .count();
-        assert!(rows > 10);
+        let rows = |table: &str| {
+            let file = Path::new(&trace).join(seed).join(format!("{table}.csv"));
+            let text = fs::read_to_string(file).expect("a table");
+            let of_video = text.lines().filter(|row| row.contains("video-1"));
+            of_video.count()
+        };
+        for table in ["sources", "arrivals", "losses", "links"] {
+            assert!(rows(table) > 10, "{table}");
+        }
         assert!(Path::new(&pcap).join(seed).join("last-1.pcapng").is_file());
     }
+}
+
+/// The classifier of a TCP flow speaks at the sender: its verdicts are in the table, and are those that are counted.
+#[test]
+fn senders_verdicts_are_traced() {
+    let scratch = Scratch::new("verdicts");
+    let (file, trace) = (scratch.path("tcp.toml"), scratch.path("trace"));
+    let text = r#"
+        duration = "30 s"
+        [[link]]
+        name = "radio"
+        from = "a"
+        to = "b"
+        rate = "2 Mbit/s"
+        delay = "20 ms"
+        queue = { packets = 8 }
+        channel = { kind = "bernoulli", loss = 0.01 }
+        [[flow]]
+        name = "download"
+        from = "a"
+        to = "b"
+        transport = "tcp"
+        classifier = "veno"
+    "#;
+    fs::write(&file, text).expect("a file");
+    let thinned = ["--trace", &trace, "--trace-thin", "1 s"];
+    let all = [&[file.as_str(), "--format", "json"][..], &thinned].concat();
+    let object: Value = serde_json::from_str(&stdout(&run(&all))).expect("JSON");
+    let losses = fs::read_to_string(Path::new(&trace).join("losses.csv")).expect("a table");
+    for truth in ["congestion", "wireless"] {
+        for verdict in ["congestion", "wireless"] {
+            let called = format!(",{truth},{verdict},");
+            let rows = losses.lines().filter(|row| row.contains(&called)).count();
+            let counted = &object["flows"][0]["packets"][format!("{truth}_called_{verdict}")];
+            assert_eq!(Some(rows as u64), counted.as_u64(), "{called}");
+        }
+    }
+    assert!(losses.lines().count() > 20);
+    let links = fs::read_to_string(Path::new(&trace).join("links.csv")).expect("a table");
+    let delivered = links.lines().filter(|row| row.contains(",delivered,"));
+    assert!(delivered.count() <= 2 * 31);
+}
+
+/// 341 flows met the usual limit of 1024 open files when each had three of its own.
+#[test]
+fn many_flows_need_few_files() {
+    let scratch = Scratch::new("many");
+    let trace = scratch.path("trace");
+    let more = ["--set", "flow.warm-up.count=400", "--seeds", "1"];
+    let files = [
+        "--trace",
+        &trace,
+        "--trace-format",
+        "parquet",
+        "--set",
+        "duration=23 s",
+    ];
+    let output = short(&[&more[..], &files].concat());
+    stdout(&output);
+    let written = fs::read_dir(&trace).expect("a directory").count();
+    assert_eq!(written, 4);
+}
+
+/// A disk that fails takes the table with it, not the results.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_failing_disk_leaves_the_results() {
+    let scratch = Scratch::new("full");
+    let trace = scratch.path("trace");
+    fs::create_dir_all(&trace).expect("a directory");
+    let full = Path::new(&trace).join("links.csv");
+    std::os::unix::fs::symlink("/dev/full", full).expect("a link");
+    let output = short(&["--seeds", "1", "--trace", &trace]);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("links.csv") && message.contains("No space left"));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("video-1"));
+}
+
+#[test]
+fn a_scenario_may_come_from_standard_input() {
+    use std::io::Write as _;
+    use std::process::Stdio;
+    let text = fs::read(scenario("wlh.toml")).expect("a scenario");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_whyloss"))
+        .args([
+            "run",
+            "-",
+            "--seeds",
+            "1",
+            "--format",
+            "csv",
+            "--set",
+            "duration=30 s",
+        ])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(&text).expect("written");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(
+        stdout(&output),
+        stdout(&short(&["--seeds", "1", "--format", "csv"]))
+    );
+}
+
+/// SIGTERM is Ctrl-C: a single long run stops soon, and what was traced of it is whole.
+#[cfg(unix)]
+#[test]
+fn a_single_run_stops_when_asked() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+    let scratch = Scratch::new("stop");
+    let trace = scratch.path("trace");
+    let wlh = scenario("wlh.toml");
+    let child = Command::new(env!("CARGO_BIN_EXE_whyloss"))
+        .args(["run", &wlh, "--seeds", "1", "--set", "duration=900000 s"])
+        .args(["--trace", &trace, "--trace-thin", "100 s"])
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    // It catches signals before it opens its files.
+    while !Path::new(&trace).join("links.csv").is_file() {
+        std::thread::yield_now();
+    }
+    let pid = Pid::from_raw(i32::try_from(child.id()).expect("a process id"));
+    kill(pid, Signal::SIGTERM).expect("it runs");
+    let output = child.wait_with_output().expect("it ends");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{message}");
+    assert!(
+        message.contains("0 of 1 seed finished, the next was stopped at"),
+        "{message}"
+    );
+    assert!(message.contains("its traces end there"), "{message}");
+    assert!(output.stdout.is_empty());
+    let links = fs::read_to_string(Path::new(&trace).join("links.csv")).expect("a table");
+    assert!(links.ends_with('\n'));
+}
+
+/// The page needs nothing else, and says how to get it again.
+#[test]
+fn out_writes_a_page() {
+    let scratch = Scratch::new("page");
+    let dir = scratch.path("out");
+    stdout(&short(&["--seeds", "2", "--out", &dir]));
+    let page = fs::read_to_string(Path::new(&dir).join("index.html")).expect("a page");
+    for expected in [
+        "Flow video-1 over time.",
+        "Link last-1 over time.",
+        "channel, called wireless",
+        "whyloss run",
+        "--set &#39;duration=30 s&#39;",
+        "[[flow]]",
+        "<title id=\"flow-1-title\">",
+    ] {
+        let expected = expected.replace("&#39;", "'");
+        assert!(page.contains(&expected), "{expected}");
+    }
+    for fetched in ["href=\"http", "src=", "<script", "<link", "url("] {
+        assert!(
+            !page.contains(fetched),
+            "the page needs no network: {fetched}"
+        );
+    }
+    for file in ["flow-1.svg", "results.csv", "results.json", "scenario.toml"] {
+        assert!(Path::new(&dir).join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn what_does_not_vary_has_no_interval() {
+    let scratch = Scratch::new("same");
+    let file = scratch.path("same.toml");
+    let text = r#"
+        duration = "5 s"
+        seeds = 3
+        [[link]]
+        from = "a"
+        to = "b"
+        rate = "1 Mbit/s"
+        delay = "10 ms"
+        queue = { packets = 10 }
+        [[flow]]
+        from = "a"
+        to = "b"
+        transport = "tcp"
+    "#;
+    fs::write(&file, text).expect("a file");
+    let table = stdout(&run(&[&file]));
+    assert!(
+        table.contains("nothing is random: every seed gives the same"),
+        "{table}"
+    );
+    assert!(!table.contains('±'), "{table}");
 }
 
 #[test]
@@ -219,7 +446,7 @@ fn an_unusable_directory_is_said_before_anything_runs() {
     let file = scratch.path("file");
     fs::write(&file, "").expect("a file");
     let below = format!("{file}/below");
-    for option in ["--trace", "--pcap"] {
+    for option in ["--trace", "--pcap", "--out"] {
         let output = short(&[option, &below]);
         let message = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{message}");

@@ -34,6 +34,47 @@ pub fn all() -> impl Iterator<Item = &'static Experiment> {
     PAPERS.iter().copied().flatten()
 }
 
+/// The citation of a paper, by the name that its experiments begin with.
+pub fn citation(paper: &str) -> Option<&'static str> {
+    CITATIONS
+        .iter()
+        .find(|(id, _)| *id == paper)
+        .map(|&(_, citation)| citation)
+}
+
+/// How many experiments a paper has.
+pub fn experiments(paper: &str) -> usize {
+    all().filter(|experiment| experiment.paper == paper).count()
+}
+
+/// The papers in order, by the names that their experiments begin with.
+pub fn papers() -> impl Iterator<Item = &'static str> {
+    CITATIONS.iter().map(|&(id, _)| id)
+}
+
+const CITATIONS: [(&str, &str); 5] = [
+    (
+        "cen",
+        "S. Cen, P. C. Cosman, G. M. Voelker: End-to-end differentiation of congestion and wireless losses. Multimedia Computing and Networking (MMCN), 2002.",
+    ),
+    (
+        "mar",
+        "F. Martignon, L. Fratta: Loss differentiation schemes for TCP over wireless networks. 2005.",
+    ),
+    (
+        "bal",
+        "T.-A. Le, C. S. Hong: TCP BaLDE for improving TCP performance over heterogeneous networks. IEICE Transactions on Communications E89-B(4), 2006.",
+    ),
+    (
+        "mil",
+        "A. Milenkoski, B. Stojcevska: Loss differentiation algorithms vs. congestion control schemes: dynamics and performance. 2010.",
+    ),
+    (
+        "ela",
+        "H. ElAarag, A. Moedinger, C. Hogg: TCP friendly protocols for media streams over heterogeneous wired–wireless networks. Computer Communications 31(10), 2008.",
+    ),
+];
+
 /// The experiment of this id.
 pub fn find(id: &str) -> Option<&'static Experiment> {
     all().find(|experiment| experiment.id == id)
@@ -42,6 +83,14 @@ pub fn find(id: &str) -> Option<&'static Experiment> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_paper_is_cited() {
+        let mut of_experiments: Vec<_> = all().map(|experiment| experiment.paper).collect();
+        of_experiments.dedup();
+        assert_eq!(of_experiments, papers().collect::<Vec<_>>());
+        assert_eq!(papers().map(experiments).sum::<usize>(), all().count());
+    }
 
     #[test]
     fn ids_are_unique_and_begin_with_their_paper() {

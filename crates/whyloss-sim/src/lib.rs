@@ -32,4 +32,6 @@ pub use packet::Packet;
 pub use pcap::{Capture, NodeCapture};
 pub use run::{RunError, run, run_plain};
 pub use scenario::Scenario;
-pub use trace::{Trace, TraceOptions};
+#[cfg(feature = "parquet")]
+pub use trace::ParquetFiles;
+pub use trace::{CsvFiles, Trace, TraceOptions};

@@ -7,7 +7,7 @@
 //! other packet can change, and the faster it is; what it tells is the same.
 
 use whyloss::receiver::Classifier;
-use whyloss::{Cause, Time};
+use whyloss::{Cause, Duration, Time};
 use whyloss_link::Fate;
 
 use crate::host::tcp;
@@ -38,6 +38,27 @@ impl Order {
     }
 }
 
+/// What a source with congestion control knows and allows; what it does not have is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SourceState {
+    /// The congestion window in bytes.
+    pub cwnd: Option<u64>,
+    /// The slow start threshold in bytes.
+    pub ssthresh: Option<u64>,
+    /// Bytes sent, since the last timeout if there was one, and not acknowledged cumulatively.
+    pub in_flight: Option<u64>,
+    /// Bytes per second at which packets may leave.
+    pub rate: Option<f64>,
+    /// The latest round-trip time measured.
+    pub rtt: Option<Duration>,
+    /// The smoothed round-trip time.
+    pub srtt: Option<Duration>,
+    /// The retransmission timeout in force, back-off included.
+    pub rto: Option<Duration>,
+    /// The first packet not acknowledged: nothing is said about the loss of an earlier one any more.
+    pub una: u64,
+}
+
 /// Watches a run.
 pub trait Observer {
     /// The order in which it must be told.
@@ -49,8 +70,14 @@ pub trait Observer {
     /// Whether [`Observer::offered`] wants the length of the queue, which costs a look at it.
     const QUEUE_LENGTH: bool = false;
 
-    /// Whether it wants to hear of [`Observer::allowed`] and [`Observer::reacted`].
+    /// Whether it wants to hear of [`Observer::reacted`].
     const SOURCES: bool = true;
+
+    /// Whether it wants to hear of [`Observer::acted`], for which the state of the source is gathered.
+    const STATES: bool = false;
+
+    /// Whether it wants to be asked now and then whether the run is to go on ([`Observer::goes_on`]).
+    const CLOCK: bool = false;
 
     /// A source sent a data packet.
     #[inline]
@@ -83,10 +110,19 @@ pub trait Observer {
         let _ = (flow, at, sequence, truth, verdict);
     }
 
-    /// A source reacted to feedback or a timeout, and may now have this window (TCP and IFTP, bytes) or rate (TFRC, bytes/s).
+    /// A source with congestion control took an answer or was woken, and has sent what it then might. Only called if
+    /// [`Self::STATES`].
     #[inline]
-    fn allowed(&mut self, flow: usize, at: Time, allowance: f64) {
-        let _ = (flow, at, allowance);
+    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
+        let _ = (flow, at, state);
+    }
+
+    /// Asks, every few thousand events and at the end, whether the run is to go on, and says how far it is. Only called if
+    /// [`Self::CLOCK`]. A run that is stopped returns what it has counted so far.
+    #[inline]
+    fn goes_on(&mut self, now: Time) -> bool {
+        let _ = now;
+        true
     }
 
     /// A TCP source took an acknowledgement or was woken by its timer.
@@ -113,6 +149,13 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const LINKS: bool = A::LINKS || B::LINKS;
     const QUEUE_LENGTH: bool = A::QUEUE_LENGTH || B::QUEUE_LENGTH;
     const SOURCES: bool = A::SOURCES || B::SOURCES;
+    const STATES: bool = A::STATES || B::STATES;
+    const CLOCK: bool = A::CLOCK || B::CLOCK;
+
+    #[inline]
+    fn goes_on(&mut self, now: Time) -> bool {
+        self.0.goes_on(now) & self.1.goes_on(now)
+    }
 
     #[inline(always)]
     fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
@@ -145,9 +188,9 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 
     #[inline(always)]
-    fn allowed(&mut self, flow: usize, at: Time, allowance: f64) {
-        self.0.allowed(flow, at, allowance);
-        self.1.allowed(flow, at, allowance);
+    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
+        self.0.acted(flow, at, state);
+        self.1.acted(flow, at, state);
     }
 
     #[inline(always)]
@@ -167,6 +210,13 @@ impl<A: Observer> Observer for Option<A> {
     const LINKS: bool = A::LINKS;
     const QUEUE_LENGTH: bool = A::QUEUE_LENGTH;
     const SOURCES: bool = A::SOURCES;
+    const STATES: bool = A::STATES;
+    const CLOCK: bool = A::CLOCK;
+
+    #[inline]
+    fn goes_on(&mut self, now: Time) -> bool {
+        self.as_mut().is_none_or(|observer| observer.goes_on(now))
+    }
 
     #[inline(always)]
     fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
@@ -204,9 +254,9 @@ impl<A: Observer> Observer for Option<A> {
     }
 
     #[inline(always)]
-    fn allowed(&mut self, flow: usize, at: Time, allowance: f64) {
+    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
         if let Some(observer) = self {
-            observer.allowed(flow, at, allowance);
+            observer.acted(flow, at, state);
         }
     }
 

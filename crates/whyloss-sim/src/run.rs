@@ -98,6 +98,9 @@ pub fn run_plain<O: Observer>(
     Plain::new(scenario, seed, observer).run()
 }
 
+/// Events between two questions whether to go on ([`Observer::goes_on`]): a few milliseconds.
+const ASK_EVERY: u64 = 1 << 16;
+
 /// When a flow starts and stops.
 struct Start {
     start: Time,

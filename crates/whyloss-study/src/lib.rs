@@ -24,5 +24,7 @@ pub use experiment::{Context, Experiment, ExperimentError, Progress};
 pub use line::{Line, Lines};
 pub use mean::Mean;
 pub use memo::Replications;
-pub use outcome::{CONFIDENCE, Cell, Claim, Figure, Look, Nulls, Outcome, Panel, Series, Weight};
+pub use outcome::{
+    CONFIDENCE, Cell, Claim, Figure, Look, Nulls, Outcome, Panel, Series, Sign, Weight,
+};
 pub use plan::{Metric, Plan, Runs};

@@ -319,6 +319,34 @@ pub enum Look {
     Band,
     /// A vertical rule at each x, over the whole height; y is not looked at.
     Marks,
+    /// This sign at each point, over all else.
+    Signs(Sign),
+}
+
+/// A marker whose colour and shape say something each, the same in every figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sign {
+    /// A place among the colours.
+    pub colour: usize,
+    /// A place among the markers.
+    pub shape: usize,
+}
+
+impl Sign {
+    /// Blue.
+    pub const BLUE: usize = 0;
+    /// Red, or near to it.
+    pub const RED: usize = 1;
+    /// The colour of text.
+    pub const INK: usize = 2;
+    /// A square.
+    pub const SQUARE: usize = 1;
+    /// A triangle.
+    pub const TRIANGLE: usize = 2;
+    /// A star with five points.
+    pub const STAR: usize = 6;
+    /// A cross.
+    pub const CROSS: usize = 7;
 }
 
 impl Look {

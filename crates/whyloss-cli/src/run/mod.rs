@@ -1,39 +1,42 @@
 //! `whyloss run`: simulates a scenario file, and prints what happened to each flow and on each link.
 //!
-//! Seeds run in parallel and are printed in order, so the output does not depend on the number of threads. After the
-//! first Ctrl-C no further seed starts, and what has finished is printed; the second ends the command at once.
+//! Seeds run in parallel and are printed in order, so the output does not depend on the number of threads. The first
+//! Ctrl-C stops the seeds under way, and what had finished is printed; the second ends the command at once.
 
 mod csv;
 mod json;
+mod one;
+mod page;
+mod picture;
 mod results;
 mod table;
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use whyloss_sim::media::StreamResult;
+use whyloss_sim::Scenario;
 use whyloss_sim::scenario::{MOST_SEEDS, ScenarioFile};
-use whyloss_sim::{
-    Capture, Delays, Measurement, Media, Observer, RunError, Scenario, Trace, TraceOptions,
-};
-use whyloss_study::{Progress, report};
+use whyloss_study::report;
 
+use self::one::{Done, Plan, WriteArgs, one};
+use self::page::Source;
+use self::picture::Timeline;
 use self::results::{Results, Run};
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
-use crate::progress::Bar;
+use crate::progress::Simulated;
 
 /// More threads than this only cost.
 pub(crate) const MOST_JOBS: i64 = 1024;
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// The scenario file (docs/scenarios.md).
+    /// The scenario file (docs/scenarios.md); `-` for standard input.
     #[arg(value_name = "SCENARIO.toml")]
     scenario: PathBuf,
     /// The first seed [default: the file's, else 1].
@@ -48,13 +51,12 @@ pub(crate) struct RunArgs {
     /// Threads [default: one per core]. The results do not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
-    /// Write tables (CSV) of windows and rates, arrivals, losses and queues into this directory; with several seeds,
-    /// into `seed-N` below it.
+    #[command(flatten)]
+    write: WriteArgs,
+    /// Write a page with tables, and with every flow and link over time, into this directory; with the pictures (SVG) and
+    /// the results (CSV, JSON) by themselves.
     #[arg(long, value_name = "DIR")]
-    trace: Option<PathBuf>,
-    /// Write a capture (pcapng) of each link into this directory; with several seeds, into `seed-N` below it.
-    #[arg(long, value_name = "DIR")]
-    pcap: Option<PathBuf>,
+    out: Option<PathBuf>,
     /// Simulate plainly, one event per arrival and per timer: the same results, several times as slowly.
     #[arg(long)]
     plain: bool,
@@ -74,16 +76,22 @@ enum Format {
 const LARGEST_FILE: u64 = 16 << 20;
 
 pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let text = read(&args.scenario)?;
+    let name = args.scenario.to_string_lossy();
     let ScenarioFile {
         scenario,
         seed,
         seeds,
-    } = read(&args.scenario, &args.sets)?;
+    } = ScenarioFile::parse(&text, &name, &args.sets)?;
     let first = args.seed.unwrap_or(seed);
     let seeds: Vec<u64> = (first..)
         .take(args.seeds.unwrap_or(seeds) as usize)
         .collect();
-    for (option, dir) in [("--trace", &args.trace), ("--pcap", &args.pcap)] {
+    for (option, dir) in [
+        ("--trace", &args.write.trace),
+        ("--pcap", &args.write.pcap),
+        ("--out", &args.out),
+    ] {
         if let Some(dir) = dir {
             report::prepare(dir).map_err(|source| CliError::Directory { option, source })?;
         }
@@ -92,30 +100,86 @@ pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
         .num_threads(args.jobs.map_or(0, usize::from))
         .build()?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
-    let bar = Bar::new();
-    bar.begin(&args.scenario.to_string_lossy(), 0, 1);
-    bar.expect(seeds.len() as u64);
-    let runs = pool.install(|| replicate(&scenario, &seeds, args, &stop, &bar));
+    let bar = Simulated::new(&name, seeds.len() as u64, scenario.end);
+    let done = pool.install(|| replicate(&scenario, &seeds, args, &stop, &bar));
     bar.clear();
-    let runs = runs?;
+    let done = done?;
+    let runs: Vec<&Run> = done.iter().filter_map(|done| done.run.as_ref()).collect();
     if !runs.is_empty() {
         let results = Results::new(&scenario, &runs);
-        let text = match args.format {
+        let text_of = match args.format {
             Format::Table => table::render(&results),
             Format::Json => json::render(&results, &args.scenario),
             Format::Csv => csv::render(&results),
         };
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
+        match out.write_all(text_of.as_bytes()).and_then(|()| out.flush()) {
+            // Nobody reads any more, but the page is still wanted.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
+            printed => printed?,
+        }
+        if let Some(dir) = &args.out {
+            let source = Source {
+                text: &text,
+                command: args.command(),
+                timeline: done.iter().find_map(|done| done.timeline.as_ref()),
+            };
+            page::write(dir, &scenario, &results, &source, &args.scenario)?;
+        }
     }
-    if runs.len() == seeds.len() {
-        return Ok(());
+    conclude(&scenario, &seeds, &done, args)
+}
+
+/// What the exit code says, once all is printed that there is.
+fn conclude(
+    scenario: &Scenario,
+    seeds: &[u64],
+    done: &[Done],
+    args: &RunArgs,
+) -> Result<(), CliError> {
+    let finished = done.iter().filter(|done| done.run.is_some()).count();
+    if finished < seeds.len() {
+        let reached = done.iter().find(|done| done.run.is_none());
+        let kept = [
+            (&args.write.trace, "traces"),
+            (&args.write.pcap, "captures"),
+        ];
+        let kept = kept.iter().filter(|(dir, _)| dir.is_some());
+        return Err(CliError::Stopped {
+            finished,
+            asked: seeds.len(),
+            reached: reached.map(|done| done.reached.as_secs_f64()),
+            end: scenario.end.as_secs_f64(),
+            kept: kept.map(|&(_, what)| what).collect(),
+        });
     }
-    let name = format!("{} of {} seeds", runs.len(), seeds.len());
-    Err(CliError::Interrupted {
-        cut_short: vec![name],
-        not_run: Vec::new(),
-    })
+    let mut unwritten = done.iter().filter_map(|done| done.unwritten.as_ref());
+    match unwritten.next() {
+        None => Ok(()),
+        Some(first) => Err(CliError::Unwritten {
+            first: first.to_string(),
+            seeds: 1 + unwritten.count(),
+        }),
+    }
+}
+
+impl RunArgs {
+    /// The command that gives the same results.
+    fn command(&self) -> String {
+        let mut words = vec!["whyloss".to_owned(), "run".to_owned()];
+        words.push(self.scenario.to_string_lossy().into_owned());
+        let numbers = [("--seed", self.seed), ("--seeds", self.seeds)];
+        for (option, value) in numbers {
+            words.extend(
+                value
+                    .into_iter()
+                    .flat_map(|value| [option.to_owned(), value.to_string()]),
+            );
+        }
+        for (key, value) in &self.sets {
+            words.extend(["--set".to_owned(), format!("{key}={value}")]);
+        }
+        page::command(words)
+    }
 }
 
 pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
@@ -125,105 +189,61 @@ pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-fn read(path: &Path, sets: &[(String, String)]) -> Result<ScenarioFile, CliError> {
+/// The text of the scenario; `-` is standard input.
+fn read(path: &Path) -> Result<String, CliError> {
     let unreadable = |source| CliError::Unreadable {
         path: path.to_owned(),
         source,
     };
     let mut text = String::new();
-    File::open(path)
-        .and_then(|file| file.take(LARGEST_FILE + 1).read_to_string(&mut text))
+    let from: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(path).map_err(unreadable)?)
+    };
+    from.take(LARGEST_FILE + 1)
+        .read_to_string(&mut text)
         .map_err(unreadable)?;
     if text.len() as u64 > LARGEST_FILE {
         let message = format!("it has more than {} MiB", LARGEST_FILE >> 20);
-        return Err(unreadable(std::io::Error::other(message)));
+        return Err(unreadable(io::Error::other(message)));
     }
-    Ok(ScenarioFile::parse(&text, &path.to_string_lossy(), sets)?)
+    Ok(text)
 }
 
-/// The runs that finished before `stop` was set, with their seeds, in the order of `seeds`.
+/// What became of the seeds that were begun before `stop` was set, in the order of `seeds`.
 fn replicate(
     scenario: &Scenario,
     seeds: &[u64],
     args: &RunArgs,
     stop: &AtomicBool,
-    progress: &dyn Progress,
-) -> Result<Vec<Run>, CliError> {
+    bar: &Simulated,
+) -> Result<Vec<Done>, CliError> {
     let below = |dir: &Path, seed: u64| match seeds {
         [_] => dir.to_owned(),
         _ => dir.join(format!("seed-{seed}")),
     };
     // Handed out one by one in order, so that a run stopped half-way has the first seeds.
-    let mut runs: Vec<Option<Run>> = seeds
+    let mut done: Vec<(usize, Done)> = seeds
         .iter()
+        .enumerate()
         .par_bridge()
-        .map(|&seed| {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
-            let trace = args.trace.as_deref().map(|dir| below(dir, seed));
-            let pcap = args.pcap.as_deref().map(|dir| below(dir, seed));
-            let run = one(
-                scenario,
-                seed,
-                args.plain,
-                trace.as_deref(),
-                pcap.as_deref(),
-            )?;
-            progress.finish();
-            Ok(Some(run))
+        .filter(|_| !stop.load(Ordering::Relaxed))
+        .map(|(index, &seed)| {
+            let directory = |dir: &Option<PathBuf>| dir.as_deref().map(|dir| below(dir, seed));
+            let drawn = args.out.is_some() && index == 0;
+            let plan = Plan {
+                write: &args.write,
+                trace: directory(&args.write.trace),
+                pcap: directory(&args.write.pcap),
+                timeline: drawn.then(|| Timeline::new(scenario)),
+                plain: args.plain,
+                stop,
+                bar,
+            };
+            Ok((index, one(scenario, seed, plan)?))
         })
         .collect::<Result<_, CliError>>()?;
-    runs.sort_by_key(|run| run.as_ref().map(|run| run.seed));
-    Ok(runs.into_iter().flatten().collect())
-}
-
-fn one(
-    scenario: &Scenario,
-    seed: u64,
-    plain: bool,
-    trace: Option<&Path>,
-    pcap: Option<&Path>,
-) -> Result<Run, CliError> {
-    let mut watched = (Delays::new(scenario), Media::new(scenario));
-    let streams = watched.1.flows.iter().any(Option::is_some);
-    let measurement = if trace.is_some() || pcap.is_some() {
-        let trace = trace.map(|dir| Trace::create(scenario, dir, TraceOptions::default()));
-        let pcap = pcap.map(|dir| Capture::create(scenario, dir));
-        let mut observers = (watched, (trace.transpose()?, pcap.transpose()?));
-        let measurement = simulate(scenario, seed, plain, &mut observers)?;
-        let (trace, pcap) = observers.1;
-        trace.map_or(Ok(()), Trace::finish)?;
-        pcap.map_or(Ok(()), Capture::finish)?;
-        watched = observers.0;
-        measurement
-    } else if streams {
-        simulate(scenario, seed, plain, &mut watched)?
-    } else {
-        // Without frames to follow.
-        simulate(scenario, seed, plain, &mut watched.0)?
-    };
-    let (delays, media) = watched;
-    let frames = media.flows.iter();
-    Ok(Run {
-        seed,
-        measurement,
-        delays: delays.flows,
-        frames: frames
-            .map(|flow| flow.as_ref().map_or_else(Vec::new, StreamResult::counts))
-            .collect(),
-    })
-}
-
-fn simulate<O: Observer>(
-    scenario: &Scenario,
-    seed: u64,
-    plain: bool,
-    observer: &mut O,
-) -> Result<Measurement, RunError> {
-    if plain {
-        whyloss_sim::run_plain(scenario, seed, observer)
-    } else {
-        whyloss_sim::run(scenario, seed, observer)
-    }
+    done.sort_by_key(|&(index, _)| index);
+    Ok(done.into_iter().map(|(_, done)| done).collect())
 }

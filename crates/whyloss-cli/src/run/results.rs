@@ -75,6 +75,14 @@ impl Metric {
         statistics::ci95(&self.known())
     }
 
+    /// Whether not all seeds that have a value have the same.
+    pub(super) fn varies(&self) -> bool {
+        let known = self.known();
+        known
+            .windows(2)
+            .any(|pair| pair[0].total_cmp(&pair[1]).is_ne())
+    }
+
     fn known(&self) -> Vec<f64> {
         self.values.iter().filter_map(|v| v.as_f64()).collect()
     }
@@ -95,8 +103,22 @@ impl Item {
 }
 
 impl<'a> Results<'a> {
+    /// Whether any value differs between seeds.
+    pub(super) fn is_random(&self) -> bool {
+        let items = [&self.flows, &self.frames, &self.links];
+        let mut metrics = items.into_iter().flatten().flat_map(|item| &item.metrics);
+        metrics.any(|metric| {
+            let known = metric
+                .values
+                .iter()
+                .filter(|v| v.as_f64().is_some())
+                .count();
+            metric.varies() || (known > 0 && known < metric.values.len())
+        })
+    }
+
     /// `runs` are of this scenario, at least one.
-    pub(super) fn new(scenario: &'a Scenario, runs: &[Run]) -> Self {
+    pub(super) fn new(scenario: &'a Scenario, runs: &[&Run]) -> Self {
         let totals: Vec<FlowResult> = runs.iter().map(|run| total(&run.measurement)).collect();
         let flow = |index: usize| runs.iter().map(move |run| &run.measurement.flows[index]);
         let delay = |index: usize| runs.iter().map(move |run| &run.delays[index]);
@@ -145,7 +167,7 @@ impl<'a> Results<'a> {
     }
 }
 
-fn frames(scenario: &Scenario, runs: &[Run], window: Duration) -> Vec<Item> {
+fn frames(scenario: &Scenario, runs: &[&Run], window: Duration) -> Vec<Item> {
     let item = |flow: usize, playout: usize| {
         let counts = runs.iter().map(move |run| &run.frames[flow][playout]);
         let spec = &scenario.flows[flow];

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::results::{Item, Metric, Results};
+use crate::text::printable;
 
 /// A column: its heading, its metric, what the metric is multiplied by, and the decimals shown.
 type Column = (&'static str, &'static str, f64, usize);
@@ -47,62 +48,131 @@ const LINK: [Column; 5] = [
     ("used %", "utilisation", 100.0, 1),
 ];
 
+/// The tables of a run, and what must be said below them.
+pub(super) struct Sections {
+    pub(super) tables: Vec<Section>,
+    pub(super) notes: Vec<String>,
+}
+
+/// One table.
+pub(super) struct Section {
+    /// Above the names of its rows.
+    pub(super) what: &'static str,
+    pub(super) columns: Vec<&'static str>,
+    pub(super) rows: Vec<(String, Vec<Cell>)>,
+}
+
+/// A value as it is shown.
+pub(super) struct Cell {
+    pub(super) mean: String,
+    /// Half the confidence interval, with its sign; `None` where there is none to show.
+    pub(super) interval: Option<String>,
+}
+
 pub(super) fn render(results: &Results<'_>) -> String {
     let mut text = String::new();
     if !results.title.is_empty() {
-        let _ = writeln!(text, "{}", results.title);
+        let _ = writeln!(text, "{}", printable(results.title));
     }
+    let _ = writeln!(text, "{}", what(results));
+    let sections = sections(results);
+    for section in &sections.tables {
+        section.write(&mut text);
+    }
+    text.push('\n');
+    for note in &sections.notes {
+        let _ = writeln!(text, "{note}");
+    }
+    text
+}
+
+/// Seeds, time, and what stands behind ±.
+pub(super) fn what(results: &Results<'_>) -> String {
     let window = results.window.as_secs_f64();
-    let _ = match results.seeds[..] {
-        [seed] => writeln!(text, "seed {seed}, {window} s measured"),
-        [first, .., last] => writeln!(
-            text,
-            "{} seeds ({first} to {last}), {window} s measured; means ± half the 95 % confidence interval",
-            results.seeds.len()
-        ),
-        [] => Ok(()),
-    };
+    match results.seeds[..] {
+        [first, .., last] => {
+            let means = if results.is_random() {
+                "means ± half the 95 % confidence interval"
+            } else {
+                "nothing is random: every seed gives the same"
+            };
+            let count = results.seeds.len();
+            format!("{count} seeds ({first} to {last}), {window} s measured; {means}")
+        }
+        [seed] => format!("seed {seed}, {window} s measured"),
+        [] => String::new(),
+    }
+}
+
+pub(super) fn sections(results: &Results<'_>) -> Sections {
     let mut flows: Vec<&Item> = results.flows.iter().collect();
     if flows.iter().filter(|flow| !flow.background).count() > 1 {
         flows.push(&results.total);
     }
-    section(&mut text, "flow", &flows, &FLOW);
-    let each: Vec<&Item> = results.flows.iter().collect();
-    section(&mut text, "delay, ms", &each, &DELAY);
+    let mut marks = Marks::default();
+    let mut tables = vec![
+        section("flow", &flows, &FLOW, &mut marks),
+        section(
+            "delay, ms",
+            &results.flows.iter().collect::<Vec<_>>(),
+            &DELAY,
+            &mut marks,
+        ),
+    ];
     if !results.frames.is_empty() {
         let frames: Vec<&Item> = results.frames.iter().collect();
-        section(&mut text, "frames, playout delay", &frames, &FRAMES);
+        tables.push(section(
+            "frames, playout delay",
+            &frames,
+            &FRAMES,
+            &mut marks,
+        ));
     }
     let (quiet, busy): (Vec<&Item>, Vec<&Item>) =
         results.links.iter().partition(|link| is_quiet(link));
-    section(&mut text, "link", &busy, &LINK);
-    text.push_str(
-        "\ncongestion, wireless: packets lost to full queues, to channels\n\
-         jitter: standard deviation of the delay; RFC 3550: interarrival jitter at the end\n",
-    );
+    tables.push(section("link", &busy, &LINK, &mut marks));
+    let mut notes = vec![
+        "congestion, wireless: packets lost to full queues, to channels".to_owned(),
+        "Mc: share of congestion losses called wireless; Mw: share of wireless losses called congestion".to_owned(),
+        "jitter: standard deviation of the delay; RFC 3550: interarrival jitter at the end".to_owned(),
+    ];
     if !results.frames.is_empty() {
-        text.push_str(
-            "whole, damaged: frames in time at their playout delay, with no or some bits hit; late: after it\n",
+        notes.push(
+            "whole, damaged: frames in time at their playout delay, with no or some bits hit; late: after it".to_owned(),
         );
     }
+    if marks.same && results.is_random() {
+        notes.push("without ±: the same under every seed".to_owned());
+    }
+    if marks.lone {
+        notes.push("*: under one seed alone; the others have no value".to_owned());
+    }
     if !quiet.is_empty() {
-        let _ = writeln!(
-            text,
+        notes.push(format!(
             "not shown: {} that lost nothing, used for less than {} % of the time",
             match quiet.len() {
                 1 => "1 link".to_owned(),
                 count => format!("{count} links"),
             },
             QUIET * 100.0
-        );
+        ));
     }
-    text
+    Sections { tables, notes }
+}
+
+/// What stands in the tables that needs a note.
+#[derive(Default)]
+struct Marks {
+    /// A value that does not vary.
+    same: bool,
+    /// A value that only one of several seeds has.
+    lone: bool,
 }
 
 /// A link used less than this that loses nothing is not worth a line.
 const QUIET: f64 = 0.05;
 
-fn is_quiet(link: &Item) -> bool {
+pub(super) fn is_quiet(link: &Item) -> bool {
     [
         ("lost.congestion", 0.0),
         ("lost.wireless", 0.0),
@@ -115,7 +185,7 @@ fn is_quiet(link: &Item) -> bool {
     })
 }
 
-fn section(text: &mut String, what: &str, items: &[&Item], columns: &[Column]) {
+fn section(what: &'static str, items: &[&Item], columns: &[Column], marks: &mut Marks) -> Section {
     let nothing = |key| {
         let mut means = items.iter().filter_map(|item| item.metric(key)?.mean());
         means.all(|mean| mean == 0.0)
@@ -124,40 +194,75 @@ fn section(text: &mut String, what: &str, items: &[&Item], columns: &[Column]) {
         .iter()
         .filter(|column| column.1 != DAMAGED.1 || !nothing(column.1))
         .collect();
-    let mut rows = vec![vec![what.to_owned()]];
-    rows[0].extend(columns.iter().map(|column| column.0.to_owned()));
-    for item in items {
+    let rows = items.iter().map(|item| {
         let mark = if item.background { " (background)" } else { "" };
-        let mut row = vec![format!("{}{mark}", item.label())];
-        row.extend(columns.iter().map(|&column| cell(item, column)));
-        rows.push(row);
-    }
-    let width = |column: usize| {
-        let widths = rows.iter().map(|row| row[column].chars().count());
-        widths.max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..=columns.len()).map(width).collect();
-    let _ = writeln!(text);
-    for row in rows {
-        let _ = write!(text, "{:<width$}", row[0], width = widths[0]);
-        for (cell, width) in row.iter().zip(&widths).skip(1) {
-            let _ = write!(text, "  {cell:>width$}");
-        }
-        let _ = writeln!(text);
+        let cells = columns.iter().map(|&column| cell(item, column, marks));
+        (format!("{}{mark}", item.label()), cells.collect())
+    });
+    Section {
+        what,
+        rows: rows.collect(),
+        columns: columns.iter().map(|column| column.0).collect(),
     }
 }
 
-fn cell(item: &Item, &(_, key, scale, decimals): &Column) -> String {
+impl Section {
+    fn write(&self, text: &mut String) {
+        let mut rows = vec![vec![self.what.to_owned()]];
+        rows[0].extend(self.columns.iter().map(|&column| column.to_owned()));
+        for (name, cells) in &self.rows {
+            let cell = |cell: &Cell| match &cell.interval {
+                Some(interval) => format!("{} {interval}", cell.mean),
+                None => cell.mean.clone(),
+            };
+            let cells = cells.iter().map(cell);
+            rows.push([name.clone()].into_iter().chain(cells).collect());
+        }
+        let width = |column: usize| {
+            let widths = rows.iter().map(|row| row[column].chars().count());
+            widths.max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..=self.columns.len()).map(width).collect();
+        let _ = writeln!(text);
+        for row in rows {
+            let _ = write!(text, "{:<width$}", row[0], width = widths[0]);
+            for (cell, width) in row.iter().zip(&widths).skip(1) {
+                let _ = write!(text, "  {cell:>width$}");
+            }
+            let _ = writeln!(text);
+        }
+    }
+}
+
+fn cell(item: &Item, &(_, key, scale, decimals): &Column, marks: &mut Marks) -> Cell {
+    let shown = |mean| Cell {
+        mean,
+        interval: None,
+    };
     let Some(metric) = item.metric(key) else {
-        return String::new();
+        return shown(String::new());
     };
     let Some(mean) = metric.mean() else {
-        return "-".to_owned();
+        return shown("-".to_owned());
     };
     // A mean of counts is no count.
-    let decimals = decimals.max(usize::from(metric.values.len() > 1));
+    let decimals = decimals.max(usize::from(metric.varies()));
+    let number = format!("{:.decimals$}", mean * scale);
+    if metric.values.len() == 1 {
+        return shown(number);
+    }
     match metric.ci95() {
-        Some(ci95) => format!("{:.decimals$} ±{:.decimals$}", mean * scale, ci95 * scale),
-        None => format!("{:.decimals$}", mean * scale),
+        None => {
+            marks.lone = true;
+            shown(format!("{number}*"))
+        }
+        Some(_) if !metric.varies() => {
+            marks.same = true;
+            shown(number)
+        }
+        Some(ci95) => Cell {
+            mean: number,
+            interval: Some(format!("±{:.decimals$}", ci95 * scale)),
+        },
     }
 }

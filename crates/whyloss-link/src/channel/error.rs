@@ -34,6 +34,14 @@ pub enum ChannelError {
         /// The highest loss rate these bursts reach.
         limit: f64,
     },
+    /// A chain that never leaves the state it is in, and so has no loss rate but 0 or 1.
+    #[error(
+        "stay is 1, so that every packet after a lost one is lost too; then loss must be 0 or 1, and it is {loss}"
+    )]
+    NeverLeaves {
+        /// The loss rate asked for.
+        loss: f64,
+    },
     /// Slots of a channel that damages bits.
     #[error(
         "slots go with channels that lose packets, not with bit errors, which reach every bit of a packet as it is"

@@ -35,7 +35,7 @@ impl GilbertElliott {
     /// `stay = loss` is independent loss.
     ///
     /// # Errors
-    /// If either is no probability, or if so much loss needs a larger `stay`.
+    /// If either is no probability, if so much loss needs a larger `stay`, or if `stay` is 1 and `loss` neither 0 nor 1.
     pub fn from_loss_and_stay(loss: f64, stay: f64) -> Result<Self, ChannelError> {
         probability("stay", stay)?;
         // p_good_to_bad ≤ 1 bounds the loss by 1/(2 − stay).
@@ -45,6 +45,9 @@ impl GilbertElliott {
             0.0..=1.0 / (2.0 - stay),
             "in [0, 1/(2 − stay)]",
         )?;
+        if stay >= 1.0 && loss > 0.0 && loss < 1.0 {
+            return Err(ChannelError::NeverLeaves { loss });
+        }
         // Certain loss has to stay; min also turns its 0/0 into 1.
         let enter = loss * (1.0 - stay) / (1.0 - loss);
         Ok(Self {
@@ -188,6 +191,11 @@ mod tests {
         assert!(GilbertElliott::from_loss_and_stay(0.6, 0.0).is_err());
         assert!(GilbertElliott::from_loss_and_stay(0.5, 0.0).is_ok());
         assert!(GilbertElliott::from_loss_and_stay(0.1, f64::NAN).is_err());
+        assert_eq!(
+            GilbertElliott::from_loss_and_stay(0.5, 1.0),
+            Err(ChannelError::NeverLeaves { loss: 0.5 })
+        );
+        assert!(GilbertElliott::from_loss_and_stay(0.0, 1.0).is_ok());
         let always = GilbertElliott::from_loss_and_stay(1.0, 1.0).unwrap();
         assert!((always.loss_rate() - 1.0).abs() < 1e-15);
     }

@@ -7,6 +7,7 @@ use whyloss_link::Random;
 
 use super::judge::{Judge, Judgement};
 use crate::decider::SenderDecider;
+use crate::observe::SourceState;
 
 /// An IFTP sender with its classifier. With the unaware one it is IFTP, with enhanced Veno IFTPV.
 #[derive(Debug)]
@@ -67,6 +68,21 @@ impl IftpSource {
     /// The path lost this packet, for this reason.
     pub(crate) fn on_lost(&mut self, sequence: u64, cause: Cause) {
         self.asked.judge.on_lost(sequence, cause, self.sender.una());
+    }
+
+    /// What congestion control knows and allows.
+    pub(crate) fn state(&self) -> SourceState {
+        let sender = &self.sender;
+        SourceState {
+            cwnd: Some(sender.window_bytes()),
+            ssthresh: Some(sender.ssthresh_bytes()),
+            in_flight: Some(sender.in_flight()),
+            rate: sender.rate(),
+            rtt: sender.latest_rtt(),
+            srtt: sender.rtt(),
+            rto: None,
+            una: sender.una(),
+        }
     }
 
     /// What the classifier said about the loss that the last event found, if it found one, and the packets that it spoke

@@ -16,6 +16,7 @@ use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time, iftp as iftp_core, tfrc as tfrc_core};
 use whyloss_link::Streams;
 
+use crate::observe::SourceState;
 use crate::packet::{Packet, Payload};
 use crate::scenario::{Flow, Scenario, Transport};
 
@@ -202,16 +203,19 @@ impl Source {
         }
     }
 
-    /// The window in bytes (TCP, IFTP) or the rate in bytes per second (TFRC) that congestion control allows.
-    #[inline]
-    pub(crate) fn allowance(&self) -> Option<f64> {
+    /// What congestion control knows and allows; `None` without.
+    pub(crate) fn state(&self) -> Option<SourceState> {
         match self {
             Self::Datagrams(_) => None,
-            Self::Iftp(source) => Some(source.sender.window_bytes() as f64),
-            Self::Tcp(sender) => Some(sender.cwnd() as f64),
-            Self::Tfrc(sender) => Some(sender.rate()),
-            Self::Web(web) => Some(web.cwnd() as f64),
-            Self::Supplied(supplied) => supplied.source.allowance(),
+            Self::Iftp(source) => Some(source.state()),
+            Self::Tcp(sender) => Some(sender.state()),
+            Self::Tfrc(sender) => Some(SourceState {
+                rate: Some(sender.rate()),
+                srtt: sender.rtt(),
+                ..SourceState::default()
+            }),
+            Self::Web(web) => Some(web.state()),
+            Self::Supplied(supplied) => supplied.source.state(),
         }
     }
 

@@ -22,6 +22,7 @@ use whyloss::{Duration, Time};
 use whyloss_link::Random;
 
 use super::tcp;
+use crate::observe::SourceState;
 
 /// When transfers come, and how large they are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,9 +126,9 @@ impl Web {
         })
     }
 
-    /// The congestion window in bytes.
-    pub(crate) fn cwnd(&self) -> u64 {
-        self.sender.cwnd()
+    /// What the congestion control of the transfer under way knows and allows.
+    pub(crate) fn state(&self) -> SourceState {
+        self.sender.state()
     }
 
     /// Segments of the transfer under way.

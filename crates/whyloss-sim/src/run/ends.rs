@@ -315,6 +315,7 @@ impl Ends {
             }
         }
         self.arm(SOURCE, self.flow.source.next_timeout(), path);
+        self.flow.acted(now, path.window, observer);
     }
 
     /// Sends what the sink answers, and notes its next deadline.

@@ -6,7 +6,7 @@ use whyloss_link::Streams;
 
 use super::ends::{Ends, SINK};
 use super::flow::Flow;
-use super::{RunError, Start, entities};
+use super::{ASK_EVERY, RunError, Start, entities};
 use crate::event_queue::EventQueue;
 use crate::measure::{Measurement, Window};
 use crate::network::{Arrived, Fuse, Network, Sent};
@@ -69,7 +69,14 @@ impl Engine {
     /// Handles every event up to the end.
     pub(super) fn advance<O: Observer>(&mut self, observer: &mut O) {
         let links = self.path.network.links();
+        let mut ask_at = ASK_EVERY;
         while let Some((now, entity)) = self.path.events.pop() {
+            if O::CLOCK && self.handled >= ask_at {
+                ask_at = self.handled + ASK_EVERY;
+                if !observer.goes_on(now) {
+                    return;
+                }
+            }
             if entity < links {
                 self.handled += 1;
                 self.arrival(now, entity, observer);
@@ -86,6 +93,9 @@ impl Engine {
             } else {
                 ends.wake_source(now, &mut self.path, observer);
             }
+        }
+        if O::CLOCK {
+            observer.goes_on(self.path.window.end());
         }
     }
 

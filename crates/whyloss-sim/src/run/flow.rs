@@ -114,16 +114,22 @@ impl Flow {
         window: Window,
         observer: &mut O,
     ) -> bool {
-        if now >= self.stop {
-            return false;
+        let may = now < self.stop;
+        if !may {
+            self.acted(now, window, observer);
         }
-        if O::SOURCES
+        may
+    }
+
+    /// Shows what the source has come to, once it has sent what it might.
+    #[inline(always)]
+    pub(super) fn acted<O: Observer>(&self, now: Time, window: Window, observer: &mut O) {
+        if O::STATES
             && now <= window.end()
-            && let Some(allowance) = self.source.allowance()
+            && let Some(state) = self.source.state()
         {
-            observer.allowed(self.index as usize, now, allowance);
+            observer.acted(self.index as usize, now, &state);
         }
-        true
     }
 
     /// Counts a data packet that leaves the source.

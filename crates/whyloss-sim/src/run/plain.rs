@@ -21,7 +21,7 @@ use whyloss::{Cause, Time};
 use whyloss_link::{Fate, Link, Streams};
 
 use super::flow::{Delivered, Flow};
-use super::{ANSWER_SIZE, RunError, Start};
+use super::{ANSWER_SIZE, ASK_EVERY, RunError, Start};
 use crate::measure::{LinkResult, Measurement, Window};
 use crate::observe::Observer;
 use crate::packet::{Packet, Payload};
@@ -113,6 +113,9 @@ impl<'a, O: Observer> Plain<'a, O> {
                 break;
             }
             self.handled += 1;
+            if O::CLOCK && self.handled.is_multiple_of(ASK_EVERY) && !self.observer.goes_on(now) {
+                return Ok(self.measured());
+            }
             match event {
                 Event::Arrival(packet) => {
                     self.under_way -= 1;
@@ -127,12 +130,19 @@ impl<'a, O: Observer> Plain<'a, O> {
                 }
             }
         }
-        Ok(Measurement {
+        if O::CLOCK {
+            self.observer.goes_on(self.window.end());
+        }
+        Ok(self.measured())
+    }
+
+    fn measured(self) -> Measurement {
+        Measurement {
             window: self.window.length,
             flows: self.flows.into_iter().map(|ways| ways.flow.count).collect(),
             links: self.links.into_iter().map(|path| path.count).collect(),
             events: self.handled,
-        })
+        }
     }
 
     fn deadline(&mut self, now: Time, index: usize, end: usize) -> Result<(), RunError> {
@@ -186,7 +196,9 @@ impl<'a, O: Observer> Plain<'a, O> {
             flow.count_sent(now, &packet, self.window, self.observer);
             self.enter(now, packet)?;
         }
-        let deadline = self.flows[index].flow.source.next_timeout();
+        let flow = &self.flows[index].flow;
+        flow.acted(now, self.window, self.observer);
+        let deadline = flow.source.next_timeout();
         self.set_deadline(index, SOURCE, deadline);
         Ok(())
     }

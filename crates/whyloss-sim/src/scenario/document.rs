@@ -11,6 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{At, Fault, quote, suggest};
+use super::schema::Probe;
 
 /// A value and where it comes from.
 #[derive(Clone, Debug)]
@@ -23,14 +24,18 @@ pub(super) struct Item {
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Text(String),
-    /// An integer that fits; others are reals.
+    /// An integer that fits.
     Integer(i64),
+    /// The digits of one that does not.
+    Huge(String),
     Real(f64),
     Flag(bool),
     List(Vec<Item>),
     Table(Table),
     /// A date or time, which no key takes.
     Date,
+    /// Whatever is asked for: see [`super::schema`].
+    Probe(Probe),
 }
 
 /// Keys and values, in the order of the file.
@@ -59,6 +64,14 @@ impl Table {
 }
 
 impl Item {
+    /// What notes how this is read, if it is that.
+    pub(super) fn probe(&self) -> Option<&Probe> {
+        match &self.value {
+            Value::Probe(probe) => Some(probe),
+            _ => None,
+        }
+    }
+
     /// The text of a string.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.value {
@@ -72,11 +85,16 @@ impl Item {
         match &self.value {
             Value::Text(text) => quote(text),
             Value::Integer(number) => number.to_string(),
+            Value::Huge(digits) => match digits.char_indices().nth(40) {
+                Some((end, _)) => format!("{}…", &digits[..end]),
+                None => digits.clone(),
+            },
             Value::Real(number) => number.to_string(),
             Value::Flag(flag) => flag.to_string(),
             Value::List(_) => "a list".to_owned(),
             Value::Table(_) => "a table".to_owned(),
             Value::Date => "a date".to_owned(),
+            Value::Probe(_) => "a probe".to_owned(),
         }
     }
 }
@@ -108,8 +126,7 @@ fn convert(spanned: Spanned<DeValue<'_>>, at: &impl Fn(Range<usize>) -> At) -> I
         DeValue::String(text) => Value::Text(text.into_owned()),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
             Ok(number) => Value::Integer(number),
-            Err(_) if number.as_str().starts_with('-') => Value::Real(f64::MIN),
-            Err(_) => Value::Real(f64::MAX),
+            Err(_) => Value::Huge(number.as_str().to_owned()),
         },
         DeValue::Float(number) => Value::Real(number.as_str().parse().unwrap_or(f64::NAN)),
         DeValue::Boolean(flag) => Value::Flag(flag),

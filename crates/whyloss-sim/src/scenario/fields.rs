@@ -7,13 +7,24 @@ use whyloss::{Duration, Rate, Time};
 
 use super::document::{Item, Table, Value};
 use super::error::{At, Fault, suggest};
+use super::schema::{Probe, Shape};
 use super::units::{DURATION, Quantity, RATE, Refusal, SIZE};
+
+/// Up to here reals hold every whole number: 2⁵³.
+const WHOLE: f64 = 9_007_199_254_740_992.0;
 
 /// A table whose keys are known.
 pub(super) struct Fields<'a> {
     pub(super) path: String,
     pub(super) at: &'a At,
-    table: &'a Table,
+    source: Source<'a>,
+}
+
+/// Where the values of a table come from.
+enum Source<'a> {
+    Table(&'a Table),
+    /// Every value is this.
+    Probe(&'a Probe, &'a Item),
 }
 
 /// A value and the path of its key.
@@ -26,17 +37,28 @@ pub(super) struct Field<'a> {
 impl<'a> Fields<'a> {
     /// The key's value, if it is there.
     pub(super) fn get(&self, key: &str) -> Option<Field<'a>> {
-        let item = self.table.find(key)?;
+        let item = match self.source {
+            Source::Table(table) => table.find(key)?,
+            Source::Probe(probe, item) => probe.has(&self.path, key).then_some(item)?,
+        };
+        Some(self.field(key, item))
+    }
+
+    fn field(&self, key: &str, item: &'a Item) -> Field<'a> {
         let path = if self.path.is_empty() {
             key.to_owned()
         } else {
             format!("{}.{key}", self.path)
         };
-        Some(Field { path, item })
+        Field { path, item }
     }
 
     /// The key's value, which must be there.
     pub(super) fn need(&self, key: &str, expected: &str) -> Result<Field<'a>, Fault> {
+        if let Source::Probe(probe, item) = self.source {
+            probe.needs(&self.path, key);
+            return Ok(self.field(key, item));
+        }
         self.get(key).ok_or_else(|| {
             let message = format!("`{key}` is missing; expected {expected}");
             Fault::new(self.at, self.path.clone(), message)
@@ -50,7 +72,14 @@ impl<'a> Fields<'a> {
 
     /// Refuses keys other than `known`, with an opening that says whose they are not.
     pub(super) fn only_of(&self, opening: &str, known: &[&str]) -> Result<(), Fault> {
-        match self.table.0.iter().find(|e| !known.contains(&&*e.key)) {
+        let table = match self.source {
+            Source::Table(table) => table,
+            Source::Probe(probe, _) => {
+                probe.table(&self.path, known);
+                return Ok(());
+            }
+        };
+        match table.0.iter().find(|e| !known.contains(&&*e.key)) {
             None => Ok(()),
             Some(entry) => {
                 let hint = suggest(&entry.key, known.iter().copied());
@@ -81,11 +110,43 @@ impl<'a> Field<'a> {
         ))
     }
 
+    /// Notes how this is read, if it is a [`Probe`].
+    fn noted(&self, shape: impl FnOnce() -> Shape) -> bool {
+        let probe = self.item.probe();
+        if let Some(probe) = probe {
+            probe.note(&self.path, shape());
+        }
+        probe.is_some()
+    }
+
+    /// Whether it is this word, where other things may stand as well.
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        !self.noted(|| Shape::Words(vec![word.to_owned()])) && self.item.text() == Some(word)
+    }
+
     pub(super) fn text(&self, expected: &str) -> Result<&'a str, Fault> {
+        if self.noted(|| Shape::Text(expected.to_owned())) {
+            return Ok("");
+        }
         self.item.text().ok_or_else(|| self.unexpected(expected))
     }
 
+    /// A text that is to be one of these names; the caller sees to that.
+    pub(super) fn name_of(
+        &self,
+        expected: &str,
+        known: impl IntoIterator<Item = &'static str>,
+    ) -> Result<&'a str, Fault> {
+        match self.item.probe() {
+            Some(_) => self.one_of(&known.into_iter().map(|id| (id, id)).collect::<Vec<_>>()),
+            None => self.text(expected),
+        }
+    }
+
     pub(super) fn flag(&self) -> Result<bool, Fault> {
+        if self.noted(|| Shape::Flag) {
+            return Ok(false);
+        }
         match self.item.value {
             Value::Flag(flag) => Ok(flag),
             _ => Err(self.unexpected("true or false")),
@@ -94,8 +155,19 @@ impl<'a> Field<'a> {
 
     pub(super) fn integer(&self, range: RangeInclusive<u64>) -> Result<u64, Fault> {
         let (low, high) = (range.start(), range.end());
+        if self.noted(|| Shape::Whole(*low, *high)) {
+            return Ok(*low);
+        }
         match self.item.value {
             Value::Integer(number) if u64::try_from(number).is_ok_and(|n| range.contains(&n)) => {
+                Ok(number as u64)
+            }
+            // 1e3 is as whole as 1000; what is larger has gaps between whole numbers.
+            Value::Real(number)
+                if number % 1.0 == 0.0
+                    && (0.0..=WHOLE).contains(&number)
+                    && range.contains(&(number as u64)) =>
+            {
                 Ok(number as u64)
             }
             _ if *high >= i64::MAX as u64 => {
@@ -107,9 +179,13 @@ impl<'a> Field<'a> {
 
     /// A finite number in `range`.
     pub(super) fn number(&self, range: RangeInclusive<f64>) -> Result<f64, Fault> {
+        if self.noted(|| Shape::Number(*range.start(), *range.end())) {
+            return Ok(range.start().max(0.5).min(*range.end()));
+        }
         let number = match self.item.value {
             Value::Integer(number) => number as f64,
             Value::Real(number) => number,
+            Value::Huge(ref digits) => digits.parse().unwrap_or(f64::NAN),
             _ => f64::NAN,
         };
         if number.is_finite() && range.contains(&number) {
@@ -143,6 +219,7 @@ impl<'a> Field<'a> {
 
     /// One time, or two between which one is drawn.
     pub(super) fn time_range(&self) -> Result<(Time, Time), Fault> {
+        self.noted(|| Shape::Times);
         if !matches!(self.item.value, Value::List(_)) {
             return self.time().map(|at| (at, at));
         }
@@ -160,6 +237,9 @@ impl<'a> Field<'a> {
         expected: &str,
         read: impl Fn(&Self) -> Result<T, Fault>,
     ) -> Result<Vec<(Time, T)>, Fault> {
+        if self.noted(|| Shape::Changes) {
+            return read(&self.element()).map(|value| vec![(Time::ZERO, value)]);
+        }
         let pair = |pair: &Self| match &pair.list(expected)?[..] {
             [from, value] => Ok((from.time()?, read(value)?)),
             _ => Err(pair.unexpected(expected)),
@@ -168,6 +248,9 @@ impl<'a> Field<'a> {
     }
 
     pub(super) fn list(&self, expected: &str) -> Result<Vec<Field<'a>>, Fault> {
+        if self.noted(|| Shape::List) {
+            return Ok(vec![self.element()]);
+        }
         let Value::List(items) = &self.item.value else {
             return Err(self.unexpected(expected));
         };
@@ -178,20 +261,40 @@ impl<'a> Field<'a> {
         Ok(items.iter().enumerate().map(field).collect())
     }
 
+    /// What stands for every element of a list, if this is a [`Probe`].
+    fn element(&self) -> Self {
+        Self {
+            path: format!("{}[]", self.path),
+            item: self.item,
+        }
+    }
+
     /// A table, whatever its keys.
     pub(super) fn fields(&self, expected: &str) -> Result<Fields<'a>, Fault> {
-        match &self.item.value {
-            Value::Table(table) => Ok(Fields {
-                path: self.path.clone(),
-                at: &self.item.at,
-                table,
-            }),
-            _ => Err(self.unexpected(expected)),
-        }
+        let source = match &self.item.value {
+            Value::Table(table) => Source::Table(table),
+            Value::Probe(probe) => {
+                // A kind's own keys are a table of their own.
+                if !self.path.ends_with('>') {
+                    probe.note(&self.path, Shape::Table);
+                }
+                Source::Probe(probe, self.item)
+            }
+            _ => return Err(self.unexpected(expected)),
+        };
+        Ok(Fields {
+            path: self.path.clone(),
+            at: &self.item.at,
+            source,
+        })
     }
 
     /// The value that stands for one of these names.
     pub(super) fn one_of<T: Copy>(&self, known: &[(&str, T)]) -> Result<T, Fault> {
+        let words = || known.iter().map(|(name, _)| (*name).to_owned()).collect();
+        if let (true, Some(&(_, first))) = (self.noted(|| Shape::Words(words())), known.first()) {
+            return Ok(first);
+        }
         let names: Vec<String> = known.iter().map(|(name, _)| format!("{name:?}")).collect();
         let expected = names.join(" or ");
         let text = self.text(&expected)?;
@@ -202,6 +305,9 @@ impl<'a> Field<'a> {
     }
 
     fn quantity(&self, quantity: &Quantity) -> Result<u64, Fault> {
+        if self.noted(|| quantity.shape.clone()) {
+            return Ok(1_000);
+        }
         let text = self.text(quantity.expected)?;
         quantity.parse(text).map_err(|refusal| match refusal {
             Refusal::Unit(Some(unit)) => {
@@ -209,6 +315,10 @@ impl<'a> Field<'a> {
                 self.unexpected(&hint)
             }
             Refusal::Unit(None) | Refusal::Shape => self.unexpected(quantity.expected),
+            Refusal::Vanishes(unit) => self.unexpected(&format!(
+                "{}: nothing, or at least 1 {unit}, the least there is",
+                quantity.expected
+            )),
             Refusal::Negative => self.unexpected(&format!("{}, not below zero", quantity.expected)),
         })
     }

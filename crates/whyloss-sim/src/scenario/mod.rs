@@ -11,6 +11,7 @@ mod names;
 mod origins;
 mod parse;
 mod route;
+pub mod schema;
 mod units;
 
 pub use crate::host::supply::{Application, Stream};
@@ -18,6 +19,7 @@ pub use check::{CheckError, Place, Problem};
 pub use error::{Location, ScenarioError};
 pub use parse::{MOST_SEEDS, ScenarioFile};
 pub use route::Router;
+pub use units::duration;
 
 use whyloss::{Duration, Rate, Time, iftp, tfrc};
 use whyloss_link::LinkSpec;

@@ -2,6 +2,7 @@
 
 use super::error::{At, Fault};
 use super::fields::Field;
+use super::schema::Shape;
 
 /// A name in which `{i}` stands for the number of the copy.
 pub(super) struct Template<'a> {
@@ -26,6 +27,14 @@ impl<'a> Template<'a> {
     /// Names go into overrides (`link.NAME.rate`) and into the names of files.
     fn checked(field: &Field<'a>, also: impl Fn(char) -> bool) -> Result<Self, Fault> {
         let expected = "a name of letters, digits, `-` and `_` (and `{i}`, the number of the copy)";
+        if let Some(probe) = field.item.probe() {
+            probe.note(&field.path, Shape::Name);
+            return Ok(Self {
+                text: "{i}",
+                numbered: true,
+                at: &field.item.at,
+            });
+        }
         let text = field.text(expected)?;
         let numbered = text.contains("{i}");
         let bare = text.replace("{i}", "");

@@ -12,11 +12,12 @@ use whyloss_link::LinkSpec;
 
 use super::check::MOST;
 use super::choices;
-use super::document;
-use super::error::{Fault, ScenarioError, suggest};
+use super::document::{self, Item, Value};
+use super::error::{At, Fault, ScenarioError, suggest};
 use super::fields::{Field, Fields};
 use super::names::Template;
 use super::origins::Origins;
+use super::schema::Probe;
 use super::{Connection, Flow, Scenario};
 
 /// A scenario file: what to simulate, and how often.
@@ -111,10 +112,22 @@ fn read(
     overrides: &[(String, String)],
     directory: &Path,
 ) -> Result<ScenarioFile, Fault> {
-    let root = document::read(text, overrides)?;
+    read_document(&document::read(text, overrides)?, directory)
+}
+
+/// Reads a document that notes how it is read.
+pub(super) fn probe(probe: &Probe) -> Result<(), Fault> {
+    let root = Item {
+        at: At::File(0..0),
+        value: Value::Probe(probe.clone()),
+    };
+    read_document(&root, Path::new("")).map(drop)
+}
+
+fn read_document(root: &Item, directory: &Path) -> Result<ScenarioFile, Fault> {
     let document = Field {
         path: String::new(),
-        item: &root,
+        item: root,
     };
     let top = document.fields("a table")?;
     top.only(&TOP)?;
@@ -147,7 +160,7 @@ fn read(
     };
     match file.scenario.check() {
         Ok(()) => Ok(file),
-        Err(error) => Err(builder.origins.locate(&root, &error)),
+        Err(error) => Err(builder.origins.locate(root, &error)),
     }
 }
 
@@ -341,6 +354,9 @@ impl Builder {
     }
 
     fn known_node(&self, name: &str, field: &Field<'_>) -> Result<usize, Fault> {
+        if field.item.probe().is_some() {
+            return Ok(0);
+        }
         self.nodes.get(name).copied().ok_or_else(|| {
             let hint = suggest(name, self.nodes.keys().map(String::as_str));
             field.fault(format!("no link touches a node called `{name}`{hint}"))

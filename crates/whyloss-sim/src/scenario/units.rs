@@ -3,8 +3,12 @@
 //! A number, an optional space, a unit. Decimal prefixes are powers of ten, and case matters: `Mbit/s` is a million
 //! bits per second, `mbit/s` is refused. There is one spelling per unit; the usual others are recognised to say so.
 
+use super::schema::Shape;
+
 /// One kind of quantity: its units, as multiples of the smallest that scenarios store.
 pub(super) struct Quantity {
+    /// What a scenario's description calls it.
+    pub(super) shape: Shape,
     /// What it is, with an example, for messages.
     pub(super) expected: &'static str,
     units: &'static [(&'static str, f64)],
@@ -14,6 +18,7 @@ pub(super) struct Quantity {
 
 /// Nanoseconds.
 pub(super) const DURATION: Quantity = Quantity {
+    shape: Shape::Duration,
     expected: r#"a duration such as "20 ms" (units: ns, us, ms, s, min)"#,
     units: &[
         ("ns", 1.0),
@@ -39,6 +44,7 @@ pub(super) const DURATION: Quantity = Quantity {
 
 /// Bits per second.
 pub(super) const RATE: Quantity = Quantity {
+    shape: Shape::Rate,
     expected: r#"a rate such as "150 kbit/s" (units: bit/s, kbit/s, Mbit/s, Gbit/s)"#,
     units: &[
         ("bit/s", 1.0),
@@ -67,6 +73,7 @@ pub(super) const RATE: Quantity = Quantity {
 
 /// Bytes.
 pub(super) const SIZE: Quantity = Quantity {
+    shape: Shape::Size,
     expected: r#"a size such as "762 B" (units: B, kB, MB)"#,
     units: &[("B", 1.0), ("kB", 1e3), ("MB", 1e6)],
     aliases: &[
@@ -79,6 +86,17 @@ pub(super) const SIZE: Quantity = Quantity {
     ],
 };
 
+/// A duration as scenarios have it, such as `20 ms`.
+///
+/// # Errors
+/// What was expected.
+pub fn duration(text: &str) -> Result<whyloss::Duration, String> {
+    let refused = |_| format!("expected {}", DURATION.expected);
+    let nanos = DURATION.parse(text).map_err(refused)?;
+    let nanos = i64::try_from(nanos).unwrap_or(i64::MAX);
+    Ok(whyloss::Duration::from_nanos(nanos))
+}
+
 /// Why a text is not a quantity.
 #[derive(Debug, PartialEq)]
 pub(super) enum Refusal {
@@ -86,6 +104,8 @@ pub(super) enum Refusal {
     Shape,
     /// It is below zero.
     Negative,
+    /// It is more than nothing, but rounds to nothing; this is the least there is.
+    Vanishes(&'static str),
     /// The unit is unknown; this one may be meant.
     Unit(Option<&'static str>),
 }
@@ -105,7 +125,11 @@ impl Quantity {
         if number.is_sign_negative() {
             return Err(Refusal::Negative);
         }
-        Ok(libm::round(number * scale) as u64)
+        let whole = libm::round(number * scale) as u64;
+        if whole == 0 && number > 0.0 {
+            return Err(Refusal::Vanishes(self.units[0].0));
+        }
+        Ok(whole)
     }
 
     fn meant(&self, unit: &str) -> Option<&'static str> {
@@ -145,5 +169,8 @@ mod tests {
         assert_eq!(RATE.parse("150 Kbit/s"), Err(Refusal::Unit(Some("kbit/s"))));
         assert_eq!(RATE.parse("150 kbit"), Err(Refusal::Unit(Some("kbit/s"))));
         assert_eq!(SIZE.parse("762 furlongs"), Err(Refusal::Unit(None)));
+        assert_eq!(DURATION.parse("0.1 ns"), Err(Refusal::Vanishes("ns")));
+        assert_eq!(RATE.parse("0.4 bit/s"), Err(Refusal::Vanishes("bit/s")));
+        assert_eq!(DURATION.parse("0.0 ms"), Ok(0));
     }
 }

@@ -1,36 +1,48 @@
-//! What a run writes as tables: CSV files, one for each flow or link and kind, as the run goes.
+//! What a run looks like as tables: windows and rates, arrivals, losses with their causes and verdicts, queues.
 //!
-//! | file | one row for each | columns |
-//! |---|---|---|
-//! | `<flow>.allowance.csv` | change of what congestion control allows | `time_s`, `cwnd_bytes` (TCP, IFTP) or `rate_bytes_per_s` (TFRC) |
-//! | `<flow>.arrivals.csv` | data packet at its sink | `time_s`, `sequence`, `rott_s`, `size_bytes`, `first_damaged_bit` |
-//! | `<flow>.losses.csv` | data packet lost | `time_s`, `sequence`, `where`, `truth`, `verdict`, `verdict_time_s` |
-//! | `<link>.queue.csv` | packet that reaches the link | `time_s`, `waiting`, `fate` |
+//! [`Trace`] watches a run and hands rows, batch by batch, to a [`Sink`]: [`CsvFiles`], `ParquetFiles` (feature
+//! `parquet`), or a `Vec<Batch>`, of which feature `arrow` makes record batches. What the tables are called and what
+//! their columns mean is said once, in [`tables`]; `docs/traces.md` has the same words.
 //!
-//! Times are seconds of simulated time with nine decimals: exact, since the engine counts nanoseconds. They never
-//! decrease in a file, but for `losses`: a packet may be lost on a later link after its successor was on an earlier one.
-//! `docs/traces.md` says more of each column, and how names of flows and links become names of files.
+//! Rows of one flow or link come in the order of their times, but for losses, which come when no verdict on them can
+//! follow any more. Those of different flows or links come as the engine works them out, which is not always by time.
 //!
-//! Memory does not grow with simulated time: a TFRC loss waits for its verdict until a later packet of the flow
-//! arrives; all else is written at once.
+//! Memory does not grow with simulated time: a loss waits for its verdict until its packet lies behind the window (TCP,
+//! IFTP) or a later one arrives (TFRC); of all else a batch is kept.
 
-mod table;
+#[cfg(feature = "arrow")]
+pub mod arrow;
+mod batch;
+mod csv;
+#[cfg(feature = "parquet")]
+mod parquet;
+mod sink;
+pub mod tables;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::sync::Arc;
 
 use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::Fate;
 
-use crate::observe::Observer;
-use crate::output::{OutputError, create_directory, file_stems};
-use crate::packet::{Packet, Payload};
+pub use self::batch::{Batch, Cell, Words};
+pub use self::csv::CsvFiles;
+#[cfg(feature = "parquet")]
+pub use self::parquet::ParquetFiles;
+pub use self::sink::Sink;
+
+use crate::observe::{Observer, SourceState};
+use crate::output::OutputError;
+use crate::packet::Packet;
 use crate::scenario::{Scenario, Transport};
 
-use self::table::{Optional, Seconds, Table};
+use self::tables::{ARRIVALS, LINKS, LOSSES, SOURCES};
+
+/// Rows of a batch, which is also what Parquet compresses together.
+const ROWS: usize = 65_536;
 
 /// Which rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +51,8 @@ pub struct TraceOptions {
     pub from: Time,
     /// … to here, or the end of the run if that is earlier; both ends belong to it.
     pub to: Time,
-    /// After a row of `allowance`, `arrivals` or `queue`, none is written to that file for so long. Losses, and packets
-    /// that a link loses, are always written.
+    /// After a row about a flow or link in `sources`, `arrivals` or `links`, that table has none about it for so long.
+    /// Losses, and packets that a link loses, are always written.
     pub thin: Duration,
 }
 
@@ -55,140 +67,150 @@ impl Default for TraceOptions {
     }
 }
 
-/// Writes what it sees of a run into a directory.
+/// Makes tables of what it sees of a run, and hands them to a sink.
 #[derive(Debug)]
-pub struct Trace {
+pub struct Trace<S> {
     options: TraceOptions,
-    flows: Vec<FlowTables>,
-    links: Vec<LinkTable>,
+    flows: Vec<Flow>,
+    links: Vec<Pace>,
+    sources: Batch,
+    arrivals: Batch,
+    losses: Batch,
+    hops: Batch,
+    sink: S,
     error: Option<OutputError>,
 }
 
 #[derive(Debug)]
-struct FlowTables {
-    /// `None` without congestion control.
-    allowance: Option<Table>,
-    /// The last allowance written.
-    allowed: Option<f64>,
-    arrivals: Table,
-    losses: Table,
-    /// The name of the sink's node.
-    sink: String,
+struct Flow {
+    judge: Judge,
+    /// The word for the sink's node in column `where`.
+    node: u32,
+    sources: Pace,
+    arrivals: Pace,
+    /// What was last written about its source.
+    last: Option<SourceState>,
     /// Losses that may still be judged, in the order of their sequence numbers.
     pending: VecDeque<Loss>,
 }
 
-#[derive(Debug)]
-struct LinkTable {
-    name: String,
-    queue: Table,
+/// Who gives verdicts on the losses of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Judge {
+    Nobody,
+    Sender,
+    Receiver,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Loss {
     time: Time,
     sequence: u64,
-    /// The link that lost it; `None`: the sink dropped it.
-    link: Option<usize>,
+    /// The word for where it happened.
+    place: u32,
     truth: Cause,
     verdict: Option<(Cause, Time)>,
 }
 
-impl Trace {
-    /// Opens the files of a scenario in `directory`, which is made if it is not there; files of the same names are
-    /// replaced.
-    ///
-    /// # Errors
-    /// If the directory or a file cannot be made.
-    pub fn create(
-        scenario: &Scenario,
-        directory: &Path,
-        options: TraceOptions,
-    ) -> Result<Self, OutputError> {
-        create_directory(directory)?;
-        let table = |stem: &str, kind: &str, header: &[&str]| {
-            Table::create(directory.join(format!("{stem}.{kind}.csv")), header)
-        };
-        let stems = file_stems(scenario.flows.iter().map(|flow| flow.name.as_str()));
-        let flows = scenario.flows.iter().zip(&stems).map(|(flow, stem)| {
-            let unit = match flow.transport {
-                Transport::Datagrams { .. } => None,
-                Transport::Tcp { .. } | Transport::Iftp { .. } | Transport::Web { .. } => {
-                    Some("cwnd_bytes")
-                }
-                Transport::Tfrc { .. } => Some("rate_bytes_per_s"),
-            };
-            let allowance = unit.map(|unit| table(stem, "allowance", &["time_s", unit]));
-            let losses = [
-                "time_s",
-                "sequence",
-                "where",
-                "truth",
-                "verdict",
-                "verdict_time_s",
-            ];
-            Ok(FlowTables {
-                allowance: allowance.transpose()?,
-                allowed: None,
-                arrivals: table(
-                    stem,
-                    "arrivals",
-                    &[
-                        "time_s",
-                        "sequence",
-                        "rott_s",
-                        "size_bytes",
-                        "first_damaged_bit",
-                    ],
-                )?,
-                losses: table(stem, "losses", &losses)?,
-                sink: scenario.nodes.get(flow.sink).cloned().unwrap_or_default(),
-                pending: VecDeque::new(),
-            })
-        });
-        let flows = flows.collect::<Result<_, _>>()?;
-        let stems = file_stems(scenario.links.iter().map(|link| link.name.as_str()));
-        let links = scenario.links.iter().zip(&stems).map(|(link, stem)| {
-            let queue = table(stem, "queue", &["time_s", "waiting", "fate"])?;
-            Ok(LinkTable {
-                name: link.name.clone(),
-                queue,
-            })
-        });
-        let links = links.collect::<Result<_, _>>()?;
-        let options = TraceOptions {
-            to: options.to.min(scenario.end),
-            ..options
-        };
-        Ok(Self {
-            options,
-            flows,
-            links,
+/// When the next row is due.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    next: Time,
+}
+
+impl Pace {
+    /// Whether a row is due at `at`; if so, the next one is not before `thin` later.
+    fn due(&mut self, at: Time, thin: Duration) -> bool {
+        let due = self.next <= at;
+        if due {
+            self.next = at + thin;
+        }
+        due
+    }
+}
+
+const CAUSES: [&str; 2] = ["congestion", "wireless"];
+const FATES: [&str; 4] = ["congestion", "wireless", "delivered", "damaged"];
+const DELIVERED: Cell = Cell::Word(2);
+const DAMAGED: Cell = Cell::Word(3);
+
+fn cause(cause: Cause) -> Cell {
+    Cell::Word(match cause {
+        Cause::Congestion => 0,
+        Cause::Wireless => 1,
+    })
+}
+
+impl<S: Sink> Trace<S> {
+    /// A trace of a run of `scenario` into `sink`.
+    pub fn new(scenario: &Scenario, options: TraceOptions, sink: S) -> Self {
+        let words = |names: &[&str]| -> Words { names.iter().map(ToString::to_string).collect() };
+        let flows: Words = scenario
+            .flows
+            .iter()
+            .map(|flow| flow.name.clone())
+            .collect();
+        let links: Words = scenario
+            .links
+            .iter()
+            .map(|link| link.name.clone())
+            .collect();
+        let places = links.iter().chain(&scenario.nodes).cloned().collect();
+        let (causes, fates) = (words(&CAUSES), words(&FATES));
+        Self {
+            options: TraceOptions {
+                to: options.to.min(scenario.end),
+                ..options
+            },
+            flows: scenario
+                .flows
+                .iter()
+                .map(|flow| Flow {
+                    judge: match flow.transport {
+                        Transport::Datagrams { .. } | Transport::Web { .. } => Judge::Nobody,
+                        Transport::Tcp { .. } | Transport::Iftp { .. } => Judge::Sender,
+                        Transport::Tfrc { .. } => Judge::Receiver,
+                    },
+                    node: (links.len() + flow.sink) as u32,
+                    sources: Pace::default(),
+                    arrivals: Pace::default(),
+                    last: None,
+                    pending: VecDeque::new(),
+                })
+                .collect(),
+            links: vec![Pace::default(); links.len()],
+            sources: Batch::new(&SOURCES, [Arc::clone(&flows)]),
+            arrivals: Batch::new(&ARRIVALS, [Arc::clone(&flows)]),
+            losses: Batch::new(
+                &LOSSES,
+                [Arc::clone(&flows), places, Arc::clone(&causes), causes],
+            ),
+            hops: Batch::new(&LINKS, [links, flows, fates]),
+            sink,
             error: None,
-        })
+        }
     }
 
-    /// Writes what is left, once the run is over.
+    /// Hands on what is left, once the run is over, and gives the sink back.
     ///
     /// # Errors
-    /// The first error of the whole run; nothing was written after it.
-    pub fn finish(mut self) -> Result<(), OutputError> {
+    /// The first error of the whole run; nothing was handed on after it.
+    pub fn finish(mut self) -> Result<S, OutputError> {
         for flow in 0..self.flows.len() {
             self.settle(flow, u64::MAX);
         }
-        if let Some(error) = self.error {
-            return Err(error);
+        let batches = [&self.sources, &self.arrivals, &self.losses, &self.hops];
+        for batch in batches.into_iter().filter(|batch| !batch.is_empty()) {
+            if self.error.is_none() {
+                self.error = self.sink.write(batch).err();
+            }
         }
-        for flow in &mut self.flows {
-            let tables = flow
-                .allowance
-                .iter_mut()
-                .chain([&mut flow.arrivals, &mut flow.losses]);
-            tables.into_iter().try_for_each(Table::flush)?;
+        // Also after an error: what was written before is worth having.
+        let finished = self.sink.finish();
+        match self.error {
+            Some(error) => Err(error),
+            None => finished.map(|()| self.sink),
         }
-        self.links
-            .iter_mut()
-            .try_for_each(|link| link.queue.flush())
     }
 
     /// Whether rows of this time are wanted, and can be written.
@@ -196,14 +218,7 @@ impl Trace {
         self.options.from <= at && at <= self.options.to && self.error.is_none()
     }
 
-    /// Keeps the first error.
-    fn note(&mut self, result: Result<(), OutputError>) {
-        if let Err(error) = result {
-            self.error.get_or_insert(error);
-        }
-    }
-
-    /// Writes the losses of packets before `sequence`: their time for a verdict is over.
+    /// Hands the losses of packets before `sequence` on: their time for a verdict is over.
     fn settle(&mut self, flow: usize, sequence: u64) {
         while let Some(loss) = self.flows[flow]
             .pending
@@ -218,25 +233,20 @@ impl Trace {
             return;
         }
         let (verdict, when) = loss.verdict.unzip();
-        let tables = &mut self.flows[flow];
-        let place = loss
-            .link
-            .map_or(&tables.sink, |link| &self.links[link].name);
-        let result = tables.losses.write(&[
-            &Seconds::from(loss.time),
-            &loss.sequence,
-            place,
-            &word(loss.truth),
-            &Optional(verdict.map(word)),
-            &Optional(when.map(Seconds::from)),
+        self.losses.push([
+            time(loss.time),
+            word(flow),
+            Cell::Whole(loss.sequence),
+            Cell::Word(loss.place),
+            cause(loss.truth),
+            verdict.map_or(Cell::None, cause),
+            when.map_or(Cell::None, time),
         ]);
-        self.note(result);
+        hand_on(&mut self.losses, &mut self.sink, &mut self.error);
     }
-}
 
-impl Trace {
     /// Notes the loss of a data packet.
-    fn lost(&mut self, packet: &Packet, time: Time, link: Option<usize>, truth: Cause) {
+    fn lost(&mut self, packet: &Packet, time: Time, place: u32, truth: Cause) {
         let Some(sequence) = packet.payload.sequence() else {
             return;
         };
@@ -244,69 +254,98 @@ impl Trace {
         let loss = Loss {
             time,
             sequence,
-            link,
+            place,
             truth,
             verdict: None,
         };
-        if matches!(packet.payload, Payload::TfrcData(_)) {
-            let pending = &mut self.flows[flow].pending;
-            let index = pending.partition_point(|other| other.sequence < sequence);
-            pending.insert(index, loss);
-        } else {
+        if self.flows[flow].judge == Judge::Nobody {
             self.write_loss(flow, &loss);
+            return;
+        }
+        let pending = &mut self.flows[flow].pending;
+        match pending.binary_search_by_key(&sequence, |loss| loss.sequence) {
+            Ok(index) => {
+                // A retransmission: what is said from here on is said about it.
+                let before = std::mem::replace(&mut pending[index], loss);
+                self.write_loss(flow, &before);
+            }
+            Err(index) => pending.insert(index, loss),
         }
     }
 }
 
-impl Observer for Trace {
+/// Hands a full batch on.
+fn hand_on(batch: &mut Batch, sink: &mut impl Sink, error: &mut Option<OutputError>) {
+    if batch.len() >= ROWS {
+        *error = sink.write(batch).err();
+        batch.clear();
+    }
+}
+
+fn time(at: Time) -> Cell {
+    // Runs are shorter than what fits by four orders of magnitude.
+    Cell::Nanos(at.as_nanos().cast_signed())
+}
+
+fn span(span: Duration) -> Cell {
+    Cell::Nanos(span.as_nanos())
+}
+
+fn word(index: usize) -> Cell {
+    Cell::Word(index as u32)
+}
+
+impl<S: Sink> Observer for Trace<S> {
     const QUEUE_LENGTH: bool = true;
+    const SOURCES: bool = false;
+    const STATES: bool = true;
 
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
-        let lost = match fate {
-            Fate::Delivered(_) | Fate::Damaged(..) => None,
-            Fate::Lost(truth, time) => Some((truth, time)),
+        let (word_of_fate, done) = match fate {
+            Fate::Delivered(arrival) => (DELIVERED, arrival),
+            Fate::Damaged(arrival, _) => (DAMAGED, arrival),
+            Fate::Lost(truth, when) => (cause(truth), when),
         };
-        if self.wants(at) {
-            let queue = &mut self.links[link].queue;
-            if lost.is_some() || queue.due(at, self.options.thin) {
-                let fate = match fate {
-                    Fate::Delivered(_) => "delivered",
-                    Fate::Damaged(..) => "damaged",
-                    Fate::Lost(truth, _) => word(truth),
-                };
-                let result = queue.write(&[&Seconds::from(at), &waiting, &fate]);
-                self.note(result);
-            }
+        let lost = matches!(fate, Fate::Lost(..));
+        if self.wants(at) && (self.links[link].due(at, self.options.thin) || lost) {
+            self.hops.push([
+                time(at),
+                word(link),
+                Cell::Word(packet.flow),
+                Cell::Whole(u64::from(packet.size)),
+                Cell::Whole(waiting as u64),
+                word_of_fate,
+                time(done),
+            ]);
+            hand_on(&mut self.hops, &mut self.sink, &mut self.error);
         }
-        if let Some((truth, time)) = lost {
-            self.lost(packet, time, Some(link), truth);
+        if let Fate::Lost(truth, when) = fate {
+            self.lost(packet, when, link as u32, truth);
         }
     }
 
     fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
-        debug_assert_eq!(flow, packet.flow as usize);
-        self.lost(packet, at, None, Cause::Wireless);
+        self.lost(packet, at, self.flows[flow].node, Cause::Wireless);
     }
 
     fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
         let Some(sequence) = packet.payload.sequence() else {
             return;
         };
-        self.settle(flow, sequence);
-        if self.wants(at) {
-            let arrivals = &mut self.flows[flow].arrivals;
-            if arrivals.due(at, self.options.thin) {
-                let rott = Seconds::from(at - packet.sent);
-                let damage = packet.is_damaged().then_some(packet.first_damaged);
-                let result = arrivals.write(&[
-                    &Seconds::from(at),
-                    &sequence,
-                    &rott,
-                    &packet.size,
-                    &Optional(damage),
-                ]);
-                self.note(result);
-            }
+        if self.flows[flow].judge == Judge::Receiver {
+            self.settle(flow, sequence);
+        }
+        if self.wants(at) && self.flows[flow].arrivals.due(at, self.options.thin) {
+            let damage = packet.is_damaged().then_some(packet.first_damaged);
+            self.arrivals.push([
+                time(at),
+                word(flow),
+                Cell::Whole(sequence),
+                span(at - packet.sent),
+                Cell::Whole(u64::from(packet.size)),
+                damage.map_or(Cell::None, |bit| Cell::Whole(u64::from(bit))),
+            ]);
+            hand_on(&mut self.arrivals, &mut self.sink, &mut self.error);
         }
     }
 
@@ -317,25 +356,32 @@ impl Observer for Trace {
         }
     }
 
-    fn allowed(&mut self, flow: usize, at: Time, allowance: f64) {
+    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
+        if self.flows[flow].judge == Judge::Sender {
+            self.settle(flow, state.una);
+        }
         if !self.wants(at) {
             return;
         }
-        let tables = &mut self.flows[flow];
-        if let Some(table) = &mut tables.allowance
-            && tables.allowed != Some(allowance)
-            && table.due(at, self.options.thin)
-        {
-            tables.allowed = Some(allowance);
-            let result = table.write(&[&Seconds::from(at), &allowance]);
-            self.note(result);
+        let of = &mut self.flows[flow];
+        // The left edge is no column.
+        let state = SourceState { una: 0, ..*state };
+        if of.last != Some(state) && of.sources.due(at, self.options.thin) {
+            of.last = Some(state);
+            let whole = |value: Option<u64>| value.map_or(Cell::None, Cell::Whole);
+            let seconds = |value: Option<Duration>| value.map_or(Cell::None, span);
+            self.sources.push([
+                time(at),
+                word(flow),
+                whole(state.cwnd),
+                whole(state.ssthresh),
+                whole(state.in_flight),
+                state.rate.map_or(Cell::None, Cell::Real),
+                seconds(state.rtt),
+                seconds(state.srtt),
+                seconds(state.rto),
+            ]);
+            hand_on(&mut self.sources, &mut self.sink, &mut self.error);
         }
-    }
-}
-
-fn word(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Congestion => "congestion",
-        Cause::Wireless => "wireless",
     }
 }

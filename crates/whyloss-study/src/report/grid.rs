@@ -154,9 +154,17 @@ pub(super) fn percent(confidence: f64) -> f64 {
 }
 
 pub(super) fn half_width(cell: &Cell, decimals: usize) -> String {
-    cell.half_width.map_or_else(String::new, |half_width| {
-        format!("±{}", fixed(half_width, decimals))
-    })
+    match cell.half_width {
+        // Nothing is random here: an interval would say that it might be.
+        None | Some(0.0) => String::new(),
+        Some(half_width) => format!("±{}", fixed(half_width, decimals)),
+    }
+}
+
+/// What is to be said of means without an interval, if there are any.
+pub(super) fn of_certain(cells: &[Cell]) -> Option<&'static str> {
+    let certain = cells.iter().any(|cell| cell.half_width == Some(0.0));
+    certain.then_some("without ±: the same under every seed")
 }
 
 /// As a sign: `✓` within tolerance, `✗` outside, nothing where there is nothing to compare.

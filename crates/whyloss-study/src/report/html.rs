@@ -3,21 +3,23 @@
 
 use core::fmt::Write;
 
+use super::Citation;
 use super::grid::{self, Block};
 use super::page::{Page, Statement, Verdict, escape};
 use super::score::{Cells, Score};
 use crate::{Cell, Claim, Outcome, Weight};
 
 /// The whole page.
-pub fn render(outcomes: &[Outcome]) -> String {
+pub fn render(outcomes: &[Outcome], citation: Citation) -> String {
     let mut page = Page::untitled("Whyloss: papers reproduced");
     push_summary(page.raw(), outcomes);
+    push_papers(page.raw(), outcomes, citation);
     for outcome in outcomes {
-        push_outcome(&mut page, outcome);
+        push_outcome(&mut page, outcome, citation);
     }
     page.finish(&format!(
         "Measured by whyloss {} on simulated networks. A mean comes with half the width of its confidence interval \
-         (Student’s t over the seeds). The paper’s value stands below it: ✓ within a tolerance that was fixed \
+         (Student’s t over the seeds), or without where every seed gives the same. The paper’s value stands below it: ✓ within a tolerance that was fixed \
          beforehand, ✗ outside, (fitted) if a constant was fitted to it, so that it does not count. – means that nothing \
          could be measured. Beside a score stands what an answer that is zero everywhere would score, and one that takes \
          every loss for congestion (unaware) or knows every cause (oracle).",
@@ -51,6 +53,28 @@ fn push_summary(page: &mut String, outcomes: &[Outcome]) {
         );
     }
     page.push_str("</tbody>\n</table></div>\n");
+}
+
+/// The paper that an experiment belongs to.
+fn paper(outcome: &Outcome) -> &str {
+    outcome.id.split('-').next().unwrap_or_default()
+}
+
+/// Which papers these are, and the words that their tables share.
+fn push_papers(page: &mut String, outcomes: &[Outcome], citation: Citation) {
+    let mut papers: Vec<&str> = outcomes.iter().map(paper).collect();
+    papers.dedup();
+    page.push_str("<dl class=\"papers\">\n");
+    for paper in papers {
+        if let Some(citation) = citation(paper) {
+            let (paper, citation) = (escape(paper), escape(citation));
+            let _ = writeln!(page, "<dt><code>{paper}</code></dt><dd>{citation}</dd>");
+        }
+    }
+    page.push_str(
+        "<dt>Mc</dt><dd>share of congestion losses that were called wireless</dd>\n\
+         <dt>Mw</dt><dd>share of wireless losses that were called congestion</dd>\n</dl>\n",
+    );
 }
 
 /// A table cell that says `part/whole`, marked when it is not the whole.
@@ -98,7 +122,7 @@ fn badges(score: &Score) -> String {
     html
 }
 
-fn push_outcome(page: &mut Page, outcome: &Outcome) {
+fn push_outcome(page: &mut Page, outcome: &Outcome, citation: Citation) {
     let id = escape(&outcome.id);
     let _ = write!(
         page.raw(),
@@ -111,11 +135,14 @@ fn push_outcome(page: &mut Page, outcome: &Outcome) {
         if outcome.seeds == 1 { "seed" } else { "seeds" },
         grid::percent(outcome.confidence),
     );
+    if let Some(citation) = citation(paper(outcome)) {
+        page.text(citation);
+    }
     let blocks = grid::blocks(&outcome.cells);
     for block in blocks.iter().filter(|block| block.title.is_none()) {
         push_block(page.raw(), block);
     }
-    for figure in &outcome.figures {
+    for figure in &super::drawn(outcome) {
         page.figure_with_file(figure);
     }
     let panels: Vec<_> = blocks
@@ -168,8 +195,9 @@ fn push_cell(page: &mut String, cell: &Cell, decimals: usize) {
         class(agrees),
         grid::mean(cell, decimals)
     );
-    if cell.half_width.is_some() {
-        let _ = write!(page, " <small>{}</small>", grid::half_width(cell, decimals));
+    let interval = grid::half_width(cell, decimals);
+    if !interval.is_empty() {
+        let _ = write!(page, " <small>{interval}</small>");
     }
     if let Some(paper) = cell.paper {
         let _ = write!(
@@ -233,7 +261,9 @@ mod tests {
     use super::*;
 
     fn example_page() -> String {
-        render(&[example::table(), example::figure()])
+        render(&[example::table(), example::figure()], |_| {
+            Some("An Example & Co.: How to Reproduce (2002)")
+        })
     }
 
     fn parsed(page: &str) -> roxmltree::Document<'_> {
@@ -293,6 +323,6 @@ mod tests {
 
     #[test]
     fn nothing_reported_is_a_page_too() {
-        parsed(&render(&[]));
+        parsed(&render(&[], |_| None));
     }
 }

@@ -27,7 +27,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::Outcome;
+use crate::{Figure, Look, Outcome, Series, Sign};
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -69,21 +69,61 @@ pub fn prepare(dir: &Path) -> Result<(), ReportError> {
         })
 }
 
-/// Writes `<experiment>.csv`, `<figure>.svg` and `index.html` into `dir`.
+/// The citation of the paper that experiments of this prefix (`cen`) belong to, if they have one.
+pub type Citation = fn(paper: &str) -> Option<&'static str>;
+
+/// Writes `<experiment>.csv` and each `<figure>.svg` of an outcome into `dir`.
 ///
 /// Each file appears whole or not at all; files of the same names are replaced, others left alone.
 ///
 /// # Errors
 ///
 /// [`ReportError::Write`] for the first file that cannot be written.
-pub fn write_all(dir: &Path, outcomes: &[Outcome]) -> Result<(), ReportError> {
-    for outcome in outcomes {
-        write(dir, &format!("{}.csv", outcome.id), &csv::render(outcome))?;
-        for figure in &outcome.figures {
-            write(dir, &format!("{}.svg", figure.name), &svg::render(figure))?;
+pub fn write_outcome(dir: &Path, outcome: &Outcome) -> Result<(), ReportError> {
+    write(dir, &format!("{}.csv", outcome.id), &csv::render(outcome))?;
+    for figure in &drawn(outcome) {
+        write(dir, &format!("{}.svg", figure.name), &svg::render(figure))?;
+    }
+    Ok(())
+}
+
+/// The figures of an outcome, with what the paper states as points beside what was measured.
+fn drawn(outcome: &Outcome) -> Vec<Figure> {
+    let mut figures = outcome.figures.clone();
+    for panel in figures.iter_mut().flat_map(|figure| &mut figure.panels) {
+        let cell_at = |series: &Series, x: f64, y: f64| {
+            outcome.cells.iter().find(move |cell| {
+                cell.column == series.name && cell.x == Some(x) && cell.mean == Some(y)
+            })
+        };
+        let lines = panel.series.iter();
+        let stated = lines.flat_map(|series| {
+            let points = series.points.iter();
+            points.filter_map(move |&(x, y, _)| Some((x, cell_at(series, x, y)?.paper?)))
+        });
+        let stated: Vec<(f64, f64)> = stated.collect();
+        if !stated.is_empty() {
+            let sign = Sign {
+                colour: Sign::INK,
+                shape: Sign::STAR,
+            };
+            panel.series.push(Series::new(
+                "stated in the paper",
+                Look::Signs(sign),
+                stated,
+            ));
         }
     }
-    write(dir, "index.html", &html::render(outcomes))
+    figures
+}
+
+/// Writes `index.html` with all outcomes into `dir`, whole or not at all.
+///
+/// # Errors
+///
+/// [`ReportError::Write`] if it cannot be written.
+pub fn write_page(dir: &Path, outcomes: &[Outcome], citation: Citation) -> Result<(), ReportError> {
+    write(dir, "index.html", &html::render(outcomes, citation))
 }
 
 /// Writes one file into `dir`, whole or not at all.
@@ -130,13 +170,21 @@ mod tests {
         }
     }
 
+    fn write_examples(dir: &Path) {
+        let outcomes = [example::table(), example::figure()];
+        for outcome in &outcomes {
+            write_outcome(dir, outcome).expect("files");
+        }
+        write_page(dir, &outcomes, |_| None).expect("a page");
+    }
+
     #[test]
     fn writes_every_file_and_leaves_nothing_else() {
         let scratch = Scratch::new("all");
         let dir = scratch.0.join("new/nested");
         prepare(&dir).expect("a writable directory");
-        write_all(&dir, &[example::table(), example::figure()]).expect("a report");
-        write_all(&dir, &[example::table(), example::figure()]).expect("the same again");
+        write_examples(&dir);
+        write_examples(&dir);
         let mut names: Vec<_> = fs::read_dir(&dir)
             .expect("the directory")
             .map(|entry| entry.expect("an entry").file_name())
@@ -161,7 +209,20 @@ mod tests {
     fn draws_the_examples() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/example-report");
         prepare(&dir).expect("a writable directory");
-        write_all(&dir, &[example::table(), example::figure()]).expect("a report");
+        write_examples(&dir);
+    }
+
+    #[test]
+    fn what_a_paper_states_is_drawn() {
+        let mut outcome = example::figure();
+        let cell = outcome.cells.iter_mut().find(|cell| cell.x.is_some());
+        let cell = cell.expect("a figure's cell");
+        (cell.mean, cell.paper) = (Some(4.25), Some(5.0));
+        let x = cell.x.expect("a place");
+        let line = Series::new(&cell.column, Look::Line, [(x, 4.25), (x + 1.0, 7.0)]);
+        outcome.figures[0].panels[0].series = vec![line];
+        let figures = drawn(&outcome);
+        assert_eq!(figures[0].panels[0].series[1].points, [(x, 5.0, None)]);
     }
 
     #[test]
@@ -178,7 +239,7 @@ mod tests {
         let scratch = Scratch::new("failed");
         // A directory in the place of the page: the rename fails after the temporary file is written.
         fs::create_dir_all(scratch.0.join("index.html/full")).expect("a directory");
-        let error = write_all(&scratch.0, &[]).expect_err("a directory is in the way");
+        let error = write_page(&scratch.0, &[], |_| None).expect_err("a directory is in the way");
         assert!(error.to_string().contains("index.html"), "{error}");
         let left = fs::read_dir(&scratch.0).expect("the directory").count();
         assert_eq!(left, 1);

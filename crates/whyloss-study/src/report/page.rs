@@ -116,6 +116,11 @@ impl Page {
         self.html.push_str("</tbody>\n</table></div>\n");
     }
 
+    /// A text as it is: a file, a command line.
+    pub fn listing(&mut self, text: &str) {
+        let _ = writeln!(self.html, "<pre>{}</pre>", escape(text.trim_end()));
+    }
+
     /// A picture with its caption, drawn here and now.
     pub fn figure(&mut self, figure: &Figure) {
         self.picture(figure, "");
@@ -134,7 +139,6 @@ impl Page {
         let name = escape(&figure.name);
         let caption = escape(&figure.caption);
         let picture = svg::render(figure);
-        let picture = picture.replacen("<svg ", &format!("<svg aria-label=\"{caption}\" "), 1);
         let _ = write!(
             self.html,
             "<figure id=\"figure-{name}\">\n{picture}<figcaption>{caption}{link}</figcaption>\n</figure>\n"

@@ -31,10 +31,13 @@ pub struct Why {
 /// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if that is known.
 pub type Reason = fn(experiment: &str, what: &str) -> Option<Why>;
 
-/// Tables of scores, per experiment, per paper and per metric, and of everything that does not hold: first what may still
-/// be ours, then what is open, then what is the paper's. Ends with a newline.
-pub fn render(outcomes: &[Outcome], reason: Reason) -> String {
-    let mut text = scores(outcomes);
+/// How many experiments a paper has.
+pub type Experiments = fn(paper: &str) -> usize;
+
+/// Tables of scores, per experiment, per paper that is there as a whole, and per metric, and of everything that does not
+/// hold: first what may still be ours, then what is open, then what is the paper's. Ends with a newline.
+pub fn render(outcomes: &[Outcome], reason: Reason, experiments: Experiments) -> String {
+    let mut text = scores(outcomes, experiments);
     text.push_str(&metrics(outcomes));
     let failures = failures(outcomes, reason);
     for (whose, heading) in [
@@ -64,7 +67,7 @@ fn papers(outcomes: &[Outcome]) -> impl Iterator<Item = (&str, &[Outcome])> {
     groups.filter_map(|group| Some((group.first()?.id.split('-').next()?, group)))
 }
 
-fn scores(outcomes: &[Outcome]) -> String {
+fn scores(outcomes: &[Outcome], experiments: Experiments) -> String {
     let mut text =
         "| experiment | seeds | cells in tolerance | trivial answers | claims held | besides |\n\
                     |---|---|---|---|---|---|\n"
@@ -87,15 +90,17 @@ fn scores(outcomes: &[Outcome]) -> String {
             score.besides().join(", ")
         );
     };
+    for outcome in outcomes {
+        row(
+            &outcome.id,
+            &outcome.seeds.to_string(),
+            core::slice::from_ref(outcome),
+        );
+    }
     for (name, of_paper) in papers(outcomes) {
-        for outcome in of_paper {
-            row(
-                &outcome.id,
-                &outcome.seeds.to_string(),
-                core::slice::from_ref(outcome),
-            );
+        if of_paper.len() == experiments(name) {
+            row(&format!("**{name}, together**"), "", of_paper);
         }
-        row(&format!("**{name}, together**"), "", of_paper);
     }
     text
 }
@@ -166,8 +171,9 @@ fn place(cell: &Cell) -> String {
 fn measured(cell: &Cell) -> String {
     let decimals = grid::decimals(&[Some(cell)]);
     let mut text = grid::mean(cell, decimals);
-    if cell.half_width.is_some() {
-        let _ = write!(text, " {}", grid::half_width(cell, decimals));
+    let interval = grid::half_width(cell, decimals);
+    if !interval.is_empty() {
+        let _ = write!(text, " {interval}");
     }
     let unit = cell.unit;
     let paper = cell.paper.unwrap_or_default();
@@ -182,6 +188,9 @@ mod tests {
 
     #[test]
     fn summary() {
-        insta::assert_snapshot!(render(&[example::table(), example::figure()], |_, _| None));
+        let outcomes = [example::table(), example::figure()];
+        insta::assert_snapshot!(render(&outcomes, |_, _| None, |_| 2));
+        let part = render(&outcomes, |_, _| None, |_| 3);
+        assert!(!part.contains("together"));
     }
 }

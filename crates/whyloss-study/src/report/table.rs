@@ -30,6 +30,9 @@ pub fn render(outcome: &Outcome) -> String {
         text.push('\n');
         push_block(&mut text, &block);
     }
+    if let Some(note) = grid::of_certain(&outcome.cells) {
+        let _ = writeln!(text, "\n{note}");
+    }
     if !outcome.claims.is_empty() {
         text.push_str("\nclaims\n");
         let id_width = outcome.claims.iter().map(|claim| width(&claim.id)).max();

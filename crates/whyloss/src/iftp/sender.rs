@@ -232,6 +232,27 @@ impl Sender {
         self.ssthresh
     }
 
+    /// The slow start threshold in bytes; saturates.
+    pub fn ssthresh_bytes(&self) -> u64 {
+        libm::round(self.ssthresh * f64::from(self.packet_size)) as u64
+    }
+
+    /// Bytes sent and neither acknowledged cumulatively nor given up.
+    pub fn in_flight(&self) -> u64 {
+        self.bytes(self.next - self.una)
+    }
+
+    /// Bytes per second at which packets leave as long as n lets them; `None` before the first gap is known.
+    pub fn rate(&self) -> Option<f64> {
+        let period = (self.tau + self.gap).as_secs_f64();
+        (self.gap > Duration::ZERO).then(|| f64::from(self.packet_size) / period)
+    }
+
+    /// The latest sample of the round-trip time; `None` before the first.
+    pub fn latest_rtt(&self) -> Option<Duration> {
+        self.latest_rtt
+    }
+
     /// How n grows now.
     pub fn phase(&self) -> Phase {
         if self.n >= f64::from(self.options.max_window) {

@@ -17,7 +17,8 @@ use super::vegas::Vegas;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
 use crate::decider::{Decider, SenderDecider};
 use crate::host::judge::{Judge, Judgement};
-use whyloss::congestion::{Governed, Start};
+use crate::observe::SourceState;
+use whyloss::congestion::{Controller, Governed, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::rto::Rto;
 use whyloss::sender::Classifier;
@@ -326,6 +327,22 @@ impl Sender {
     /// The slow start threshold in bytes; [`u64::MAX`] if there is none yet.
     pub fn ssthresh(&self) -> u64 {
         self.control.ssthresh()
+    }
+
+    /// What congestion control knows and allows.
+    pub(crate) fn state(&self) -> SourceState {
+        let controller = self.control.controller();
+        let pacing = controller.pacing_rate();
+        SourceState {
+            cwnd: Some(controller.window()),
+            ssthresh: Some(controller.ssthresh()).filter(|&bytes| bytes < u64::MAX),
+            in_flight: Some(self.bytes(self.nxt - self.una)),
+            rate: pacing.map(|rate| rate.as_bps() as f64 / 8.0),
+            rtt: Some(self.latest_rtt).filter(|&rtt| rtt < Duration::MAX),
+            srtt: self.srtt(),
+            rto: Some(self.rto.timeout()),
+            una: self.una,
+        }
     }
 
     /// The bandwidth that the controller estimates, if it does.

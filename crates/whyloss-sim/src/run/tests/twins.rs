@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use whyloss::receiver::Classifier;
-use whyloss::{Cause, Time};
+use whyloss::{Cause, Duration, Time};
 use whyloss_link::Fate;
 
 use super::drawn::{branches, dumbbell, line_of_nodes};
 use super::*;
 use crate::host::tcp;
-use crate::observe::{Observer, Order};
+use crate::observe::{Observer, Order, SourceState};
 use crate::packet::{Packet, Payload};
 
 /// Something that an observer was told: what, when, and the numbers that it comes with.
@@ -52,6 +52,7 @@ fn of(packet: &Packet, more: [u64; 2]) -> [u64; 6] {
 }
 
 impl<const BY_FLOW: bool> Observer for Log<BY_FLOW> {
+    const STATES: bool = true;
     const ORDER: Order = if BY_FLOW { Order::Flow } else { Order::Place };
     const QUEUE_LENGTH: bool = true;
 
@@ -69,12 +70,20 @@ impl<const BY_FLOW: bool> Observer for Log<BY_FLOW> {
         self.note(flow, 0, ("sent", at, of(packet, [0; 2])));
     }
 
-    fn allowed(&mut self, flow: usize, at: Time, allowance: f64) {
-        self.note(
-            flow,
-            0,
-            ("allowed", at, [allowance.to_bits(), 0, 0, 0, 0, 0]),
-        );
+    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
+        let whole = |value: Option<u64>| value.map_or(0, |value| value + 1);
+        let span = |value: Option<Duration>| value.map_or(0, |value| value.as_nanos() as u64 + 1);
+        let rate = state.rate.map_or(0, f64::to_bits);
+        let windows = [
+            whole(state.cwnd),
+            whole(state.ssthresh),
+            whole(state.in_flight),
+        ];
+        let [cwnd, ssthresh, in_flight] = windows;
+        let times =
+            span(state.rtt) ^ span(state.srtt).rotate_left(20) ^ span(state.rto).rotate_left(40);
+        let state = [cwnd, ssthresh, in_flight, rate, times, state.una];
+        self.note(flow, 0, ("acted", at, state));
     }
 
     fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {

@@ -17,7 +17,7 @@ pub(in crate::scenario) fn application(
     packet: u32,
 ) -> Result<Application, Fault> {
     let expected = r#"an application: "greedy", "video" or "voice""#;
-    let choice = Choice::of(field, "application", expected)?;
+    let choice = Choice::of(field, "application", expected, &APPLICATIONS)?;
     let (interval, packets) = match choice.name {
         "greedy" => {
             choice.only(&[])?;

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use whyloss_link::ChannelSpec;
 use whyloss_link::channel::{
-    BurstRenewal, ChannelError, GilbertElliott, NextTrial, TimedGilbertElliott, trace_file,
+    BurstRenewal, ChannelError, ErrorPattern, GilbertElliott, NextTrial, TimedGilbertElliott,
+    trace_file,
 };
 
 use super::{Choice, positive, probability};
@@ -28,7 +29,7 @@ pub(in crate::scenario) fn channel(
     directory: &Path,
 ) -> Result<(ChannelSpec, bool), Fault> {
     let expected = r#"a channel, such as { kind = "bernoulli", loss = 0.01 }"#;
-    let choice = Choice::of(field, "channel", expected)?;
+    let choice = Choice::of(field, "channel", expected, &CHANNELS)?;
     let only = |known: &[&str]| choice.only(&[known, &["before_queue", "slots"]].concat());
     let refused = |error: ChannelError| field.fault(error.to_string());
     let spec = match choice.name {
@@ -103,9 +104,28 @@ pub(in crate::scenario) fn channel(
             per_packet: slots.integer(1..=1024)? as u32,
         },
     };
-    spec.check().map_err(refused)?;
     let before_queue = choice.or("before_queue", false, Field::flag)?;
+    if field.item.probe().is_none() {
+        spec.check().map_err(refused)?;
+        in_order(&choice, &spec)?;
+    }
     Ok((spec, before_queue))
+}
+
+/// Refuses a bad state that loses less than the good one.
+fn in_order(choice: &Choice<'_>, spec: &ChannelSpec) -> Result<(), Fault> {
+    let (good, bad) = match spec {
+        ChannelSpec::GilbertElliott(chain) => (chain.loss_good, chain.loss_bad),
+        ChannelSpec::TimedGilbertElliott(process) => (process.loss_good, process.loss_bad),
+        ChannelSpec::Slots { channel, .. } => return in_order(choice, channel),
+        _ => return Ok(()),
+    };
+    match choice.get("loss_good") {
+        Some(field) if good > bad => Err(field.fault(format!(
+            "the good state loses more ({good}) than the bad one ({bad}); expected `loss_good` to be at most `loss_bad`"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 const LOSS: &str = "the share of packets lost, such as 0.01";
@@ -144,11 +164,11 @@ fn next_trial(field: &Field<'_>) -> Result<NextTrial, Fault> {
     field.one_of(&[("random", NextTrial::Random), ("same", NextTrial::Same)])
 }
 
-fn pattern(
-    field: &Field<'_>,
-    directory: &Path,
-) -> Result<whyloss_link::channel::ErrorPattern, Fault> {
+fn pattern(field: &Field<'_>, directory: &Path) -> Result<ErrorPattern, Fault> {
     let name = field.text("the name of a file")?;
+    if field.item.probe().is_some() {
+        return ErrorPattern::new([vec![false]]).map_err(|error| field.fault(error.to_string()));
+    }
     let path = directory.join(name);
     let unreadable = |error: std::io::Error| {
         field.fault(format!(

@@ -3,7 +3,7 @@
 use whyloss::registry::Parameter;
 
 use super::Choice;
-use crate::decider::{Decider, Family, Unaware};
+use crate::decider::{Decider, Family, RECEIVERS, SENDERS, Unaware};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
@@ -16,8 +16,12 @@ pub(super) fn decider<C: Unaware, O>(
         return Ok(Decider::unaware());
     };
     let expected = r#"a classifier, such as "zigzag" or { name = "mbiaz", upper = 1.25 }"#;
-    let choice = Choice::of(field, "classifier", expected)?;
-    let unknown = || choice.unknown("classifier", family.lines().map(|line| line.id));
+    let ids: Vec<&str> = family.lines().map(|line| line.id).collect();
+    let choice = Choice::of(field, "classifier", expected, &ids)?;
+    let unknown = || {
+        elsewhere(&choice)
+            .unwrap_or_else(|| choice.unknown("classifier", family.lines().map(|line| line.id)))
+    };
     let line = family.find(choice.name).ok_or_else(unknown)?;
     let known: Vec<&str> = line.parameters.iter().map(|p| p.name).collect();
     choice.only(&known)?;
@@ -29,6 +33,20 @@ pub(super) fn decider<C: Unaware, O>(
     }
     let built = family.build(line.id, &values).ok_or_else(unknown)?;
     built.map_err(|error| field.fault(error.to_string()))
+}
+
+/// It is a classifier, but of the other end.
+fn elsewhere(choice: &Choice<'_>) -> Option<Fault> {
+    let name = choice.name;
+    let of = (RECEIVERS.find(name).is_some(), SENDERS.find(name).is_some());
+    let (whose, flows, here) = match of {
+        (true, _) => ("a receiver's", "`tfrc`", "its sender"),
+        (_, true) => ("a sender's", "`tcp` and `iftp`", "its receiver"),
+        _ => return None,
+    };
+    Some(choice.field.fault(format!(
+        "`{name}` is {whose} classifier, for {flows} flows; this flow has one at {here}: `whyloss list` names them"
+    )))
 }
 
 fn value(field: &Field<'_>, parameter: &Parameter) -> Result<f64, Fault> {

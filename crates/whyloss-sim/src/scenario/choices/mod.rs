@@ -36,9 +36,27 @@ struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// The choice for `key`.
-    fn of(field: &Field<'a>, key: &str, expected: &str) -> Result<Self, Fault> {
+    /// The choice for `key`, of these kinds.
+    fn of<'k: 'a>(
+        field: &Field<'a>,
+        key: &str,
+        expected: &str,
+        kinds: &[&'k str],
+    ) -> Result<Self, Fault> {
         let selector = selector(key).unwrap_or("kind");
+        if let Some(probe) = field.item.probe() {
+            let name = probe.kind(&field.path, selector, kinds);
+            let parameters = Field {
+                path: format!("{}<{name}>", field.path),
+                item: field.item,
+            };
+            return Ok(Self {
+                name,
+                field: field.clone(),
+                selector,
+                parameters: Some(parameters.fields(expected)?),
+            });
+        }
         if let Value::Table(_) = field.item.value {
             let fields = field.fields(expected)?;
             let name = fields.need(selector, expected)?;

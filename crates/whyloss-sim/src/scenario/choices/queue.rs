@@ -27,7 +27,7 @@ pub(super) const RED: [&str; 9] = [
 
 /// A queue.
 pub(in crate::scenario) fn queue(field: &Field<'_>) -> Result<QueueSpec, Fault> {
-    if field.item.text() == Some("unlimited") {
+    if field.is_word("unlimited") {
         return Ok(QueueSpec::default());
     }
     let fields = field.fields(QUEUE)?;
@@ -58,7 +58,7 @@ fn limit(field: &Field<'_>, fields: &Fields<'_>) -> Result<Limit, Fault> {
 /// See [`RedSpec`] for what each field means.
 fn red(field: &Field<'_>) -> Result<RedSpec, Fault> {
     let expected = r#""classic" or "adaptive", or a table such as { kind = "adaptive", target_delay = "5 ms" }"#;
-    let choice = Choice::of(field, "red", expected)?;
+    let choice = Choice::of(field, "red", expected, &KINDS)?;
     let adaptive = match choice.name {
         "classic" => false,
         "adaptive" => true,

@@ -14,7 +14,11 @@ pub(super) enum Chosen {
 }
 
 pub(super) fn chosen(field: &Field<'_>, transport: &str) -> Result<Chosen, Fault> {
-    let name = field.text(r#"a scheme, such as "newreno-lp""#)?;
+    let known: Vec<&str> = match transport {
+        "iftp" => iftp::REGISTRY.iter().map(|entry| entry.id).collect(),
+        _ => scheme::REGISTRY.iter().map(|entry| entry.id).collect(),
+    };
+    let name = field.name_of(r#"a scheme, such as "newreno-lp""#, known)?;
     let refused = |error: whyloss::registry::ParameterError| field.fault(error.to_string());
     match (transport, scheme::find(name), iftp::find(name)) {
         ("tcp", Some(entry), _) => entry.build(&[]).map_err(refused).map(Chosen::Tcp),

@@ -110,7 +110,7 @@ pub(super) fn options(
             field.one_of(&[("earliest", Echo::Earliest), ("latest", Echo::Latest)])
         })?,
         timestamp_tick: choice.or("timestamp_tick", base.timestamp_tick, |field| {
-            if field.item.text() == Some("none") {
+            if field.is_word("none") {
                 return Ok(None);
             }
             positive(field).map(Some)
@@ -124,7 +124,7 @@ pub(super) fn options(
         })?,
         rto: rto(choice, base.rto)?,
         delayed_ack: choice.or("delayed_ack", base.delayed_ack, |field| {
-            if field.item.text() == Some("none") {
+            if field.is_word("none") {
                 return Ok(None);
             }
             positive(field).map(Some)
@@ -137,7 +137,8 @@ pub(super) fn options(
 /// its Vegas departs from the paper.
 fn controller(field: &Field<'_>, ns2: bool) -> Result<ControllerKind, Fault> {
     let expected = r#"a controller, such as "westwood""#;
-    let name = field.text(expected)?;
+    let ids = congestion::REGISTRY.iter().map(|entry| entry.id);
+    let name = field.name_of(expected, ids)?;
     let Some(entry) = congestion::find(name) else {
         let ids = congestion::REGISTRY.iter().map(|entry| entry.id);
         let hint = suggest(name, ids);
@@ -161,7 +162,7 @@ fn dialect(kind: ControllerKind, ns2: bool) -> ControllerKind {
 /// What a loss called wireless does: a name, or a table with a policy and its parameter.
 fn wireless(field: &Field<'_>) -> Result<WirelessPolicy, Fault> {
     let expected = r#"a policy, such as "keep" or { kind = "percent", percent = 80 }"#;
-    let choice = Choice::of(field, "wireless", expected)?;
+    let choice = Choice::of(field, "wireless", expected, &POLICIES)?;
     let percent = |most| {
         choice.only(&["percent"])?;
         let field = choice.need("percent", "a whole number of percent")?;

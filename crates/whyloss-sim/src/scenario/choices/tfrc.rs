@@ -84,7 +84,7 @@ pub(super) fn options(choice: &Choice<'_>) -> Result<Options, Fault> {
             ])
         })?,
         backoff_limit: choice.or("backoff_limit", base.backoff_limit, |field| {
-            if field.item.text() == Some("none") {
+            if field.is_word("none") {
                 return Ok(None);
             }
             positive(field).map(Some)
@@ -122,7 +122,7 @@ pub(super) fn options(choice: &Choice<'_>) -> Result<Options, Fault> {
 
 fn retransmit_timeout(field: &Field<'_>) -> Result<RetransmitTimeout, Fault> {
     let expected = r#""four-rtt" or { ticks = "100 ms" }"#;
-    if field.item.text() == Some("four-rtt") {
+    if field.is_word("four-rtt") {
         return Ok(RetransmitTimeout::FourRtt);
     }
     let fields = field.fields(expected)?;

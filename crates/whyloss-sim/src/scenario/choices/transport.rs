@@ -30,7 +30,7 @@ pub(in crate::scenario) fn transport(
     packet: u32,
 ) -> Result<Transport, Fault> {
     let expected = r#"a transport: "tfrc", "tcp", "iftp", "on-off", "cbr", "poisson" or "web""#;
-    let choice = Choice::of(field, "transport", expected)?;
+    let choice = Choice::of(field, "transport", expected, &TRANSPORTS)?;
     if let ("on-off" | "cbr" | "poisson" | "web", Some(field)) = (choice.name, classifier) {
         let message = format!(
             "only a `tfrc`, `tcp` or `iftp` flow has a classifier; this one is `{}`",

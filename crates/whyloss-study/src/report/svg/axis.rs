@@ -30,7 +30,12 @@ impl Axis {
     /// The text at a tick.
     pub(super) fn label(&self, tick: f64) -> String {
         if self.log {
-            return power_of_ten(libm::round(tick) as i32);
+            let exponent = |tick: f64| libm::round(tick) as i32;
+            let plain = self
+                .ticks
+                .iter()
+                .all(|&tick| PLAIN.contains(&exponent(tick)));
+            return power_of_ten(exponent(tick), plain);
         }
         let text = format!("{tick:.*}", self.decimals);
         text.strip_prefix('-')
@@ -239,24 +244,22 @@ fn decimals_of(step: f64) -> usize {
         .unwrap_or(6) as usize
 }
 
-fn power_of_ten(exponent: i32) -> String {
+/// Powers of ten that may be written out: 0.001 to 1000.
+const PLAIN: core::ops::RangeInclusive<i32> = -3..=3;
+
+/// Written out, or as a power; all ticks of an axis the same way.
+fn power_of_ten(exponent: i32, plain: bool) -> String {
     const SUPERSCRIPTS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    match exponent {
-        0..=3 => format!("{:.0}", libm::pow(10.0, f64::from(exponent))),
-        -3..=-1 => format!(
-            "{:.*}",
-            -exponent as usize,
-            libm::pow(10.0, f64::from(exponent))
-        ),
-        _ => {
-            let digits = exponent.unsigned_abs().to_string();
-            let digits = digits
-                .bytes()
-                .map(|digit| SUPERSCRIPTS[usize::from(digit - b'0')]);
-            let sign = if exponent < 0 { "⁻" } else { "" };
-            format!("10{sign}{}", digits.collect::<String>())
-        }
+    if plain {
+        let decimals = usize::try_from(-exponent).unwrap_or(0);
+        return format!("{:.decimals$}", libm::pow(10.0, f64::from(exponent)));
     }
+    let digits = exponent.unsigned_abs().to_string();
+    let digits = digits
+        .bytes()
+        .map(|digit| SUPERSCRIPTS[usize::from(digit - b'0')]);
+    let sign = if exponent < 0 { "⁻" } else { "" };
+    format!("10{sign}{}", digits.collect::<String>())
 }
 
 /// Numbers in their total order.

@@ -17,7 +17,8 @@ use axis::Axis;
 use style::Style;
 pub(super) use style::{GRID, INK, PAPER};
 
-use crate::{Figure, Look, Panel, Series};
+use super::page::escape;
+use crate::{Figure, Look, Panel, Series, Sign};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
@@ -64,11 +65,41 @@ pub fn render(figure: &Figure) -> String {
         format!("font-size=\"{}\"", TEXT * UNITS),
     ];
     let inherited = inherited.each_ref().map(String::as_str);
+    let name = escape(&figure.name);
     let new = format!(
-        "<svg width=\"{width}\" height=\"{height}\" role=\"img\" {}",
+        "<svg width=\"{width}\" height=\"{height}\" role=\"img\" aria-labelledby=\"{name}-title {name}-desc\" {}",
         inherited.join(" ")
     );
-    tighten::tighten(&svg, &inherited).replacen(&old, &new, 1)
+    let svg = tighten::tighten(&svg, &inherited).replacen(&old, &new, 1);
+    // Behind the opening tag: what it is called, and what there is to see.
+    let Some(opened) = svg.find('>') else {
+        return svg;
+    };
+    let (open, rest) = svg.split_at(opened + 1);
+    let (title, seen) = (escape(&figure.caption), escape(&description(figure)));
+    format!(
+        "{open}\n<title id=\"{name}-title\">{title}</title>\n<desc id=\"{name}-desc\">{seen}</desc>{rest}"
+    )
+}
+
+/// The figure in words: its panels, their axes and series.
+fn description(figure: &Figure) -> String {
+    let panel = |panel: &Panel| {
+        let names: Vec<&str> = panel.series.iter().map(|s| s.name.as_str()).collect();
+        let title = if panel.title.is_empty() {
+            "Panel"
+        } else {
+            &panel.title
+        };
+        format!(
+            "{title}: {} over {}; {}.",
+            panel.y_label,
+            panel.x_label,
+            names.join(", ")
+        )
+    };
+    let panels: Vec<String> = figure.panels.iter().map(panel).collect();
+    panels.join(" ")
 }
 
 fn draw(root: &Area<'_>, figure: &Figure, legend: &Legend<'_>, layout: &Layout) -> Drawn {
@@ -122,21 +153,32 @@ impl Layout {
 /// The series of all panels, each name once.
 struct Legend<'a> {
     entries: Vec<(&'a Series, Style)>,
+    /// Whether there are signs, from which lines keep apart: they have no markers, and other colours.
+    signs: bool,
 }
 
 impl<'a> Legend<'a> {
     fn new(figure: &'a Figure) -> Self {
         let mut entries: Vec<(&Series, Style)> = Vec::new();
-        let mut dashed = 0;
+        let mut series = figure.panels.iter().flat_map(|panel| &panel.series);
+        let signs = series
+            .any(|series| matches!(series.look, Look::Signs(sign) if sign.colour < Sign::INK));
+        let (mut others, mut dashed) = (if signs { Sign::INK } else { 0 }, 0);
         for series in figure.panels.iter().flat_map(|panel| &panel.series) {
             if entries.iter().all(|(known, _)| known.name != series.name) {
-                let is_dashed = series.look == Look::Dashed;
-                let style = Style::new(entries.len(), is_dashed.then_some(dashed));
-                dashed += usize::from(is_dashed);
+                let style = if let Look::Signs(sign) = series.look {
+                    Style::of(sign)
+                } else {
+                    let is_dashed = series.look == Look::Dashed;
+                    let style = Style::new(others, is_dashed.then_some(dashed));
+                    others += 1;
+                    dashed += usize::from(is_dashed);
+                    style
+                };
                 entries.push((series, style));
             }
         }
-        Self { entries }
+        Self { entries, signs }
     }
 
     fn style(&self, name: &str) -> Option<Style> {
@@ -195,11 +237,14 @@ impl<'a> Legend<'a> {
                     let ends = [scaled((middle, y - 7)), scaled((middle, y + 7))];
                     draw_line(root, &ends, *style)?;
                 }
-                Look::Line | Look::Dashed | Look::Points => {
-                    if series.look != Look::Points {
+                Look::Line | Look::Dashed | Look::Points | Look::Signs(_) => {
+                    let line = matches!(series.look, Look::Line | Look::Dashed);
+                    if line {
                         draw_line(root, &[start, end], *style)?;
                     }
-                    draw_markers(root, &[scaled((middle, y))], *style)?;
+                    if !(line && self.signs) {
+                        draw_markers(root, &[scaled((middle, y))], *style)?;
+                    }
                 }
             }
             let text = text_style(TEXT, HPos::Left, VPos::Center);
@@ -298,10 +343,13 @@ fn draw_panel(
         }
     }
     draw_bars(root, panel, &frame, legend)?;
-    for series in &panel.series {
-        let line = matches!(series.look, Look::Line | Look::Dashed | Look::Points);
-        if let Some(style) = legend.style(&series.name).filter(|_| line) {
-            draw_series(root, series, &frame, style)?;
+    let is_sign = |series: &&Series| matches!(series.look, Look::Signs(_));
+    let is_line =
+        |series: &&Series| matches!(series.look, Look::Line | Look::Dashed | Look::Points);
+    let lines = panel.series.iter().filter(is_line);
+    for series in lines.chain(panel.series.iter().filter(is_sign)) {
+        if let Some(style) = legend.style(&series.name) {
+            draw_series(root, series, &frame, style, legend.signs)?;
         }
     }
     Ok(())
@@ -399,10 +447,17 @@ fn draw_bars(root: &Area<'_>, panel: &Panel, frame: &Frame<'_>, legend: &Legend<
     Ok(())
 }
 
-fn draw_series(root: &Area<'_>, series: &Series, frame: &Frame<'_>, style: Style) -> Drawn {
+/// Without markers on its line if those would be taken for signs.
+fn draw_series(
+    root: &Area<'_>,
+    series: &Series,
+    frame: &Frame<'_>,
+    style: Style,
+    signs: bool,
+) -> Drawn {
     let points: Vec<Option<Point>> = series.points.iter().map(|p| frame.point(*p)).collect();
     // A value that could not be measured breaks the line rather than being bridged.
-    let is_cloud = series.look == Look::Points;
+    let is_cloud = matches!(series.look, Look::Points | Look::Signs(_));
     for run in points.split(Option::is_none).filter(|_| !is_cloud) {
         let line: Vec<_> = run.iter().flatten().map(|point| point.at).collect();
         draw_line(root, &line, style)?;
@@ -411,6 +466,9 @@ fn draw_series(root: &Area<'_>, series: &Series, frame: &Frame<'_>, style: Style
         if let Some(interval) = point.interval {
             draw_interval(root, point.at.0, interval, style.colour)?;
         }
+    }
+    if signs && !is_cloud {
+        return Ok(());
     }
     // A marker on every point of a long line would hide it.
     let every = if is_cloud || points.len() < 5 * MARKED {

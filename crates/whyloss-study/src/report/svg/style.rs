@@ -1,12 +1,14 @@
 //! What tells one series from another: colour, marker and dash, so that any two of the three may be lost (a copy in
 //! black and white, a reader who does not see red from green, a line that crosses nine others).
 //!
-//! The colours are those of Okabe and Ito (*Color Universal Design*, 2008), its yellow, too faint on white, replaced
-//! by a brown.
+//! The colours are those of Okabe and Ito (*Color Universal Design*, 2008), with a grey for their yellow, and orange and sky
+//! blue darkened: each has a contrast of at least 3 : 1 (WCAG 2.2, 1.4.11) with white and with the paper of a dark page.
 
 use core::f64::consts::TAU;
 
 use plotters::style::RGBColor;
+
+use crate::Sign;
 
 /// Text and axes.
 pub(crate) const INK: RGBColor = RGBColor(0x1f, 0x23, 0x28);
@@ -20,10 +22,10 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(0xd5, 0x5e, 0x00), // vermillion
     INK,
     RGBColor(0x00, 0x9e, 0x73), // bluish green
-    RGBColor(0xe6, 0x9f, 0x00), // orange
+    RGBColor(0xc0, 0x78, 0x00), // orange
     RGBColor(0xcc, 0x79, 0xa7), // reddish purple
-    RGBColor(0x56, 0xb4, 0xe9), // sky blue
-    RGBColor(0x8a, 0x5a, 0x2b), // brown
+    RGBColor(0x2b, 0x93, 0xcf), // sky blue
+    RGBColor(0x7a, 0x7f, 0x87), // grey
 ];
 
 /// Lengths of line and gap in pixels, in turn.
@@ -69,6 +71,15 @@ impl Style {
             dash: dashed.map_or(&[], |nth| DASHES[nth % DASHES.len()]),
             tint: TINTS[index % TINTS.len()],
             marker: MARKERS[index % MARKERS.len()],
+        }
+    }
+
+    /// What a sign looks like.
+    pub(super) fn of(sign: Sign) -> Self {
+        let style = Self::new(sign.colour, None);
+        Self {
+            marker: MARKERS[sign.shape % MARKERS.len()],
+            ..style
         }
     }
 
@@ -126,6 +137,28 @@ pub(super) fn dashes(line: &[(i32, i32)], pattern: &[f64]) -> Vec<Vec<(i32, i32)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// WCAG 2.2's relative luminance.
+    fn luminance(RGBColor(red, green, blue): RGBColor) -> f64 {
+        let linear = |part: u8| match f64::from(part) / 255.0 {
+            part if part <= 0.040_45 => part / 12.92,
+            part => libm::pow((part + 0.055) / 1.055, 2.4),
+        };
+        0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+    }
+
+    #[test]
+    fn lines_are_seen_on_white_and_on_dark() {
+        // The paper of a dark page, as page.css has it.
+        let dark = RGBColor(0x1b, 0x1f, 0x24);
+        for colour in COLOURS.into_iter().filter(|&colour| colour != INK) {
+            for paper in [PAPER, dark] {
+                let (a, b) = (luminance(colour), luminance(paper));
+                let contrast = (a.max(b) + 0.05) / (a.min(b) + 0.05);
+                assert!(contrast >= 3.0, "{colour:?} on {paper:?}: {contrast}");
+            }
+        }
+    }
 
     #[test]
     fn series_differ_in_colour_or_marker_up_to_72() {

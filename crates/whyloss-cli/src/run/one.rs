@@ -1,0 +1,220 @@
+//! One seed of a scenario: who watches it, what is written of it, and when it is stopped.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Args, ValueEnum};
+use whyloss::{Duration, Time};
+use whyloss_sim::media::StreamResult;
+use whyloss_sim::observe::Order;
+use whyloss_sim::scenario::duration;
+use whyloss_sim::trace::Sink;
+use whyloss_sim::{
+    Capture, CsvFiles, Delays, Measurement, Media, Observer, OutputError, RunError, Scenario,
+    Trace, TraceOptions,
+};
+
+use super::picture::Timeline;
+use super::results::Run;
+use crate::error::CliError;
+use crate::progress::Simulated;
+
+/// What a run writes beside its results.
+#[derive(Debug, Args)]
+pub(super) struct WriteArgs {
+    /// Write tables of windows and rates, arrivals, losses with cause and verdict, and queues into this directory; with
+    /// several seeds, into `seed-N` below it (docs/traces.md).
+    #[arg(long, value_name = "DIR")]
+    pub(super) trace: Option<PathBuf>,
+    /// What the tables are written as.
+    #[arg(long, value_enum, default_value_t = TraceFormat::Csv, requires = "trace")]
+    trace_format: TraceFormat,
+    /// At most one row per flow or link in so long, such as `10 ms`; losses are always written.
+    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "trace")]
+    trace_thin: Option<Duration>,
+    /// Rows from this time on.
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "trace")]
+    trace_from: Option<Duration>,
+    /// Rows up to this time.
+    #[arg(long, value_name = "TIME", value_parser = duration, requires = "trace")]
+    trace_to: Option<Duration>,
+    /// Write a capture (pcapng) of each link into this directory; with several seeds, into `seed-N` below it.
+    #[arg(long, value_name = "DIR")]
+    pub(super) pcap: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TraceFormat {
+    /// Text, for spreadsheets.
+    Csv,
+    /// Columns, compressed: a tenth of the size, for data frames.
+    #[cfg(feature = "parquet")]
+    Parquet,
+}
+
+impl WriteArgs {
+    fn options(&self) -> TraceOptions {
+        let time = |at: Option<Duration>| at.map(|at| Time::ZERO + at);
+        let every = TraceOptions::default();
+        TraceOptions {
+            from: time(self.trace_from).unwrap_or(every.from),
+            to: time(self.trace_to).unwrap_or(every.to),
+            thin: self.trace_thin.unwrap_or(every.thin),
+        }
+    }
+
+    fn sink(&self, directory: &Path) -> Result<Box<dyn Sink>, OutputError> {
+        Ok(match self.trace_format {
+            TraceFormat::Csv => Box::new(CsvFiles::create(directory)?),
+            #[cfg(feature = "parquet")]
+            TraceFormat::Parquet => Box::new(whyloss_sim::ParquetFiles::create(directory)?),
+        })
+    }
+}
+
+/// What became of a seed.
+pub(super) struct Done {
+    /// Its results, if it came to its end.
+    pub(super) run: Option<Run>,
+    /// How far it came.
+    pub(super) reached: Time,
+    /// What could not be written of it.
+    pub(super) unwritten: Option<OutputError>,
+    /// What the pictures are drawn from, if it was asked for.
+    pub(super) timeline: Option<Timeline>,
+}
+
+/// Where one seed writes, what it draws, and what may stop it.
+pub(super) struct Plan<'a> {
+    pub(super) write: &'a WriteArgs,
+    pub(super) trace: Option<PathBuf>,
+    pub(super) pcap: Option<PathBuf>,
+    pub(super) timeline: Option<Timeline>,
+    pub(super) plain: bool,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) bar: &'a Simulated,
+}
+
+/// Runs one seed. A file that cannot be written stops the writing, not the run.
+pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done, CliError> {
+    let clock = Clock {
+        stop: plan.stop,
+        bar: plan.bar,
+        end: scenario.end,
+        reached: Time::ZERO,
+    };
+    let watched = ((Delays::new(scenario), Media::new(scenario)), clock);
+    let mut watched = watched;
+    let streams = watched.0.1.flows.iter().any(Option::is_some);
+    if plan.trace.is_none() && plan.pcap.is_none() && plan.timeline.is_none() {
+        let measurement = if streams {
+            simulate(scenario, seed, plan.plain, &mut watched)?
+        } else {
+            // Without frames to follow.
+            let ((delays, media), clock) = watched;
+            let mut fewer = (delays, clock);
+            let measurement = simulate(scenario, seed, plan.plain, &mut fewer)?;
+            watched = ((fewer.0, media), fewer.1);
+            measurement
+        };
+        return Ok(done(seed, watched, measurement, None));
+    }
+    let mut unwritten = None;
+    let trace = plan.trace.as_deref().map(|dir| plan.write.sink(dir));
+    let trace = keep(trace.transpose(), &mut unwritten).flatten();
+    let trace = trace.map(|sink| Trace::new(scenario, plan.write.options(), sink));
+    let pcap = plan
+        .pcap
+        .as_deref()
+        .map(|dir| Capture::create(scenario, dir));
+    let pcap = keep(pcap.transpose(), &mut unwritten).flatten();
+    let timeline = plan.timeline;
+    let timeline = timeline.map(|sink| Trace::new(scenario, TraceOptions::default(), sink));
+    let mut observers = (watched, ((trace, pcap), timeline));
+    let measurement = simulate(scenario, seed, plan.plain, &mut observers)?;
+    let (watched, ((trace, pcap), timeline)) = observers;
+    keep(
+        trace.map_or(Ok(()), |trace| trace.finish().map(drop)),
+        &mut unwritten,
+    );
+    keep(pcap.map_or(Ok(()), Capture::finish), &mut unwritten);
+    // Memory does not fail.
+    let timeline = timeline.and_then(|trace| trace.finish().ok());
+    Ok(Done {
+        timeline,
+        ..done(seed, watched, measurement, unwritten)
+    })
+}
+
+fn simulate<O: Observer>(
+    scenario: &Scenario,
+    seed: u64,
+    plain: bool,
+    observer: &mut O,
+) -> Result<Measurement, RunError> {
+    if plain {
+        whyloss_sim::run_plain(scenario, seed, observer)
+    } else {
+        whyloss_sim::run(scenario, seed, observer)
+    }
+}
+
+/// Keeps the first error.
+fn keep<T>(result: Result<T, OutputError>, unwritten: &mut Option<OutputError>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(error) => {
+            unwritten.get_or_insert(error);
+            None
+        }
+    }
+}
+
+type Watched<'a> = ((Delays, Media), Clock<'a>);
+
+fn done(
+    seed: u64,
+    ((delays, media), clock): Watched<'_>,
+    measurement: Measurement,
+    unwritten: Option<OutputError>,
+) -> Done {
+    let frames = media.flows.iter();
+    let run = Run {
+        seed,
+        measurement,
+        delays: delays.flows,
+        frames: frames
+            .map(|flow| flow.as_ref().map_or_else(Vec::new, StreamResult::counts))
+            .collect(),
+    };
+    let whole = clock.reached >= clock.end;
+    Done {
+        run: whole.then_some(run),
+        reached: clock.reached,
+        unwritten,
+        timeline: None,
+    }
+}
+
+/// Tells how far a run has come, and stops it when that is wished.
+struct Clock<'a> {
+    stop: &'a AtomicBool,
+    bar: &'a Simulated,
+    end: Time,
+    /// Until where it was simulated.
+    reached: Time,
+}
+
+impl Observer for Clock<'_> {
+    const ORDER: Order = Order::Place;
+    const LINKS: bool = false;
+    const SOURCES: bool = false;
+    const CLOCK: bool = true;
+
+    fn goes_on(&mut self, now: Time) -> bool {
+        let since = now - self.reached;
+        self.bar.advance(since);
+        self.reached = now;
+        now >= self.end || !self.stop.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,162 @@
+//! A run as one page that needs no network: what was simulated, tables, time series, and how to run it again.
+
+use std::path::Path;
+
+use whyloss_sim::Scenario;
+use whyloss_study::report::page::{Entry, Page, Table};
+use whyloss_study::report::{self, ReportError, svg};
+
+use super::picture::Timeline;
+use super::results::Results;
+use super::table;
+use crate::text::printable;
+
+/// Flows, and links, that are drawn: more would be a book.
+const MOST_DRAWN: usize = 12;
+
+/// What the page shows beside the results.
+pub(super) struct Source<'a> {
+    /// The scenario file, as it was read.
+    pub(super) text: &'a str,
+    /// The command that was given.
+    pub(super) command: String,
+    /// What the first seed looked like, if it came to its end.
+    pub(super) timeline: Option<&'a Timeline>,
+}
+
+/// Writes `index.html`, `results.csv`, `results.json`, `scenario.toml` and a picture per flow and link.
+pub(super) fn write(
+    dir: &Path,
+    scenario: &Scenario,
+    results: &Results<'_>,
+    source: &Source<'_>,
+    file: &Path,
+) -> Result<(), ReportError> {
+    let heading = if scenario.title.is_empty() {
+        printable(&file.to_string_lossy())
+    } else {
+        printable(&scenario.title)
+    };
+    let mut page = Page::new(&heading);
+    summary(&mut page, results, source);
+    if let Some(timeline) = source.timeline {
+        pictures(dir, &mut page, scenario, results, timeline)?;
+    }
+    page.section("again", "Run it again");
+    page.text(
+        "With the scenario below as a file, in the directory where the files that it names are:",
+    );
+    page.listing(&source.command);
+    page.text("The same scenario and seeds give the same results, on every machine.");
+    page.section("scenario", "The scenario");
+    page.text("As it was read, before any `--set`. `scenario.toml` beside this page is the same.");
+    page.listing(&printable(source.text));
+    let html = page.finish(&format!(
+        "Simulated by whyloss {}. `results.csv` and `results.json` beside this page have every number.",
+        env!("CARGO_PKG_VERSION")
+    ));
+    report::write(dir, "results.csv", &super::csv::render(results))?;
+    report::write(dir, "results.json", &super::json::render(results, file))?;
+    report::write(dir, "scenario.toml", source.text)?;
+    report::write(dir, "index.html", &html)
+}
+
+fn summary(page: &mut Page, results: &Results<'_>, source: &Source<'_>) {
+    page.section("results", "Results");
+    page.text(&format!("{}.", table::what(results)));
+    let sections = table::sections(results);
+    for section in &sections.tables {
+        let mut headings = vec![section.what.to_owned()];
+        headings.extend(section.columns.iter().map(|column| (*column).to_owned()));
+        let mut shown = Table::new(headings);
+        for (name, cells) in &section.rows {
+            let cell = |cell: &table::Cell| match &cell.interval {
+                Some(interval) => Entry::from(cell.mean.clone()).interval(interval.clone()),
+                None => Entry::from(cell.mean.clone()),
+            };
+            let entries = cells.iter().map(cell);
+            shown.row([Entry::from(name.clone())].into_iter().chain(entries));
+        }
+        page.table(&shown);
+    }
+    page.notes(&sections.notes);
+    if source.timeline.is_none() {
+        page.text("There are no pictures, since the first seed did not come to its end.");
+    }
+}
+
+fn pictures(
+    dir: &Path,
+    page: &mut Page,
+    scenario: &Scenario,
+    results: &Results<'_>,
+    timeline: &Timeline,
+) -> Result<(), ReportError> {
+    let seed = results.seeds.first().copied().unwrap_or_default();
+    let flows: Vec<usize> = (0..scenario.flows.len())
+        .filter(|&index| !scenario.flows[index].background)
+        .collect();
+    let links: Vec<usize> = (0..scenario.links.len())
+        .filter(|&index| !table::is_quiet(&results.links[index]))
+        .collect();
+    page.section("flows", &format!("Flows over time, seed {seed}"));
+    page.text(
+        "Every loss is a sign: its colour is the true cause (red a queue, blue the channel), its shape what the classifier \
+         called it (a square congestion, a triangle wireless, a cross nothing, since it was not asked). Losses of a kind \
+         less than half a pixel apart share one. Lines are means over short times, bands reach from the least to the most \
+         in them.",
+    );
+    let left = |count: usize, what: &str| {
+        let more = count.saturating_sub(MOST_DRAWN);
+        (more > 0).then(|| format!("{more} more {what} are not drawn."))
+    };
+    let draw = |page: &mut Page, figure| {
+        page.figure_with_file(&figure);
+        report::write(dir, &format!("{}.svg", figure.name), &svg::render(&figure))
+    };
+    for &index in flows.iter().take(MOST_DRAWN) {
+        draw(page, timeline.flow(index))?;
+    }
+    if let Some(text) = left(flows.len(), "flows") {
+        page.text(&text);
+    }
+    page.section("links", &format!("Links over time, seed {seed}"));
+    for &index in links.iter().take(MOST_DRAWN) {
+        draw(page, timeline.link(index))?;
+    }
+    if let Some(text) = left(links.len(), "links") {
+        page.text(&text);
+    }
+    if links.is_empty() {
+        page.text("No link lost anything, or was used for more than 5 % of the time.");
+    }
+    Ok(())
+}
+
+/// The command that gives this page again, quoted for a shell.
+pub(super) fn command(arguments: impl IntoIterator<Item = String>) -> String {
+    let quote = |argument: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+        if !argument.is_empty() && argument.chars().all(plain) {
+            argument
+        } else {
+            format!("'{}'", argument.replace('\'', "'\\''"))
+        }
+    };
+    let words: Vec<String> = arguments.into_iter().map(quote).collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_quoted() {
+        let words = ["whyloss", "run", "a b.toml", "--set", "x=it's"];
+        assert_eq!(
+            command(words.map(str::to_owned)),
+            r"whyloss run 'a b.toml' --set 'x=it'\''s'"
+        );
+    }
+}

@@ -1,0 +1,399 @@
+//! What the pictures of a run are drawn from: means and extremes over short times, and where losses are.
+//!
+//! A [`Timeline`] takes a trace and keeps a fixed number of bins, however long the run. Losses of one kind less than half
+//! a pixel apart become one mark.
+
+use whyloss::{Cause, Time};
+use whyloss_sim::trace::tables::{ARRIVALS, LINKS, LOSSES, SOURCES};
+use whyloss_sim::trace::{Batch, Cell, Sink};
+use whyloss_sim::{OutputError, Scenario};
+use whyloss_study::{Figure, Look, Panel, Series, Sign};
+
+/// Bins along the time axis, of which a panel has about as many pixels.
+const BINS: usize = 320;
+/// Places along the time axis where a loss can be marked.
+const PLACES: usize = 800;
+
+/// The time series of every flow and link.
+#[derive(Debug)]
+pub(super) struct Timeline {
+    end_s: f64,
+    flows: Vec<Flow>,
+    links: Vec<Link>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Flow {
+    name: String,
+    window: Bins,
+    threshold: Bins,
+    in_flight: Bins,
+    rate: Bins,
+    rtt: Bins,
+    rott: Bins,
+    /// Bytes that arrived.
+    received: Bins,
+    /// Whether there was a loss of this kind (see [`KINDS`]) at this place.
+    losses: Vec<[bool; KINDS.len()]>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Link {
+    name: String,
+    bps: f64,
+    waiting: Bins,
+    /// Bytes that crossed it, or were corrupted behind it.
+    sent: Bins,
+}
+
+/// What is known of the values within each bin.
+#[derive(Clone, Debug)]
+struct Bins(Vec<Bin>);
+
+#[derive(Clone, Copy, Debug)]
+struct Bin {
+    sum: f64,
+    count: u32,
+    low: f64,
+    high: f64,
+}
+
+impl Default for Bins {
+    fn default() -> Self {
+        let empty = Bin {
+            sum: 0.0,
+            count: 0,
+            low: f64::INFINITY,
+            high: f64::NEG_INFINITY,
+        };
+        Self(vec![empty; BINS])
+    }
+}
+
+impl Bins {
+    fn add(&mut self, part: f64, value: f64) {
+        let bin = &mut self.0[((part * BINS as f64) as usize).min(BINS - 1)];
+        bin.sum += value;
+        bin.count += 1;
+        bin.low = bin.low.min(value);
+        bin.high = bin.high.max(value);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|bin| bin.count == 0)
+    }
+
+    /// Bins that have values, with the time of their middle.
+    fn known(&self, end_s: f64) -> impl Iterator<Item = (f64, &Bin)> {
+        let middle = move |index: usize| (index as f64 + 0.5) / BINS as f64 * end_s;
+        let bins = self.0.iter().enumerate();
+        bins.filter(|(_, bin)| bin.count > 0)
+            .map(move |(index, bin)| (middle(index), bin))
+    }
+
+    fn means(&self, end_s: f64, scale: f64) -> impl Iterator<Item = (f64, f64)> {
+        self.known(end_s)
+            .map(move |(at, bin)| (at, bin.sum / f64::from(bin.count) * scale))
+    }
+
+    fn range(&self, end_s: f64, scale: f64) -> impl Iterator<Item = (f64, f64, f64)> {
+        self.known(end_s)
+            .map(move |(at, bin)| (at, bin.low * scale, bin.high * scale))
+    }
+
+    /// Sums per second, of every bin.
+    fn per_second(&self, end_s: f64, scale: f64) -> impl Iterator<Item = (f64, f64)> {
+        let bins = self.0.iter().enumerate();
+        bins.map(move |(index, bin)| {
+            let at = (index as f64 + 0.5) / BINS as f64 * end_s;
+            (at, bin.sum * BINS as f64 / end_s * scale)
+        })
+    }
+
+    /// The mean around `part`, or of the nearest bin before it that has one.
+    fn near(&self, part: f64) -> Option<f64> {
+        let last = ((part * BINS as f64) as usize).min(BINS - 1);
+        let known = self.0[..=last].iter().rfind(|bin| bin.count > 0);
+        known
+            .or_else(|| self.0[last..].iter().find(|bin| bin.count > 0))
+            .map(|bin| bin.sum / f64::from(bin.count))
+    }
+}
+
+/// Kinds of losses: the truth, the verdict, and what that looks like: colour for the truth, shape for the verdict.
+const KINDS: [(Cause, Option<Cause>, &str); 6] = [
+    (
+        Cause::Congestion,
+        Some(Cause::Congestion),
+        "queue, called congestion",
+    ),
+    (
+        Cause::Congestion,
+        Some(Cause::Wireless),
+        "queue, called wireless",
+    ),
+    (Cause::Congestion, None, "queue, not judged"),
+    (
+        Cause::Wireless,
+        Some(Cause::Congestion),
+        "channel, called congestion",
+    ),
+    (
+        Cause::Wireless,
+        Some(Cause::Wireless),
+        "channel, called wireless",
+    ),
+    (Cause::Wireless, None, "channel, not judged"),
+];
+
+fn sign(truth: Cause, verdict: Option<Cause>) -> Sign {
+    Sign {
+        colour: match truth {
+            Cause::Congestion => Sign::RED,
+            Cause::Wireless => Sign::BLUE,
+        },
+        shape: match verdict {
+            Some(Cause::Congestion) => Sign::SQUARE,
+            Some(Cause::Wireless) => Sign::TRIANGLE,
+            None => Sign::CROSS,
+        },
+    }
+}
+
+impl Timeline {
+    /// Empty series of a scenario's flows and links.
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let flow = |flow: &whyloss_sim::scenario::Flow| Flow {
+            name: flow.name.clone(),
+            losses: vec![[false; KINDS.len()]; PLACES],
+            ..Flow::default()
+        };
+        let link = |link: &whyloss_sim::scenario::Connection| Link {
+            name: link.name.clone(),
+            bps: link.link.rate.as_bps() as f64,
+            ..Link::default()
+        };
+        Self {
+            end_s: (scenario.end - Time::ZERO).as_secs_f64(),
+            flows: scenario.flows.iter().map(flow).collect(),
+            links: scenario.links.iter().map(link).collect(),
+        }
+    }
+
+    fn source(&mut self, row: &[Cell]) {
+        let Some((part, flow)) = self.place(row) else {
+            return;
+        };
+        let flow = &mut self.flows[flow];
+        let bins = [
+            (&mut flow.window, row[2]),
+            (&mut flow.threshold, row[3]),
+            (&mut flow.in_flight, row[4]),
+            (&mut flow.rate, row[5]),
+        ];
+        for (bins, cell) in bins {
+            if let Some(value) = number(cell) {
+                bins.add(part, value);
+            }
+        }
+        // The latest sample where there is one, else the smoothed one.
+        if let Some(rtt) = number(row[6]).or_else(|| number(row[7])) {
+            flow.rtt.add(part, rtt);
+        }
+    }
+
+    fn arrival(&mut self, row: &[Cell]) {
+        if let (Some((part, flow)), Some(rott), Some(size)) =
+            (self.place(row), number(row[3]), number(row[4]))
+        {
+            self.flows[flow].rott.add(part, rott);
+            self.flows[flow].received.add(part, size);
+        }
+    }
+
+    fn loss(&mut self, row: &[Cell], causes: &[String]) {
+        let cause = |cell| match cell {
+            Cell::Word(word) => match causes.get(word as usize).map(String::as_str) {
+                Some("congestion") => Some(Cause::Congestion),
+                Some("wireless") => Some(Cause::Wireless),
+                _ => None,
+            },
+            _ => None,
+        };
+        let (Some((part, flow)), Some(truth)) = (self.place(row), cause(row[4])) else {
+            return;
+        };
+        let kind = (truth, cause(row[5]));
+        let kind = KINDS.iter().position(|&(a, b, _)| (a, b) == kind);
+        if let Some(kind) = kind {
+            let place = ((part * PLACES as f64) as usize).min(PLACES - 1);
+            self.flows[flow].losses[place][kind] = true;
+        }
+    }
+
+    fn hop(&mut self, row: &[Cell], fates: &[String]) {
+        let (Some((part, link)), Some(size), Some(waiting), Some(done)) = (
+            self.place(row),
+            number(row[3]),
+            number(row[4]),
+            number(row[6]),
+        ) else {
+            return;
+        };
+        let fate = match row[5] {
+            Cell::Word(word) => fates.get(word as usize).map_or("", String::as_str),
+            _ => "",
+        };
+        let link = &mut self.links[link];
+        link.waiting.add(part, waiting);
+        // What is lost on arrival used none of the link's time.
+        if matches!(fate, "delivered" | "damaged") || (fate == "wireless" && row[6] != row[0]) {
+            let part = done / self.end_s;
+            if part <= 1.0 {
+                link.sent.add(part, size);
+            }
+        }
+    }
+
+    /// Where in the run a row is, and of which flow or link.
+    fn place(&self, row: &[Cell]) -> Option<(f64, usize)> {
+        match (number(row[0]), row[1]) {
+            (Some(time), Cell::Word(of)) => Some((time / self.end_s, of as usize)),
+            _ => None,
+        }
+    }
+}
+
+fn number(cell: Cell) -> Option<f64> {
+    match cell {
+        Cell::Whole(value) => Some(value as f64),
+        other => other.as_f64(),
+    }
+}
+
+impl Sink for Timeline {
+    fn write(&mut self, batch: &Batch) -> Result<(), OutputError> {
+        let table = batch.table();
+        for row in batch.rows() {
+            if *table == SOURCES {
+                self.source(row);
+            } else if *table == ARRIVALS {
+                self.arrival(row);
+            } else if *table == LOSSES {
+                self.loss(row, batch.words(4));
+            } else if *table == LINKS {
+                self.hop(row, batch.words(5));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), OutputError> {
+        Ok(())
+    }
+}
+
+const TIME: &str = "time (s)";
+const KB: f64 = 1e-3;
+const KBPS: f64 = 8e-3;
+const MS: f64 = 1e3;
+
+impl Timeline {
+    /// The picture of flow number `index`: window or rate with the losses, and times of travel.
+    pub(super) fn flow(&self, index: usize) -> Figure {
+        let (flow, end) = (&self.flows[index], self.end_s);
+        let lines: [(&str, &Bins, bool); 3] = [
+            ("window", &flow.window, false),
+            ("in flight", &flow.in_flight, false),
+            ("slow start threshold", &flow.threshold, true),
+        ];
+        let (title, axis, scale, mut series, level): (_, _, _, Vec<Series>, &Bins) =
+            if flow.window.is_empty() {
+                let mut series = Vec::new();
+                if !flow.rate.is_empty() {
+                    let allowed = flow.rate.means(end, KBPS);
+                    series.push(Series::new("allowed", Look::Line, allowed));
+                }
+                let received = flow.received.per_second(end, KBPS);
+                series.push(Series::new("received", Look::Dashed, received));
+                ("rate and losses", "kbit/s", KBPS, series, &flow.rate)
+            } else {
+                // A threshold far above the window would flatten all else.
+                let top = flow
+                    .window
+                    .0
+                    .iter()
+                    .fold(0.0, |top: f64, bin| top.max(bin.high));
+                let low = |bins: &Bins| {
+                    bins.0
+                        .iter()
+                        .all(|bin| bin.count == 0 || bin.high <= 2.0 * top)
+                };
+                let series = lines
+                    .iter()
+                    .filter(|(_, bins, _)| !bins.is_empty() && low(bins));
+                let series = series.map(|&(name, bins, dashed)| {
+                    Series::new(name, Look::line(dashed), bins.means(end, KB))
+                });
+                (
+                    "window and losses",
+                    "kB",
+                    KB,
+                    series.collect(),
+                    &flow.window,
+                )
+            };
+        for (kind, &(truth, verdict, name)) in KINDS.iter().enumerate() {
+            let marks = flow.losses.iter().enumerate().filter(|(_, at)| at[kind]);
+            let marks: Vec<(f64, f64)> = marks
+                .map(|(place, _)| {
+                    let part = (place as f64 + 0.5) / PLACES as f64;
+                    let received = || flow.received.near(part).map(|_| 0.0);
+                    let level = level
+                        .near(part)
+                        .map(|level| level * scale)
+                        .or_else(received);
+                    (part * end, level.unwrap_or(0.0))
+                })
+                .collect();
+            if !marks.is_empty() {
+                series.push(Series::new(name, Look::Signs(sign(truth, verdict)), marks));
+            }
+        }
+        let mut panels = vec![Panel::new(title, (TIME, axis), series)];
+        for (name, bins) in [("round trip", &flow.rtt), ("one way", &flow.rott)] {
+            if !bins.is_empty() {
+                // Of one name, and so of one colour.
+                let series = vec![
+                    Series::new(name, Look::Line, bins.means(end, MS)),
+                    Series::band(name, bins.range(end, MS)),
+                ];
+                panels.push(Panel::new(name, (TIME, "ms"), series));
+            }
+        }
+        Figure {
+            name: format!("flow-{}", index + 1),
+            caption: format!("Flow {} over time.", flow.name),
+            panels,
+        }
+    }
+
+    /// The picture of link number `index`: queue and utilisation.
+    pub(super) fn link(&self, index: usize) -> Figure {
+        let (link, end) = (&self.links[index], self.end_s);
+        let queue = vec![
+            Series::new("waiting", Look::Line, link.waiting.means(end, 1.0)),
+            Series::band("waiting", link.waiting.range(end, 1.0)),
+        ];
+        let used = link.sent.per_second(end, 800.0 / link.bps);
+        let used = vec![Series::new("used", Look::Line, used)];
+        Figure {
+            name: format!("link-{}", index + 1),
+            caption: format!("Link {} over time.", link.name),
+            panels: vec![
+                Panel::new("queue", (TIME, "packets waiting"), queue),
+                Panel::new("utilisation", (TIME, "%"), used),
+            ],
+        }
+    }
+}

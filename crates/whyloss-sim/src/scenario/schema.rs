@@ -1,0 +1,198 @@
+//! What a scenario file may hold, as the parser has it.
+//!
+//! The description is not written beside the parser but asked of it: the parser reads a document in which every value is
+//! a [probe](Probe), which answers whatever is asked and notes what that was. One reading takes one way through the
+//! parser: it has one key that is not required in each table, and one kind in each choice. So the parser reads again and
+//! again, until it has been every way. What comes out is what it asks for, whoever changes it.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::error::Fault;
+
+/// What a value may be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shape {
+    /// A text; what is expected of it.
+    Text(String),
+    /// The name of a node, link or flow, with `{i}` for the number of the copy.
+    Name,
+    /// A duration or time, such as `20 ms`.
+    Duration,
+    /// Two times between which one is drawn.
+    Times,
+    /// A rate, such as `150 kbit/s`.
+    Rate,
+    /// A size, such as `762 B`.
+    Size,
+    /// True or false.
+    Flag,
+    /// A whole number between these, both included.
+    Whole(u64, u64),
+    /// A number between these, both included.
+    Number(f64, f64),
+    /// One of these words.
+    Words(Vec<String>),
+    /// A list of what lies at the same path with `[]` behind it.
+    List,
+    /// A list of pairs of a time and what lies at the same path with `[]` behind it.
+    Changes,
+    /// A table; its keys.
+    Table,
+    /// A kind by its name alone, or a table with the name under this key and what lies at the same path with `<NAME>`
+    /// behind it.
+    Kinds(&'static str, Vec<String>),
+}
+
+/// What was found out about a scenario file, by path: `link[].channel<bernoulli>.loss`.
+#[derive(Clone, Debug, Default)]
+pub struct Description {
+    /// What a value may be, in the order in which it was asked for.
+    pub shapes: BTreeMap<String, Vec<Shape>>,
+    /// The keys of a table in order, each with whether it is required.
+    pub tables: BTreeMap<String, Vec<(String, bool)>>,
+}
+
+/// What the parser takes.
+pub fn describe() -> Description {
+    let probe = Probe::default();
+    loop {
+        let end = super::parse::probe(&probe);
+        let mut state = probe.0.borrow_mut();
+        state.conclude(end.err().as_ref());
+        if !state.next() {
+            break;
+        }
+    }
+    let state = probe.0.take();
+    let required = |path: &String, key: &String| {
+        let always = state.always.get(path);
+        always.is_some_and(|keys| keys.contains(key))
+    };
+    let tables = state.keys.iter().map(|(path, keys)| {
+        let keys = keys.iter().map(|key| (key.clone(), required(path, key)));
+        (path.clone(), keys.collect())
+    });
+    Description {
+        tables: tables.collect(),
+        shapes: state.shapes,
+    }
+}
+
+/// A value that notes how it is read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Probe(Rc<RefCell<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    shapes: BTreeMap<String, Vec<Shape>>,
+    keys: BTreeMap<String, Vec<String>>,
+    /// Keys that every reading needed which came to the end of their table.
+    always: BTreeMap<String, BTreeSet<String>>,
+    /// The way that is taken: which of how many, at each fork.
+    way: Vec<(usize, usize)>,
+    forks: usize,
+    /// Of this reading, by table: the key that is there beside those that are needed, and those.
+    present: BTreeMap<String, Option<String>>,
+    needed: BTreeMap<String, BTreeSet<String>>,
+}
+
+impl State {
+    /// Which of `count` ways to take at the next fork.
+    fn fork(&mut self, count: usize) -> usize {
+        let at = self.forks;
+        self.forks += 1;
+        if at == self.way.len() {
+            self.way.push((0, count));
+        }
+        self.way[at].0
+    }
+
+    /// Goes on to the next way. Answers whether there is one.
+    fn next(&mut self) -> bool {
+        self.forks = 0;
+        self.present.clear();
+        while let Some((taken, count)) = self.way.pop() {
+            if taken + 1 < count {
+                self.way.push((taken + 1, count));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Notes what a reading needed, but for tables that it did not come to the end of.
+    fn conclude(&mut self, fault: Option<&Fault>) {
+        for (path, needed) in std::mem::take(&mut self.needed) {
+            let stem = path.split('<').next().unwrap_or_default();
+            if fault.is_some_and(|fault| fault.path.starts_with(stem)) {
+                continue;
+            }
+            match self.always.get_mut(&path) {
+                Some(always) => always.retain(|key| needed.contains(key)),
+                None => {
+                    self.always.insert(path, needed);
+                }
+            }
+        }
+    }
+}
+
+impl Probe {
+    /// The value at this path was read as this.
+    pub(super) fn note(&self, path: &str, shape: Shape) {
+        let mut state = self.0.borrow_mut();
+        let shapes = state.shapes.entry(path.to_owned()).or_default();
+        if !shapes.contains(&shape) {
+            shapes.push(shape);
+        }
+    }
+
+    /// The table at this path takes these keys.
+    pub(super) fn table(&self, path: &str, keys: &[&str]) {
+        let mut state = self.0.borrow_mut();
+        let present = state.fork(keys.len() + 1);
+        let present = present.checked_sub(1).map(|index| keys[index].to_owned());
+        state.present.insert(path.to_owned(), present);
+        state.needed.entry(path.to_owned()).or_default();
+        let known = state.keys.entry(path.to_owned()).or_default();
+        for key in keys {
+            if known.iter().all(|known| known != key) {
+                known.push((*key).to_owned());
+            }
+        }
+    }
+
+    /// Whether a key that is not required is there in this reading.
+    pub(super) fn has(&self, path: &str, key: &str) -> bool {
+        let state = self.0.borrow();
+        state
+            .present
+            .get(path)
+            .is_some_and(|present| present.as_deref() == Some(key))
+    }
+
+    /// This key is required.
+    pub(super) fn needs(&self, path: &str, key: &str) {
+        let mut state = self.0.borrow_mut();
+        state
+            .needed
+            .entry(path.to_owned())
+            .or_default()
+            .insert(key.to_owned());
+    }
+
+    /// The value at this path is one of these kinds; answers which it is in this reading.
+    pub(super) fn kind<'k>(
+        &self,
+        path: &str,
+        selector: &'static str,
+        kinds: &[&'k str],
+    ) -> &'k str {
+        let names = kinds.iter().map(ToString::to_string).collect();
+        self.note(path, Shape::Kinds(selector, names));
+        let fork = self.0.borrow_mut().fork(kinds.len());
+        kinds[fork]
+    }
+}

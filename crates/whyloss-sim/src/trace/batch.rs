@@ -1,0 +1,101 @@
+//! Rows of a table on their way from the run to a sink.
+
+use std::sync::Arc;
+
+use super::tables::{Kind, Table};
+
+/// Rows of one table.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    table: &'static Table,
+    /// What the words of each column are; empty for other columns.
+    words: Vec<Words>,
+    /// Row after row.
+    cells: Vec<Cell>,
+}
+
+/// The words that a column chooses from.
+pub type Words = Arc<[String]>;
+
+/// One value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell {
+    /// There is none.
+    None,
+    /// Whole nanoseconds, of a column in seconds.
+    Nanos(i64),
+    /// A whole number.
+    Whole(u64),
+    /// A real.
+    Real(f64),
+    /// A word, by its place among the column's [`Batch::words`].
+    Word(u32),
+}
+
+impl Cell {
+    /// Seconds or a real; `None` of anything else.
+    pub fn as_f64(self) -> Option<f64> {
+        match self {
+            Self::Nanos(nanos) => Some(nanos as f64 / 1e9),
+            Self::Real(real) => Some(real),
+            Self::None | Self::Whole(_) | Self::Word(_) => None,
+        }
+    }
+}
+
+impl Batch {
+    /// No rows of a table whose columns of words choose from `words`, in the order of those columns.
+    pub(super) fn new(table: &'static Table, words: impl IntoIterator<Item = Words>) -> Self {
+        let mut words = words.into_iter();
+        let mut of = |kind| match kind {
+            Kind::Word => words.next().unwrap_or_default(),
+            _ => Words::default(),
+        };
+        Self {
+            table,
+            words: table.columns.iter().map(|c| of(c.kind)).collect(),
+            cells: Vec::new(),
+        }
+    }
+
+    /// Appends a row, which has a cell for each column.
+    pub(super) fn push<const N: usize>(&mut self, row: [Cell; N]) {
+        debug_assert_eq!(N, self.table.columns.len());
+        self.cells.extend(row);
+    }
+
+    /// Forgets its rows, but not the room for them.
+    pub(super) fn clear(&mut self) {
+        self.cells.clear();
+    }
+
+    /// The table that the rows are of.
+    pub fn table(&self) -> &'static Table {
+        self.table
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.cells.len() / self.table.columns.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// Rows, each with a cell per column.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[Cell]> {
+        self.cells.chunks_exact(self.table.columns.len())
+    }
+
+    /// The values of column number `index`, one per row.
+    pub fn column(&self, index: usize) -> impl Iterator<Item = Cell> + '_ {
+        self.rows().map(move |row| row[index])
+    }
+
+    /// What the words of column number `index` are; none if its values are no words.
+    pub fn words(&self, index: usize) -> &[String] {
+        &self.words[index]
+    }
+}

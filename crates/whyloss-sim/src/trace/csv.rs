@@ -1,0 +1,98 @@
+//! Tables as CSV files: a header, then a line for each row; nothing for a missing value.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::batch::{Batch, Cell};
+use super::sink::Sink;
+use super::tables::TABLES;
+use crate::output::{OutputError, create_directory, create_file};
+
+/// Writes `sources.csv`, `arrivals.csv`, `losses.csv` and `links.csv`.
+#[derive(Debug)]
+pub struct CsvFiles {
+    files: Vec<(PathBuf, csv::Writer<File>)>,
+    /// The field being written.
+    field: String,
+}
+
+impl CsvFiles {
+    /// Opens the files in `directory`, which is made if it is not there; files of the same names are replaced.
+    ///
+    /// # Errors
+    /// If the directory or a file cannot be made.
+    pub fn create(directory: &Path) -> Result<Self, OutputError> {
+        create_directory(directory)?;
+        let open = |table: &&super::tables::Table| {
+            let path = directory.join(format!("{}.csv", table.name));
+            let mut file = csv::Writer::from_writer(create_file(&path)?);
+            file.write_record(table.columns.iter().map(|column| column.name))
+                .map_err(|error| refuse(&path, error))?;
+            Ok((path, file))
+        };
+        Ok(Self {
+            files: TABLES.iter().map(open).collect::<Result<_, _>>()?,
+            field: String::new(),
+        })
+    }
+}
+
+impl Sink for CsvFiles {
+    fn write(&mut self, batch: &Batch) -> Result<(), OutputError> {
+        let place = TABLES.iter().position(|table| *table == batch.table());
+        let Some((path, file)) = place.map(|place| &mut self.files[place]) else {
+            return Ok(());
+        };
+        let mut write = |row: &[Cell]| {
+            for (index, &cell) in row.iter().enumerate() {
+                self.field.clear();
+                // A string takes whatever it is given.
+                let _ = match cell {
+                    Cell::None => Ok(()),
+                    Cell::Nanos(nanos) => write_seconds(&mut self.field, nanos),
+                    Cell::Whole(number) => write!(self.field, "{number}"),
+                    Cell::Real(real) => write!(self.field, "{real}"),
+                    Cell::Word(word) => {
+                        let word = batch.words(index).get(word as usize);
+                        self.field.write_str(word.map_or("", String::as_str))
+                    }
+                };
+                file.write_field(&self.field)?;
+            }
+            file.write_record(None::<&[u8]>)
+        };
+        batch
+            .rows()
+            .try_for_each(&mut write)
+            .map_err(|error| refuse(path, error))
+    }
+
+    fn finish(&mut self) -> Result<(), OutputError> {
+        for (path, file) in &mut self.files {
+            file.flush()
+                .map_err(|error| OutputError::new(path, error))?;
+        }
+        Ok(())
+    }
+}
+
+/// Seconds with nine decimals, from integers: exact.
+fn write_seconds(text: &mut String, nanos: i64) -> std::fmt::Result {
+    let sign = if nanos < 0 { "-" } else { "" };
+    let nanos = nanos.unsigned_abs();
+    write!(
+        text,
+        "{sign}{}.{:09}",
+        nanos / 1_000_000_000,
+        nanos % 1_000_000_000
+    )
+}
+
+fn refuse(path: &Path, error: csv::Error) -> OutputError {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => OutputError::new(path, error),
+        other => OutputError::new(path, io::Error::other(format!("{other:?}"))),
+    }
+}

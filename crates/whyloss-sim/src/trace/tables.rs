@@ -1,0 +1,290 @@
+//! What a trace consists of: four tables, and for each column its name, unit, type and meaning. Every sink, and the
+//! reference in `docs/traces.md`, follow this one description.
+
+/// A table of a trace.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Table {
+    /// What it is called, files too.
+    pub name: &'static str,
+    /// What a row is.
+    pub row: &'static str,
+    /// Columns, in order.
+    pub columns: &'static [Column],
+}
+
+/// A column of a table.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name, which ends with its unit if it has one.
+    pub name: &'static str,
+    /// Its unit; empty if it has none.
+    pub unit: &'static str,
+    /// What its values are.
+    pub kind: Kind,
+    /// Whether a value may be missing.
+    pub optional: bool,
+    /// What its values mean.
+    pub meaning: &'static str,
+}
+
+/// What the values of a column are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Seconds, kept in whole nanoseconds.
+    Seconds,
+    /// Whole numbers.
+    Whole,
+    /// Reals.
+    Real,
+    /// Words out of few.
+    Word,
+}
+
+const fn column(
+    name: &'static str,
+    unit: &'static str,
+    kind: Kind,
+    meaning: &'static str,
+) -> Column {
+    Column {
+        name,
+        unit,
+        kind,
+        optional: false,
+        meaning,
+    }
+}
+
+const fn optional(
+    name: &'static str,
+    unit: &'static str,
+    kind: Kind,
+    meaning: &'static str,
+) -> Column {
+    Column {
+        optional: true,
+        ..column(name, unit, kind, meaning)
+    }
+}
+
+const FLOW: Column = column("flow", "", Kind::Word, "the flow's name in the scenario");
+const SEQUENCE: &str =
+    "the packet's number, from 0 (TCP: the segment's, the same again for a retransmission)";
+
+/// What congestion control knows and allows.
+pub const SOURCES: Table = Table {
+    name: "sources",
+    row: "change at a source with congestion control",
+    columns: &[
+        column(
+            "time_s",
+            "s",
+            Kind::Seconds,
+            "when the source reacted to an acknowledgement, to feedback or to a timer, and had sent what it then might",
+        ),
+        FLOW,
+        optional(
+            "cwnd_bytes",
+            "bytes",
+            Kind::Whole,
+            "the congestion window (TCP, IFTP, web)",
+        ),
+        optional(
+            "ssthresh_bytes",
+            "bytes",
+            Kind::Whole,
+            "the slow start threshold, if there is one yet (TCP, IFTP, web)",
+        ),
+        optional(
+            "in_flight_bytes",
+            "bytes",
+            Kind::Whole,
+            "sent, since the last timeout if there was one, and not acknowledged cumulatively (TCP, IFTP, web)",
+        ),
+        optional(
+            "rate_bytes_per_s",
+            "bytes/s",
+            Kind::Real,
+            "the rate at which packets may leave: TFRC's allowed rate; the pacing rate of a TCP controller that paces (BBR); a packet of IFTP per period",
+        ),
+        optional(
+            "rtt_s",
+            "s",
+            Kind::Seconds,
+            "the latest round-trip time measured (TCP, IFTP, web)",
+        ),
+        optional(
+            "srtt_s",
+            "s",
+            Kind::Seconds,
+            "the smoothed round-trip time (TFRC: R)",
+        ),
+        optional(
+            "rto_s",
+            "s",
+            Kind::Seconds,
+            "the retransmission timeout in force, back-off included (TCP, web)",
+        ),
+    ],
+};
+
+/// Data packets at the sink.
+pub const ARRIVALS: Table = Table {
+    name: "arrivals",
+    row: "data packet at its sink, duplicates included: what a receiver classifier sees",
+    columns: &[
+        column("time_s", "s", Kind::Seconds, "when the last bit arrived"),
+        FLOW,
+        column("sequence", "packets", Kind::Whole, SEQUENCE),
+        column(
+            "rott_s",
+            "s",
+            Kind::Seconds,
+            "relative one-way trip time: arrival − departure from the source",
+        ),
+        column(
+            "size_bytes",
+            "bytes",
+            Kind::Whole,
+            "on the wire, headers included",
+        ),
+        optional(
+            "first_damaged_bit",
+            "bits",
+            Kind::Whole,
+            "how far from the packet's start the first damaged bit is, beyond the flow's coverage; missing if none is",
+        ),
+    ],
+};
+
+/// Data packets lost.
+pub const LOSSES: Table = Table {
+    name: "losses",
+    row: "data packet lost",
+    columns: &[
+        column(
+            "time_s",
+            "s",
+            Kind::Seconds,
+            "when: on arrival at a full queue, when the last bit left the sender of a noisy link, or on arrival at a sink that drops it for damage",
+        ),
+        FLOW,
+        column("sequence", "packets", Kind::Whole, SEQUENCE),
+        column(
+            "where",
+            "",
+            Kind::Word,
+            "the link's name in the scenario, or the name of the sink's node",
+        ),
+        column("truth", "", Kind::Word, "`congestion` or `wireless`"),
+        optional(
+            "verdict",
+            "",
+            Kind::Word,
+            "what the flow's classifier called it, at the receiver (TFRC) or at the sender (TCP, IFTP); missing if it was never asked",
+        ),
+        optional(
+            "verdict_time_s",
+            "s",
+            Kind::Seconds,
+            "when: the arrival that revealed the gap (TFRC), the duplicate acknowledgement or timeout that revealed the loss (TCP, IFTP); missing with `verdict`",
+        ),
+    ],
+};
+
+/// Packets that reach a link.
+pub const LINKS: Table = Table {
+    name: "links",
+    row: "packet that reaches the near end of a link, acknowledgements and feedback included",
+    columns: &[
+        column(
+            "time_s",
+            "s",
+            Kind::Seconds,
+            "when it reached the near end of the link",
+        ),
+        column("link", "", Kind::Word, "the link's name in the scenario"),
+        FLOW,
+        column(
+            "size_bytes",
+            "bytes",
+            Kind::Whole,
+            "on the wire, headers included",
+        ),
+        column(
+            "waiting",
+            "packets",
+            Kind::Whole,
+            "how many it found waiting, without the one in transmission; 0 if the queue has no limit",
+        ),
+        column(
+            "fate",
+            "",
+            Kind::Word,
+            "`delivered`, `damaged` (delivered, with bits that this link damaged), `congestion` (the queue was full) or `wireless` (the channel corrupts it)",
+        ),
+        column(
+            "done_s",
+            "s",
+            Kind::Seconds,
+            "when it arrived at the far end, or was lost",
+        ),
+    ],
+};
+
+/// Every table.
+pub const TABLES: [&Table; 4] = [&SOURCES, &ARRIVALS, &LOSSES, &LINKS];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write as _;
+
+    const REFERENCE: &str = include_str!("../../../../docs/traces.md");
+
+    /// The reference, as it has to stand in `docs/traces.md`.
+    fn reference(table: &Table) -> String {
+        let mut text = format!(
+            "### `{}`: one row for each {}\n\n| column | unit | |\n|---|---|---|\n",
+            table.name, table.row
+        );
+        for column in table.columns {
+            let _ = writeln!(
+                text,
+                "| `{}` | {} | {} |",
+                column.name, column.unit, column.meaning
+            );
+        }
+        text
+    }
+
+    #[test]
+    fn the_reference_has_every_column() {
+        for table in TABLES {
+            let reference = reference(table);
+            assert!(
+                REFERENCE.contains(&reference),
+                "docs/traces.md should have:\n{reference}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_are_distinct_and_end_with_their_unit() {
+        for table in TABLES {
+            for (index, column) in table.columns.iter().enumerate() {
+                assert!(
+                    table.columns[..index]
+                        .iter()
+                        .all(|other| other.name != column.name)
+                );
+                match column.unit {
+                    "s" => assert!(column.name.ends_with("_s")),
+                    "bytes" => assert!(column.name.ends_with("_bytes")),
+                    "bytes/s" => assert!(column.name.ends_with("_bytes_per_s")),
+                    _ => {}
+                }
+            }
+        }
+    }
+}
