@@ -2,7 +2,7 @@
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_sim::scenario::Transport;
-use whyloss_sim::{FlowResult, Scenario, Trace, TraceOptions, run};
+use whyloss_sim::{CsvFiles, FlowResult, Scenario, Trace, TraceOptions, run};
 
 /// 10 Mbit/s, 100 ms there and back, any queue, and a radio that loses packets of 1024 bytes with this probability.
 fn scenario(transport: &str, classifier: &str, loss: f64) -> Scenario {
@@ -155,12 +155,15 @@ fn the_window_is_traced() {
         to: Time::from_nanos(1_000_000_000),
         ..TraceOptions::default()
     };
-    let mut trace = Trace::create(&scenario, directory.path(), options).unwrap();
+    let files = CsvFiles::create(directory.path()).unwrap();
+    let mut trace = Trace::new(&scenario, options, files);
     run(&scenario, 1, &mut trace).unwrap();
     trace.finish().unwrap();
-    let text = std::fs::read_to_string(directory.path().join("media.allowance.csv")).unwrap();
-    let mut rows = text.lines();
-    assert_eq!(rows.next(), Some("time_s,cwnd_bytes"));
-    assert_eq!(rows.next(), Some("0.000000000,1024"));
-    assert_eq!(rows.next(), Some("0.100851200,2048"));
+    let text = std::fs::read_to_string(directory.path().join("sources.csv")).unwrap();
+    let mut rows = text
+        .lines()
+        .map(|row| row.split(',').take(3).collect::<Vec<_>>());
+    assert_eq!(rows.next(), Some(vec!["time_s", "flow", "cwnd_bytes"]));
+    assert_eq!(rows.next(), Some(vec!["0.000000000", "media", "1024"]));
+    assert_eq!(rows.next(), Some(vec!["0.100851200", "media", "2048"]));
 }

@@ -8,18 +8,16 @@ use std::fs;
 use std::path::Path;
 
 use whyloss::Cause;
-use whyloss_sim::{Capture, Measurement, Trace, TraceOptions, run};
+use whyloss_sim::{Capture, CsvFiles, Measurement, Trace, TraceOptions, run};
 
 /// Runs the tiny network with both observers on `directory`.
 fn record(directory: &Path) -> Measurement {
     let scenario = tiny::scenario(5_000);
-    let trace = Trace::create(&scenario, directory, TraceOptions::default()).unwrap();
-    let mut observers = (
-        Some(trace),
-        Some(Capture::create(&scenario, directory).unwrap()),
-    );
+    let files = CsvFiles::create(directory).unwrap();
+    let trace = Trace::new(&scenario, TraceOptions::default(), files);
+    let mut observers = (trace, Some(Capture::create(&scenario, directory).unwrap()));
     let measurement = run(&scenario, 1, &mut observers).unwrap();
-    observers.0.map_or(Ok(()), Trace::finish).unwrap();
+    observers.0.finish().unwrap();
     observers.1.map_or(Ok(()), Capture::finish).unwrap();
     measurement
 }
@@ -65,21 +63,13 @@ fn same_bytes_twice_and_the_run_is_the_same_without() {
     let names: Vec<_> = files.keys().map(String::as_str).collect();
     let expected = [
         "a-to-r.pcapng",
-        "a-to-r.queue.csv",
+        "arrivals.csv",
         "b-to-r.pcapng",
-        "b-to-r.queue.csv",
-        "cross.arrivals.csv",
-        "cross.losses.csv",
+        "links.csv",
+        "losses.csv",
         "r-to-a.pcapng",
-        "r-to-a.queue.csv",
         "radio.pcapng",
-        "radio.queue.csv",
-        "tcp.allowance.csv",
-        "tcp.arrivals.csv",
-        "tcp.losses.csv",
-        "video%201.allowance.csv",
-        "video%201.arrivals.csv",
-        "video%201.losses.csv",
+        "sources.csv",
     ];
     assert_eq!(names, expected);
 }
@@ -89,49 +79,50 @@ fn same_bytes_twice_and_the_run_is_the_same_without() {
 fn tables_agree_with_the_counts() {
     let directory = tempfile::tempdir().unwrap();
     let measurement = record(directory.path());
-    for (stem, flow) in ["tcp", "video%201", "cross"].iter().zip(&measurement.flows) {
-        let arrivals = rows(directory.path(), &format!("{stem}.arrivals.csv"));
-        assert_eq!(arrivals.len() as u64, flow.received, "{stem}");
+    for flow in &measurement.flows {
+        let name = &flow.name;
+        let of_flow = |table: &str| {
+            let rows = rows(directory.path(), &format!("{table}.csv")).into_iter();
+            rows.filter(|row| row[1] == *name).collect::<Vec<_>>()
+        };
+        let arrivals = of_flow("arrivals");
+        assert_eq!(arrivals.len() as u64, flow.received, "{name}");
         assert!(arrivals.is_sorted_by_key(|row| row[0].parse::<f64>().unwrap().to_bits()));
-        let losses = rows(directory.path(), &format!("{stem}.losses.csv"));
+        let losses = of_flow("losses");
         let with = |truth: &str, verdict: Option<&str>| {
             let counted = losses
                 .iter()
-                .filter(|row| row[3] == truth && verdict.is_none_or(|v| row[4] == v));
+                .filter(|row| row[4] == truth && verdict.is_none_or(|v| row[5] == v));
             counted.count() as u64
         };
-        assert!(losses.iter().all(|row| row[2] == "radio"));
+        assert!(losses.iter().all(|row| row[3] == "radio"));
         let lost = (with("congestion", None), with("wireless", None));
-        assert_eq!(lost, (flow.lost.congestion, flow.lost.wireless), "{stem}");
+        assert_eq!(lost, (flow.lost.congestion, flow.lost.wireless), "{name}");
         let words = [
             (Cause::Congestion, "congestion"),
             (Cause::Wireless, "wireless"),
         ];
         for (truth, word) in words {
             for (verdict, said) in words {
-                let judged = if *stem == "tcp" {
-                    0
-                } else {
-                    flow.packets.count(truth, verdict)
-                };
                 assert_eq!(
                     with(word, Some(said)),
-                    judged,
-                    "{stem}: {word} called {said}"
+                    flow.packets.count(truth, verdict),
+                    "{name}: {word} called {said}"
                 );
             }
         }
     }
-    let radio = rows(directory.path(), "radio.queue.csv");
-    let fates = |fate: &str| radio.iter().filter(|row| row[2] == fate).count() as u64;
+    let mut radio = rows(directory.path(), "links.csv");
+    radio.retain(|row| row[1] == "radio");
+    let fates = |fate: &str| radio.iter().filter(|row| row[5] == fate).count() as u64;
     let lost = measurement.links[1].lost;
     assert_eq!(fates("congestion"), lost.congestion);
     // The engine knows a packet's fate as it reaches the link; some of these are corrupted after the end of the run.
     assert!((lost.wireless..lost.wireless + 6).contains(&fates("wireless")));
     for row in &radio {
-        let waiting: u32 = row[1].parse().unwrap();
+        let waiting: u32 = row[4].parse().unwrap();
         assert!(
-            if row[2] == "congestion" {
+            if row[5] == "congestion" {
                 waiting == 5
             } else {
                 waiting < 5

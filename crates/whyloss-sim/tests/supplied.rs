@@ -1,6 +1,6 @@
 //! Every transport sends what its application produces, when it may, and no more.
 
-use whyloss_sim::{Delays, Measurement, Scenario, Trace, TraceOptions, run};
+use whyloss_sim::{CsvFiles, Delays, Measurement, Scenario, Trace, TraceOptions, run};
 
 /// 1000-byte packets, two a frame, a frame every 40 ms: 400 kbit/s over a link that may be slower.
 fn scenario(transport: &str, link: &str) -> Scenario {
@@ -84,15 +84,15 @@ fn the_window_grows_with_what_the_application_needs() {
     let directory = tempfile::tempdir().unwrap();
     let transport = r#"{ kind = "tcp", initial_window = 1 }"#;
     let scenario = scenario(transport, "10 Mbit/s");
-    let trace = Trace::create(&scenario, directory.path(), TraceOptions::default()).unwrap();
-    let mut observer = Some(trace);
-    run(&scenario, 1, &mut observer).unwrap();
-    observer.map_or(Ok(()), Trace::finish).unwrap();
-    let text = std::fs::read_to_string(directory.path().join("media.allowance.csv")).unwrap();
+    let files = CsvFiles::create(directory.path()).unwrap();
+    let mut trace = Trace::new(&scenario, TraceOptions::default(), files);
+    run(&scenario, 1, &mut trace).unwrap();
+    trace.finish().unwrap();
+    let text = std::fs::read_to_string(directory.path().join("sources.csv")).unwrap();
     let windows: Vec<f64> = text
         .lines()
         .skip(1)
-        .map(|row| row.split(',').nth(1).unwrap().parse().unwrap())
+        .map(|row| row.split(',').nth(2).unwrap().parse().unwrap())
         .collect();
     let most = windows.iter().copied().fold(0.0, f64::max) / 960.0;
     // 400 kbit/s over a round trip of some 0.2 s are 10 segments; what waited while the window was small, as many again.

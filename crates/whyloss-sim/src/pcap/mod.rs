@@ -56,7 +56,7 @@ pub use self::host::NodeCapture;
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use whyloss_sim::{Capture, Scenario, Trace, TraceOptions, run};
+/// use whyloss_sim::{Capture, CsvFiles, Scenario, Trace, TraceOptions, run};
 ///
 /// let file = r#"
 ///     duration = "1 s"
@@ -75,7 +75,8 @@ pub use self::host::NodeCapture;
 /// "#;
 /// let scenario = Scenario::from_toml(file, "example.toml", &[])?;
 /// let directory = tempfile::tempdir()?;
-/// let trace = Trace::create(&scenario, directory.path(), TraceOptions::default())?;
+/// let tables = CsvFiles::create(directory.path())?;
+/// let trace = Trace::new(&scenario, TraceOptions::default(), tables);
 /// let mut observers = (trace, Capture::create(&scenario, directory.path())?);
 /// run(&scenario, 1, &mut observers)?;
 /// observers.0.finish()?;
