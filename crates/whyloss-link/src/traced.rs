@@ -307,7 +307,8 @@ mod tests {
             let mut at = 0;
             let times: Vec<u32> = gaps.iter().map(|gap| { at += gap; at }).collect();
             prop_assume!(at > 0);
-            let text: String = times.iter().map(|time| format!("{time}\n")).collect();
+            let lines: Vec<String> = times.iter().map(ToString::to_string).collect();
+            let text = lines.join("\n");
             let mut link = link(&text, Limit::Unlimited);
             let mut now = 0;
             let offers: Vec<(u64, u32)> = offers.iter().map(|&(gap, size)| { now += gap; (now, size) }).collect();
