@@ -77,8 +77,8 @@ pub(crate) enum Sent {
     AtSink(Time),
     /// It reaches its source at this time, which is fused: see [`Network::wait`].
     AtSource(Time),
-    /// It was lost, or will be.
-    Lost(Loss),
+    /// It was lost, or will be, at this time: see [`Network::loss`].
+    Lost(Cause, Time),
 }
 
 /// The loss of a packet.
@@ -200,7 +200,8 @@ impl Network {
         self.routes[flow].1
     }
 
-    /// Sends a packet into the link its `hop` points at, and on through all that is fused to that.
+    /// Sends a packet into the link its `hop` points at, and on through all that is fused to that. If it is lost, the parcel
+    /// says at which link, and when it came there. (An answer with all that is known of a loss costs the hot path registers.)
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn send<O: Observer>(
@@ -227,9 +228,8 @@ impl Network {
                 match self.offer(at, index, parcel, observer) {
                     Ok(arrival) => at = arrival,
                     Err((cause, when)) => {
-                        let ahead = at > now;
-                        let later = ahead.then(|| (self.hops[place - 2].index(), at));
-                        return Sent::Lost(Loss { cause, when, later });
+                        (parcel.hop, parcel.due) = (place as u32 - 1, at);
+                        return Sent::Lost(cause, when);
                     }
                 }
             }
@@ -311,11 +311,17 @@ impl Network {
             events.push(index, at);
         }
         if transit.is_full() && !transit.grow(&mut self.room) {
-            self.overfull = Some((index, at));
-            events.close();
-            return;
+            return self.end(index, at, events);
         }
         transit.push(Parcel { due: at, ..parcel });
+    }
+
+    /// Ends the run: there is no room for a packet that is due at the end of link `index` at `at`.
+    #[cold]
+    #[inline(never)]
+    fn end(&mut self, index: usize, at: Time, events: &mut EventQueue) {
+        self.overfull = Some((index, at));
+        events.close();
     }
 
     /// Why the run ended early, if it did.
@@ -347,6 +353,13 @@ impl Network {
     /// Lets a packet that [is at its source](Sent::AtSource) at `at` wait until then after all.
     pub(crate) fn wait(&mut self, at: Time, parcel: Parcel, events: &mut EventQueue) {
         self.put(self.last_link(parcel.hop), at, parcel, events);
+    }
+
+    /// The loss of a packet that was [sent](Self::send) at `now`.
+    pub(crate) fn loss(&self, now: Time, parcel: &Parcel, cause: Cause, when: Time) -> Loss {
+        let at = parcel.due;
+        let later = (at > now).then(|| (self.last_link(parcel.hop), at));
+        Loss { cause, when, later }
     }
 
     /// The loss of a packet that its sink drops at `at`.

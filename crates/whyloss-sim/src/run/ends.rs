@@ -3,7 +3,7 @@
 //! A greedy TCP flow is the hot case: while nothing is lost it goes from parcel to parcel, without a [`Packet`] unless an
 //! observer looks at it.
 
-use whyloss::Time;
+use whyloss::{Cause, Time};
 
 use super::ANSWER_SIZE;
 use super::fast::Path;
@@ -311,7 +311,7 @@ impl Ends {
                     self.deliver_at_once(at, parcel.copy(), path, observer);
                 }
                 Sent::AtSource(_) => debug_assert!(false, "data at its source"),
-                Sent::Lost(loss) => self.lose(parcel.copy(), loss, path),
+                Sent::Lost(cause, when) => self.lose(now, parcel.copy(), (cause, when), path),
             }
         }
         self.arm(SOURCE, self.flow.source.next_timeout(), path);
@@ -348,9 +348,16 @@ impl Ends {
         }
     }
 
-    /// A packet is lost on its way.
+    /// A packet that was sent at `now` is lost on its way.
     #[cold]
-    pub(super) fn lose(&mut self, parcel: Parcel, loss: Loss, path: &mut Path) {
+    pub(super) fn lose(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        (cause, when): (Cause, Time),
+        path: &mut Path,
+    ) {
+        let loss = path.network.loss(now, &parcel, cause, when);
         let packet = parcel.unpack(&mut path.network.aside);
         self.lose_payload(packet.payload, loss, path);
     }

@@ -141,8 +141,8 @@ impl Engine {
                     ends.foreseen(&answer, &mut self.path, observer);
                 }
             }
-            Sent::Lost(loss) => {
-                self.ends[flow].lose(parcel.copy(), loss, &mut self.path);
+            Sent::Lost(cause, when) => {
+                self.ends[flow].lose(now, parcel.copy(), (cause, when), &mut self.path);
             }
         }
     }
