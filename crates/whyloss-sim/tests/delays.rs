@@ -22,8 +22,8 @@ fn delays_of_the_tiny_network() {
         )
     });
     insta::assert_snapshot!(rows.collect::<Vec<_>>().join("\n"), @r"
-    tcp: 134 packets, mean 82842, 19230 to 2041289, quantiles [34456, 256442, 1330119], jitter (229569, 126433)
-    video 1: 332 packets, mean 35937, 19230 to 58338, quantiles [36717, 53723, 56738], jitter (10795, 4378)
-    cross: 100 packets, mean 34823, 19230 to 55141, quantiles [34456, 53002, 55132], jitter (10785, 5572)
+    tcp: 124 packets, mean 76950, 19230 to 1330177, quantiles [34456, 248709, 1088946], jitter (179864, 259400)
+    video 1: 350 packets, mean 36799, 19230 to 57284, quantiles [35865, 54608, 56639], jitter (11891, 3034)
+    cross: 93 packets, mean 34186, 19230 to 56460, quantiles [33604, 54346, 56460], jitter (10863, 5697)
     ");
 }

@@ -90,12 +90,10 @@ pub(in crate::scenario) fn transport(
 /// See [`Pattern::Bursts`].
 fn bursts(choice: &Choice<'_>) -> Result<Transport, Fault> {
     choice.only(&BURSTS)?;
-    let shape = choice.get("shape");
+    let shape = choice.or("shape", PARETO_SHAPE, |field| {
+        field.number(f64::MIN..=f64::MAX)
+    })?;
     let law = choice.or("law", Law::default(), |field| {
-        let shape = match &shape {
-            Some(shape) => shape.number(f64::MIN..=f64::MAX)?,
-            None => PARETO_SHAPE,
-        };
         field.one_of(&[
             ("exponential", Law::Exponential),
             ("pareto", Law::Pareto { shape }),
