@@ -100,7 +100,9 @@ fn bursts(choice: &Choice<'_>) -> Result<Transport, Fault> {
             ("constant", Law::Constant),
         ])
     })?;
-    if let (false, Some(shape)) = (matches!(law, Law::Pareto { .. }), shape) {
+    if !matches!(law, Law::Pareto { .. })
+        && let Some(shape) = choice.get("shape")
+    {
         return Err(shape.fault("only `law = \"pareto\"` has a shape"));
     }
     Ok(Transport::Datagrams {
