@@ -7,7 +7,10 @@ use libfuzzer_sys::fuzz_target;
 use whyloss_diagnose::{Options, diagnose, report};
 
 fuzz_target!(|bytes: &[u8]| {
-    let options = Options { connections: 8, flows: 8 };
+    let options = Options {
+        connections: 8,
+        flows: 8,
+    };
     if let Ok(diagnosis) = diagnose(Box::new(Cursor::new(bytes.to_vec())), options) {
         let _ = report::text::render(&diagnosis, None);
         let _ = report::json::render(&diagnosis, None);

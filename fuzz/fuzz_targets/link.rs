@@ -28,7 +28,11 @@ fuzz_target!(|input: Input| {
         (None, Some(bytes)) => Limit::Bytes(bytes.into()),
         (None, None) => Limit::Unlimited,
     };
-    let p = if input.p.is_finite() { input.p.abs() % 1.0 } else { 0.5 };
+    let p = if input.p.is_finite() {
+        input.p.abs() % 1.0
+    } else {
+        0.5
+    };
     let mut at = Time::ZERO;
     let changes = input.changes.iter().map(|&(later, delay)| {
         at += Duration::from_nanos(later.into());
@@ -61,7 +65,11 @@ fuzz_target!(|input: Input| {
         now += Duration::from_nanos(later.into());
         let size = u32::from(size).max(1);
         let fate = link.offer(now, size);
-        assert_eq!(fate, plain.offer_at_length(now, size), "the short cut is another way");
+        assert_eq!(
+            fate,
+            plain.offer_at_length(now, size),
+            "the short cut is another way"
+        );
         match fate {
             Fate::Delivered(arrival) | Fate::Damaged(arrival, _) => {
                 assert!(arrival >= now, "arrived before it left");

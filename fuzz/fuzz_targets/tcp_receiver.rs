@@ -20,15 +20,25 @@ struct Input {
 }
 
 fuzz_target!(|input: Input| {
-    let recovery = if input.sack { Recovery::Sack } else { Recovery::NewReno };
+    let recovery = if input.sack {
+        Recovery::Sack
+    } else {
+        Recovery::NewReno
+    };
     let window = u32::from(input.window).max(1);
     let base = if input.ns2 {
         Options::ns2(recovery, 1000, window)
     } else {
-        Options { recovery, receive_window: window, ..Options::rfc(1000) }
+        Options {
+            recovery,
+            receive_window: window,
+            ..Options::rfc(1000)
+        }
     };
     let options = Options {
-        delayed_ack: input.delayed_ack.map(|nanos| Duration::from_nanos(nanos.into())),
+        delayed_ack: input
+            .delayed_ack
+            .map(|nanos| Duration::from_nanos(nanos.into())),
         handshake: input.handshake,
         ..base
     };
@@ -69,6 +79,9 @@ fuzz_target!(|input: Input| {
         }
         assert_eq!(receiver.in_order(), next);
         check(ack, next, &arrived);
-        assert!(ack.is_some() || receiver.next_timeout() < Time::MAX, "nobody would hear of it");
+        assert!(
+            ack.is_some() || receiver.next_timeout() < Time::MAX,
+            "nobody would hear of it"
+        );
     }
 });

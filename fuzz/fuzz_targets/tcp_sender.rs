@@ -11,12 +11,20 @@ use whyloss_sim::host::tcp::{Ack, Options, Recovery, SackBlocks, Sender};
 #[derive(Arbitrary, Debug)]
 enum Operation {
     /// An acknowledgement of so many more segments, or of any number at all.
-    Ack { more: u8, any: Option<u64>, echo: u32, blocks: [(u8, u8); 3] },
+    Ack {
+        more: u8,
+        any: Option<u64>,
+        echo: u32,
+        blocks: [(u8, u8); 3],
+    },
     /// Time passes, and what is due happens.
     Wait(u32),
     /// So much leaves.
     Send(u8),
-    Lost { ahead: u8, wireless: bool },
+    Lost {
+        ahead: u8,
+        wireless: bool,
+    },
 }
 
 #[derive(Arbitrary, Debug)]
@@ -35,7 +43,12 @@ struct Input {
 }
 
 fuzz_target!(|input: Input| {
-    let recovery = [Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Vegas];
+    let recovery = [
+        Recovery::Reno,
+        Recovery::NewReno,
+        Recovery::Sack,
+        Recovery::Vegas,
+    ];
     let recovery = recovery[usize::from(input.recovery) % 4];
     let mut options = if input.ns2 {
         Options::ns2(recovery, input.segment_size.into(), input.window.into())
@@ -62,7 +75,12 @@ fuzz_target!(|input: Input| {
     let mut sender = Sender::with_decider(&options, decider, random, now);
     for operation in input.operations {
         match operation {
-            Operation::Ack { more, any, echo, blocks } => {
+            Operation::Ack {
+                more,
+                any,
+                echo,
+                blocks,
+            } => {
                 let next = any.unwrap_or(sender.acknowledged() + u64::from(more));
                 let mut from = next;
                 let blocks = blocks.map(|(gap, length)| {
@@ -87,7 +105,11 @@ fuzz_target!(|input: Input| {
             }
             Operation::Send(most) => send(&mut sender, now, most),
             Operation::Lost { ahead, wireless } => {
-                let cause = if wireless { Cause::Wireless } else { Cause::Congestion };
+                let cause = if wireless {
+                    Cause::Wireless
+                } else {
+                    Cause::Congestion
+                };
                 if sender.acknowledged() + u64::from(ahead) < sender.next() {
                     sender.on_lost(sender.acknowledged() + u64::from(ahead), cause);
                 }

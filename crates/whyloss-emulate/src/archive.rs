@@ -2,7 +2,7 @@
 //!
 //! | file | |
 //! |---|---|
-//! | `packets.jsonl` | what became of every packet ([`record`](crate::record)) |
+//! | `packets.jsonl` | what became of every packet ([`record`]) |
 //! | `HOST.pcapng` | what a host sent and received |
 //! | `link.toml`, `NAME.trace` | the links |
 //! | `run.json` | the seed, and the time of day at time 0 |

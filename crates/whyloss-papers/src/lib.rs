@@ -1,6 +1,6 @@
 //! The tables and figures of published papers as programs.
 //!
-//! An experiment builds scenarios, runs them, and returns an [`Outcome`]: the paper's numbers beside ours, with a
+//! An experiment builds scenarios, runs them, and returns an [`Outcome`](whyloss_study::Outcome): the paper's numbers beside ours, with a
 //! verdict for every stated number and every qualitative claim. What is not a paper's is in `whyloss-study`.
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Files and pipes as streams of packets or of log records, decompressed if need be.
 //!
 //! The kind is read off the first bytes, never off a name, so that pipes work as files do. Compressed input may be
-//! compressed again (a `.gz` inside a `.zst`), up to [`LAYERS`] times.
+//! compressed again (a `.gz` inside a `.zst`), up to three layers deep.
 
 mod capture;
 

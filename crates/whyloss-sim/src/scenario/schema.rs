@@ -1,7 +1,7 @@
 //! What a scenario file may hold, as the parser has it.
 //!
 //! The description is not written beside the parser but asked of it: the parser reads a document in which every value is
-//! a [probe](Probe), which answers whatever is asked and notes what that was. One reading takes one way through the
+//! a probe, which answers whatever is asked and notes what that was. One reading takes one way through the
 //! parser: it has one key that is not required in each table, and one kind in each choice. So the parser reads again and
 //! again, until it has been every way. What comes out is what it asks for, whoever changes it.
 
