@@ -205,11 +205,17 @@ struct Writer {
 
 impl Writer {
     fn run(mut self, receiver: &Receiver<Entry>) -> Result<(), WriteError> {
+        // However steadily entries come, none waits longer than `FLUSH` for its file.
+        let mut due = time::Instant::now() + FLUSH;
         loop {
-            match receiver.recv_timeout(FLUSH) {
+            match receiver.recv_timeout(due.saturating_duration_since(time::Instant::now())) {
                 Ok(entry) => self.entry(entry)?,
-                Err(RecvTimeoutError::Timeout) => self.flush()?,
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.flush(),
+            }
+            if time::Instant::now() >= due {
+                self.flush()?;
+                due = time::Instant::now() + FLUSH;
             }
         }
     }
