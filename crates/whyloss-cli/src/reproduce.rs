@@ -72,7 +72,7 @@ pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<(), CliEr
 }
 
 impl Which {
-    /// Those asked for, each once, in the order asked for.
+    /// Picks the experiments asked for, each once, in the order asked for.
     fn of<'a>(&self, known: &[&'a Experiment]) -> Result<Vec<&'a Experiment>, CliError> {
         if let Some(paper) = &self.paper {
             let of_paper: Vec<_> = known.iter().copied().filter(|e| e.paper == paper).collect();

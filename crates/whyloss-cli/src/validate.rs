@@ -57,7 +57,7 @@ enum With {
     /// ns-3's TCP.
     #[value(name = "ns-3")]
     Ns3,
-    /// The same of the Python package `ns3`.
+    /// The suite against ns-3 of the Python package `ns3`.
     #[value(name = "ns-3-wheel")]
     Ns3Wheel,
 }

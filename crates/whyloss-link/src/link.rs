@@ -28,7 +28,7 @@ pub struct LinkSpec {
 /// What becomes of a packet offered to a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrives whole at the far end at this time.
+    /// The packet arrives whole at the far end at this time.
     Delivered(Time),
     /// It arrives at the far end at this time with damaged bits, the first of them at this offset from its start. Whoever
     /// takes it decides whether it is of use.
@@ -62,7 +62,7 @@ pub struct Link {
 )]
 struct Rest {
     rate: Rate,
-    /// That of the last packet: longer than `settled` while a packet would overtake others.
+    /// Delay of the last packet: longer than `settled` while a packet would overtake others.
     delay: Duration,
     /// The delay in force.
     settled: Duration,

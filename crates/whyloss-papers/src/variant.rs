@@ -19,7 +19,7 @@ pub(crate) struct Variant {
     pub(crate) id: &'static str,
     /// As the papers write it.
     pub(crate) name: &'static str,
-    /// Its choices.
+    /// Choices of the transport.
     pub(crate) options: Options,
     /// What decides the cause of a loss.
     pub(crate) classifier: SenderDecider,

@@ -40,7 +40,7 @@ pub type SenderDecider = Decider<sender::Classifier, Lookup>;
 /// What an oracle looks up about a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lookup {
-    /// Whose cause it looks up.
+    /// The packets whose cause is looked up.
     pub of: LookupOf,
     /// Whether a packet once corrupted counts as corrupted ever after, also when its retransmission is dropped by a
     /// queue (MIL-7 (b): a record file that nobody prunes). Otherwise its latest loss counts.
@@ -49,7 +49,7 @@ pub struct Lookup {
     pub timeouts: bool,
 }
 
-/// Whose cause an oracle looks up.
+/// The packets whose cause an oracle looks up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum LookupOf {
     /// All packets known to be lost in the window: congestion if any of them was lost to congestion (MAR-4).

@@ -58,9 +58,9 @@ pub struct FlowResult {
     pub sent: u64,
     /// Data packets that the sink took, duplicates included.
     pub received: u64,
-    /// Those of them with damaged bits, all beyond the flow's coverage.
+    /// Packets received with damaged bits, all beyond the flow's coverage.
     pub damaged: u64,
-    /// Their bytes, headers included.
+    /// Bytes of the packets received, headers included.
     pub received_bytes: u64,
     /// Data packets that the sink took for the first time (TCP: goodput).
     pub delivered: u64,
@@ -109,7 +109,7 @@ pub struct LinkResult {
     pub name: String,
     /// Packets that arrived at the far end.
     pub delivered: u64,
-    /// Those of them in which this link damaged bits.
+    /// Delivered packets in which this link damaged bits.
     pub damaged: u64,
     /// The bytes of those that arrived.
     pub delivered_bytes: u64,

@@ -55,7 +55,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The same for an experiment that is to run `seeds` replications, no more and no less.
+    /// Makes the selection for an experiment that is to run `seeds` replications, no more and no less.
     #[must_use]
     pub fn with_seeds(&self, seeds: u64) -> Self {
         Self {

@@ -8,7 +8,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// The result of one experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Its id, such as `cen-table-2`.
+    /// The experiment's id, such as `cen-table-2`.
     pub id: String,
     /// What it shows, in a few words.
     pub title: String,
@@ -170,7 +170,7 @@ impl Cell {
 /// A checkable statement of a paper, and what the measurements say of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
-    /// Its id, such as `CEN-43`.
+    /// The claim's id, such as `CEN-43`.
     pub id: String,
     /// The statement, in our words.
     pub text: String,
@@ -309,7 +309,7 @@ pub struct Series {
 pub enum Look {
     /// A line with markers.
     Line,
-    /// The same, dashed.
+    /// A dashed line.
     Dashed,
     /// Bars from zero, side by side with those of other series.
     Bars,

@@ -15,14 +15,14 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub struct Summary {
     /// How many values.
     pub count: usize,
-    /// Their mean; `None` of no value.
+    /// Mean of the values; `None` of no value.
     pub mean: Option<f64>,
     /// Half the width of the mean's 95 % confidence interval; `None` with fewer than two values.
     pub ci95: Option<f64>,
 }
 
 impl Summary {
-    /// Of these values.
+    /// Summarizes these values.
     pub fn of(values: &[f64]) -> Self {
         Self {
             count: values.len(),

@@ -32,7 +32,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Of these values; `None` of fewer than two.
+    /// Estimates from these values; `None` of fewer than two.
     pub fn of(values: &[f64]) -> Option<Self> {
         Some(Self {
             mean: statistics::mean(values)?,
@@ -56,7 +56,7 @@ impl Estimate {
         Some(t * libm::sqrt(self.variance()))
     }
 
-    /// Of the mean.
+    /// Variance of the mean.
     fn variance(&self) -> f64 {
         match self.count {
             0 => 0.0,
@@ -70,9 +70,9 @@ impl Estimate {
 pub enum Verdict {
     /// The difference is surely within the margin.
     Equivalent,
-    /// It is surely beyond.
+    /// The difference is surely beyond the margin.
     Different,
-    /// It may be either.
+    /// The difference may be within the margin or beyond.
     Undecided,
 }
 
@@ -97,7 +97,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Of `ours` from `theirs`.
+    /// Takes the difference of `ours` from `theirs`.
     pub fn between(ours: &Estimate, theirs: &Estimate) -> Self {
         let (a, b) = (ours.variance(), theirs.variance());
         let share = |variance: f64, count: usize| {

@@ -23,7 +23,7 @@ const WINDOW: u32 = 1000;
 /// Replications: a run of ns-3 takes a second.
 const SEEDS: u64 = 12;
 const QUICK_SEEDS: u64 = 6;
-/// Of a full packet: PPP, IP, TCP. Its payload is that of ns-2's full packets.
+/// Headers of a full packet in bytes: PPP, IP, TCP. The payload is that of ns-2's full packets.
 const HEADERS: u32 = 2 + 20 + 20;
 
 /// A stack: its name here and there, our controller, and what congestion avoidance counts.

@@ -14,7 +14,7 @@ struct Reason {
 
 const NS3: &[Suite] = &[Suite::Ns3, Suite::Ns3Wheel];
 
-/// Of a slow start into RED's long queue.
+/// The reason for a difference after a slow start into RED's long queue.
 const FIRST_RECOVERY: &str = "the recovery after the first slow start: ours keeps 20 packets waiting in it, ns-3’s lets the \
     queue run empty, so that RED, whose mean is high then, drops 37 here and 6 there (NewReno); 35 are dropped before it on \
     either side, 21 and 19 in the 95 s after it. Beside ns-2’s SACK the drops over the same queue agree";

@@ -16,7 +16,7 @@ pub struct Row {
     pub case: String,
     /// Which number.
     pub metric: &'static str,
-    /// Its unit; may be empty.
+    /// The quantity's unit; may be empty.
     pub unit: &'static str,
     /// What Whyloss measured.
     pub ours: Estimate,

@@ -36,7 +36,7 @@ impl Controller for Aimd {
         let more = if self.cwnd < self.ssthresh {
             ack.acked.min(self.segment)
         } else {
-            2 * self.segment * ack.acked.min(self.cwnd) / self.cwnd
+            (2 * self.segment).saturating_mul(ack.acked.min(self.cwnd)) / self.cwnd
         };
         self.cwnd = self.cwnd.saturating_add(more);
     }

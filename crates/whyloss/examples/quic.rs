@@ -183,9 +183,10 @@ impl Adapter {
     }
 }
 
-/// A connection over 50 ms and a queue of 80 packets at 1000 packets a second; the radio loses one of 200.
+/// A connection over 50 ms and a queue of 80 packets at 1000 packets a second; after the first 2000 packets the radio
+/// loses one of 200.
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let scheme = Scheme::of("cubic", "keep", "fqrtt")?;
+    let scheme = Scheme::of("cubic", "keep", "veno")?;
     #[expect(
         clippy::disallowed_methods,
         reason = "only the epoch: all else is virtual time"
@@ -204,7 +205,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             if !dropped {
                 free = free.max(at) + Duration::from_millis(1);
             }
-            let lost = dropped || number % 200 == 77;
+            let lost = dropped || number > 2000 && number % 200 == 77;
             under_way.push_back((free.max(at) + Duration::from_millis(50), number, at, lost));
             number += 1;
         }

@@ -37,7 +37,7 @@ pub enum WirelessPolicy {
     /// The window stays, but what else the algorithm does at a loss is done: Westwood goes on estimating, Vegas raises
     /// its timeout, BaLDE sets ssthresh.
     KeepWindow,
-    /// The same as a congestion loss.
+    /// What a congestion loss does.
     AsCongestion,
     /// ssthresh and the window become what was under way (NewReno-LP).
     FlightSize,

@@ -41,7 +41,7 @@ pub struct Entry<C> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Parameter {
-    /// Its name.
+    /// Name in scenarios and overrides.
     pub name: &'static str,
     /// The value it has unless another is given.
     pub default: f64,
@@ -193,7 +193,7 @@ impl Name {
         }
     }
 
-    /// Its first 32 bytes, or a little less so as not to split a character.
+    /// The name's first 32 bytes, or a little less so as not to split a character.
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
     }

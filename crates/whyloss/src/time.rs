@@ -205,7 +205,7 @@ impl From<Time> for core::time::Duration {
 }
 
 impl From<core::time::Duration> for Duration {
-    /// The same span; beyond 292 years it is [`Duration::MAX`].
+    /// Converts the span; beyond 292 years it is [`Duration::MAX`].
     fn from(span: core::time::Duration) -> Self {
         Self(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
     }

@@ -20,7 +20,7 @@ const METRICS: [Metric; 6] = [
         side.peak_bytes().map(|bytes| bytes as f64)
     }),
 ];
-/// Those that every repetition measures.
+/// Packets per second of processor time, which every repetition measures.
 const RATE: &str = "packets_per_cpu_second";
 const RATIO: &str = "ratio";
 

@@ -11,7 +11,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// Of these values; `None` if there are none.
+    /// Summarizes these values; `None` if there are none.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);
@@ -85,7 +85,7 @@ impl Side {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// Of the growing workload.
+    /// Flows of the growing workload.
     pub(crate) flows: Option<u32>,
     sides: [Side; 3],
 }

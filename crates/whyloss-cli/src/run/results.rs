@@ -11,7 +11,7 @@ pub(super) struct Run {
     pub(super) measurement: Measurement,
     /// One per flow of the scenario, in its order.
     pub(super) delays: Vec<DelaySummary>,
-    /// Of each flow of the scenario, for each playout delay; none without a stream.
+    /// Counts of frames of each flow of the scenario, for each playout delay; none without a stream.
     pub(super) frames: Vec<Vec<FrameCounts>>,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Results<'a> {
 /// A flow, the frames of a flow, or a link.
 pub(super) struct Item {
     pub(super) name: String,
-    /// Of frames: how long after their capture they are played, in ms.
+    /// How long after their capture frames are played, in ms.
     pub(super) playout_ms: Option<f64>,
     /// Warm-up or cross traffic.
     pub(super) background: bool,
@@ -89,7 +89,7 @@ impl Metric {
 }
 
 impl Item {
-    /// Its name, with the playout delay if it has one.
+    /// Names the row, with the playout delay if it has one.
     pub(super) fn label(&self) -> String {
         match self.playout_ms {
             Some(ms) => format!("{} {ms} ms", self.name),

@@ -130,7 +130,7 @@ pub(super) struct Bursts {
 /// What the last packet left behind.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// It was good.
+    /// The last packet was good.
     Good,
     /// It was lost, and so many more of its burst are to come; then one good packet for certain.
     Burst(u32),

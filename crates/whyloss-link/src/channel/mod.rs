@@ -187,7 +187,7 @@ pub enum Harm {
     None,
     /// Some of its bits are damaged, the first at this offset; [`Channel::damaged_bits`] has all.
     Damaged(u32),
-    /// It is lost.
+    /// The packet is lost.
     Lost,
 }
 

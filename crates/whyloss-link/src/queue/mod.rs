@@ -72,7 +72,7 @@ pub struct Queue {
     start: Time,
     /// The packets at the front.
     front: Run,
-    /// Those behind, if they are of other sizes.
+    /// Packets behind the front, if they are of other sizes.
     behind: VecDeque<Run>,
     packets: u32,
     bytes: u64,

@@ -22,7 +22,7 @@ pub(super) const LOSSES: [f64; 13] = [
 const CAPACITIES: [f64; 8] = [1.0, 2.0, 5.0, 8.0, 10.0, 12.0, 15.0, 20.0];
 /// One-way, ms.
 const DELAYS: [f64; 9] = [20.0, 40.0, 60.0, 80.0, 100.0, 120.0, 140.0, 160.0, 180.0];
-/// Of wireless loss in Figs 11 and 12, per cent.
+/// Wireless loss in Figs 11 and 12, per cent.
 const LOSS: f64 = 0.1;
 /// How far a ratio of goodputs may lie from the paper's.
 const TOLERANCE: f64 = 0.05;

@@ -23,9 +23,9 @@ use super::stack::PACKET;
 use crate::build::{duplex, node};
 use crate::variant::Variant;
 
-/// Of the wireless and the access link.
+/// Delay of the wireless and the access link.
 const EDGE_DELAY: Duration = Duration::from_micros(10);
-/// Of the wireless link where Section 4.5 states it, and of the access link.
+/// Rate of the wireless link where Section 4.5 states it, and of the access link.
 pub(crate) const EDGE_RATE: Rate = Rate::from_mbps(100);
 /// Rate of an on/off source while it sends (BAL-13).
 const BURST_RATE: Rate = Rate::from_kbps(500);

@@ -17,9 +17,9 @@ use super::trace::{self, Trace};
 struct Reading {
     name: &'static str,
     stack: Stack,
-    /// Of the wireless link.
+    /// Rate of the wireless link.
     rate: Rate,
-    /// Of the buffers, in pipes.
+    /// Size of the buffers, in pipes.
     buffer: f64,
 }
 
@@ -27,7 +27,7 @@ struct Reading {
 #[derive(Clone, Copy)]
 struct Place {
     name: &'static str,
-    /// Of the wireless link, per cent.
+    /// Loss of the wireless link, per cent.
     loss: f64,
     cross: Cross,
     flows: usize,

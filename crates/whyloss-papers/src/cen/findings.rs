@@ -73,7 +73,7 @@ impl Metric {
         }
     }
 
-    /// Its value in one replication; `None` if it has none.
+    /// The metric's value in one replication; `None` if it has none.
     pub(crate) fn of(self, run: &Measurement, topology: Topology) -> Option<f64> {
         let flows = || run.flows.iter().filter(|flow| !flow.background);
         let n = flows().count();

@@ -5,7 +5,7 @@
 pub(crate) const BASE: [&str; 4] = ["biaz", "mbiaz", "spike", "zigzag"];
 /// Numbers of flows of the figures (CEN-19).
 pub(crate) const FLOWS: [usize; 8] = [1, 2, 4, 6, 8, 10, 12, 16];
-/// Those above one.
+/// Numbers of flows above one.
 pub(crate) const SEVERAL: [usize; 7] = [2, 4, 6, 8, 10, 12, 16];
 
 /// A value at each number of flows.
@@ -13,7 +13,7 @@ pub(crate) fn over(flows: &[usize], value: impl Fn(usize) -> f64) -> Vec<f64> {
     flows.iter().map(|&n| value(n)).collect()
 }
 
-/// Their mean.
+/// Mean of these values.
 pub(crate) fn average(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

@@ -32,7 +32,7 @@ use whyloss_sim::scenario::{Application, Flow, Scenario};
 use super::protocols::{Protocol, WIRED};
 use crate::build::{node, simplex};
 
-/// Of a wireless link.
+/// Rate of a wireless link.
 pub(crate) const WIRELESS: Rate = Rate::from_mbps(1);
 const TRUNK: Rate = Rate::from_mbps(50);
 /// "50K".
@@ -103,7 +103,7 @@ pub(crate) struct Network {
     pub(crate) ber: f64,
     /// Whether acknowledgements meet errors, too.
     pub(crate) errors_in_acks: bool,
-    /// Of wireless links.
+    /// Rate of the wireless links.
     pub(crate) wireless: Rate,
     /// What may wait at each output of a router.
     pub(crate) buffer: Limit,

@@ -18,7 +18,7 @@ const READINGS: [Reading; 4] = [
     (Errors::Calibrated, Medium::Shared),
 ];
 
-/// Those of a flow that is alone.
+/// Readings of a flow that is alone.
 pub(crate) const ALONE: [Reading; 2] = [
     (Errors::Labelled, Medium::Own),
     (Errors::Calibrated, Medium::Own),

@@ -169,7 +169,7 @@ impl View {
         runs.filter_map(|run| metric.of(run)).collect()
     }
 
-    /// Their mean.
+    /// Mean over the replications.
     pub(crate) fn mean(&self, id: &str, metric: Metric, index: usize) -> f64 {
         Mean::of(&self.values(id, metric, index)).value
     }

@@ -45,9 +45,9 @@ pub(super) const TABLE_2: Printed = [
     [1.015_779_36, 0.999_904_609, 36.250_599_13],
 ];
 
-/// Of throughput and goodput, as a share of the paper's.
+/// Tolerance of throughput and goodput, as a share of the paper's.
 const TOLERANCE: f64 = 0.01;
-/// Of jitter.
+/// Tolerance of jitter, as a share of the paper's.
 const JITTER_TOLERANCE: f64 = 0.2;
 /// The header of 1040/1024.
 pub(super) const UDP_HEADER: u32 = 16;

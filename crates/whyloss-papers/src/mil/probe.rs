@@ -34,9 +34,9 @@ pub(crate) struct Run {
     pub(crate) utilisation: f64,
     /// Recoveries that began without a timeout: "congestion events".
     pub(crate) events: f64,
-    /// Those whose loss the LDA called wireless.
+    /// Congestion events whose loss the LDA called wireless.
     pub(crate) detected: f64,
-    /// Those without: original congestion actions.
+    /// Congestion events without such a loss: original congestion actions.
     pub(crate) noc: f64,
     /// Recoveries at whose start the window fell.
     pub(crate) cuts: f64,

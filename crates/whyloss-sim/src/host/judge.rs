@@ -110,7 +110,7 @@ impl Judge {
         self.judge_by(loss, una, ask, |&cause| cause).0
     }
 
-    /// The same with `ask` to ask a classifier, which may bring more than its `cause`. What the references say is made into
+    /// Gives a cause likewise, with `ask` to ask a classifier, which may bring more than its `cause`. What the references say is made into
     /// the same.
     pub(super) fn judge_by<T: From<Cause>>(
         &mut self,

@@ -18,7 +18,7 @@ pub(crate) struct TfrcSink {
     expected: u64,
     /// Losses on the path that no arrival has revealed yet.
     truth: Vec<(u64, Cause)>,
-    /// Those that the last arrival revealed, in order, with the cause given to each.
+    /// Losses that the last arrival revealed, in order, with the cause given to each.
     revealed: Vec<(u64, Cause)>,
     random: Random,
 }

@@ -27,7 +27,7 @@ pub struct StreamResult {
     /// … and by how many the numbers of the application's packets exceed those of the transport, from which of the
     /// latter on: only those that packets under way need.
     ahead: VecDeque<(u64, u64)>,
-    /// Of TCP: what has arrived.
+    /// What has arrived of a TCP stream.
     segments: Origins,
     /// The frame that is arriving (TCP: the first that is not complete), and its packets that are there.
     frame: u64,

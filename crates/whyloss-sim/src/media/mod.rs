@@ -38,16 +38,16 @@ pub struct FrameCounts {
     pub playout: Duration,
     /// Frames that count.
     pub frames: u64,
-    /// Those in time without damage.
+    /// Frames in time without damage.
     pub whole: u64,
-    /// Those in time with damage.
+    /// Frames in time with damage.
     pub damaged: u64,
-    /// Those that came later.
+    /// Frames that came later.
     pub late: u64,
 }
 
 impl FrameCounts {
-    /// Those that did not come.
+    /// Counts the frames that did not come.
     pub fn never(&self) -> u64 {
         self.frames - self.whole - self.damaged - self.late
     }

@@ -54,7 +54,7 @@ const TIME_TO_LIVE: u8 = 64;
 const ECHOES: usize = 4096;
 const WINDOW: u16 = u16::MAX;
 
-/// Of IP, and a port.
+/// An IPv4 address and a port.
 type Address = ([u8; 4], u16);
 
 /// The two ends of a flow as a capture shows them.

@@ -33,7 +33,7 @@ pub enum Location {
     },
     /// In an override.
     Override {
-        /// Its place among the overrides, from 0.
+        /// The override's place among the others, from 0.
         index: usize,
     },
 }

@@ -102,7 +102,7 @@ impl<'a> Field<'a> {
         Fault::new(&self.item.at, self.path.clone(), message)
     }
 
-    /// It is not what was expected.
+    /// Makes the fault that something else was expected.
     pub(super) fn unexpected(&self, expected: &str) -> Fault {
         self.fault(format!(
             "found {}, expected {expected}",

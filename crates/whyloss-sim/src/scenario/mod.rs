@@ -56,7 +56,7 @@ pub const MOST_PACKETS: u64 = 10_000_000;
 /// A directed link between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
-    /// Its name in results: `from->to` unless the scenario names it.
+    /// The link's name in results: `from->to` unless the scenario names it.
     pub name: String,
     /// Index of the node that sends.
     pub from: usize,
@@ -69,7 +69,7 @@ pub struct Connection {
 /// A flow from a source to a sink, with its acknowledgements on the way back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// Its name in results.
+    /// The flow's name in results.
     pub name: String,
     /// Index of the sending node.
     pub source: usize,
@@ -102,28 +102,28 @@ pub struct Flow {
 pub enum Transport {
     /// A source without congestion control.
     Datagrams {
-        /// Its rate while it sends.
+        /// The source's rate while it sends.
         rate: Rate,
         /// When it sends.
         pattern: Pattern,
     },
     /// IFTP, with a classifier at the sender: enhanced Veno makes it IFTPV.
     Iftp {
-        /// Its choices. Without a transmission time it has that of the flow's first link.
+        /// IFTP's choices. Without a transmission time it has that of the flow's first link.
         options: iftp::Options,
         /// What decides the cause of a loss.
         classifier: SenderDecider,
     },
     /// TCP, with a classifier at the sender.
     Tcp {
-        /// Its choices; [`tcp::Options::segment_size`] is what the window counts for a packet.
+        /// TCP's choices; [`tcp::Options::segment_size`] is what the window counts for a packet.
         options: tcp::Options,
         /// What decides the cause of a loss.
         classifier: SenderDecider,
     },
     /// TFRC, with a classifier at the receiver.
     Tfrc {
-        /// Its choices.
+        /// TFRC's choices.
         options: tfrc::Options,
         /// What decides the cause of a loss.
         classifier: ReceiverDecider,

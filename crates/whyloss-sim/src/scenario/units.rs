@@ -100,9 +100,9 @@ pub fn duration(text: &str) -> Result<whyloss::Duration, String> {
 /// Why a text is not a quantity.
 #[derive(Debug, PartialEq)]
 pub(super) enum Refusal {
-    /// It does not start with a number, or nothing follows the number.
+    /// The text does not start with a number, or nothing follows the number.
     Shape,
-    /// It is below zero.
+    /// The number is below zero.
     Negative,
     /// It is more than nothing, but rounds to nothing; this is the least there is.
     Vanishes(&'static str),

@@ -126,7 +126,7 @@ impl Page {
         self.picture(figure, "");
     }
 
-    /// The same with a link to its file, `<name>.svg`.
+    /// Adds a figure with a link to its file, `<name>.svg`.
     pub fn figure_with_file(&mut self, figure: &Figure) {
         let name = escape(&figure.name);
         self.picture(
@@ -252,7 +252,7 @@ impl Table {
         }
     }
 
-    /// The same, as wide as the page: for the top of it.
+    /// Begins a table as wide as the page: for the top of it.
     pub fn overview<S: Into<String>>(columns: impl IntoIterator<Item = S>) -> Self {
         Self {
             overview: true,

@@ -26,7 +26,7 @@ use crate::suite::Suite;
 
 /// A law to be held to.
 pub(crate) struct Law {
-    /// Its name.
+    /// The comparison's name.
     kind: &'static str,
     /// Where.
     case: String,

@@ -37,7 +37,7 @@ pub enum Peer {
 }
 
 impl Peer {
-    /// Its name.
+    /// Names the simulator.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ns2 => "ns-2",
@@ -68,7 +68,7 @@ pub struct Missing {
 /// Why a peer gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
-    /// It could not be started.
+    /// The simulator could not be started.
     #[error("`{name}` does not start: {source}")]
     Start {
         /// The command.
@@ -76,7 +76,7 @@ pub enum PeerError {
         /// What the system says.
         source: io::Error,
     },
-    /// It did not end in time.
+    /// The simulator did not end in time.
     #[error("`{name}` took longer than {seconds} s and was stopped")]
     TooLong {
         /// The command.
@@ -84,7 +84,7 @@ pub enum PeerError {
         /// How long it had.
         seconds: u64,
     },
-    /// It failed or crashed.
+    /// The simulator failed or crashed.
     #[error("`{name}` failed ({status}): {words}")]
     Failed {
         /// The command.
@@ -94,7 +94,7 @@ pub enum PeerError {
         /// What it said last.
         words: String,
     },
-    /// It answered something else than it was asked for.
+    /// The simulator answered something else than it was asked for.
     #[error("expected {expected}, but was told {found:?}")]
     Nonsense {
         /// What was expected.

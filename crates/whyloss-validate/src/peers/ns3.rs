@@ -37,7 +37,7 @@ pub struct Ns3 {
 struct Place {
     /// Holds `ns3/core-module.h`.
     headers: PathBuf,
-    /// Of the libraries, if the linker does not know it.
+    /// Directory of the libraries, if the linker does not know it.
     libraries: Option<PathBuf>,
     /// Libraries' names up to the module's: `ns3-`, `ns3.44-`.
     prefix: String,
@@ -146,7 +146,7 @@ fn compile(place: &Place, source: &Path, program: &Path) -> Result<(), PeerError
     Ok(())
 }
 
-/// Of our program and what it is compiled against (FNV-1a): a new version of either is compiled anew.
+/// Hashes our program and what it is compiled against (FNV-1a): a new version of either is compiled anew.
 fn fingerprint(place: &Place) -> u64 {
     let library = match &place.libraries {
         Some(libraries) => format!("{}{}", libraries.display(), place.prefix),

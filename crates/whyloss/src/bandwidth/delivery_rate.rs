@@ -109,7 +109,7 @@ pub struct RateSample {
 pub struct LostPacket {
     /// When it was found lost.
     pub now: Time,
-    /// Its size in bytes.
+    /// The packet's size in bytes.
     pub size: u32,
     /// Bytes delivered when it was sent (P.delivered), …
     pub prior_delivered: u64,
@@ -145,7 +145,7 @@ pub struct DeliveryRate {
     restarted: Option<Time>,
     /// C.min_rtt; [`Duration::MAX`] before the first sample.
     min_rtt: Duration,
-    /// Of the acknowledgement that is being taken.
+    /// The newest packet of the acknowledgement that is being taken.
     newest: Option<Snapshot>,
     newly_acked: u64,
 }

@@ -32,7 +32,7 @@ use crate::{Duration, Rate, Time};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Gain {
-    /// The same at each acknowledgement, whatever time has passed.
+    /// A gain that is the same at each acknowledgement, whatever time has passed.
     PerAck,
     /// As much as the time that has passed.
     Timed {

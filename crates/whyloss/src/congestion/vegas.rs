@@ -35,7 +35,7 @@ const GAMMA: i128 = 1;
 /// Longer round trips are not believed: 13 days. Keeps all sums far from overflow.
 const LONGEST_RTT: i64 = 1 << 50;
 
-/// Whose Vegas.
+/// The Vegas that is followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum VegasDialect {

@@ -47,10 +47,10 @@ use crate::{Duration, Rate, Time};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reaction {
-    /// It is ssthresh, and bounds the window.
+    /// The estimate becomes ssthresh, and bounds the window.
     #[default]
     Westwood,
-    /// It is the window; ssthresh is Reno's.
+    /// The estimate becomes the window; ssthresh is Reno's.
     Linux,
     /// As [`Self::Westwood`], and a timeout divides it by a factor that grows while slow starts end in losses.
     Ucla,
@@ -60,7 +60,7 @@ pub enum Reaction {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct WestwoodOptions {
-    /// Whose estimate.
+    /// The estimator at work.
     pub estimator: EstimatorSpec,
     /// What a loss does with it.
     pub reaction: Reaction,

@@ -95,7 +95,7 @@ pub struct Zbs {
     biaz: Biaz,
     spike: Spike,
     zigzag: ZigZag,
-    /// Of T_avg.
+    /// Gain of T_avg.
     gain: f64,
     /// T_narr from which on mBiaz, ZigZag again, and Spike are used.
     thresholds: [f64; 3],

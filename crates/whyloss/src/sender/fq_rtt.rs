@@ -24,6 +24,10 @@
 //! - Several packets were lost if, during a recovery, an acknowledgement stops short of what was under way at its
 //!   beginning (RFC 6582 §1's partial acknowledgement), or a loss is found before all of that is acknowledged.
 //! - A recovery ends when all of that is acknowledged, after a timeout too.
+//! - Limit: with QUIC's events as [`crate::event`] has them (lost packets are settled, so the left edge moves on in every
+//!   recovery) each acknowledgement of a recovery looks partial, so single losses teach too, and after a few of them at
+//!   an empty queue nothing is wireless any more. An adapter must hold the edge back at the first loss until the recovery
+//!   ends or a second packet is lost.
 //! - Gains and v are those of RFC 9002 §5.3; the note says "smoothed" and "variation". With v = 1/2 the threshold starts
 //!   at half of the first sample: below minRTT if a full queue does not double the round-trip time, so that nothing is
 //!   wireless before several episodes of several losses have lowered fqRTTvar. v is a parameter.
@@ -178,7 +182,7 @@ impl FullQueue {
 /// A loss event whose packets are being repaired.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Episode {
-    /// It is over when all bytes before this offset are acknowledged.
+    /// Offset of the episode's end: it is over when all bytes before are acknowledged.
     recover: u64,
     /// The smallest latestRTT of its losses.
     sample: Duration,

@@ -33,7 +33,7 @@ pub struct Gradient {
     rounds: Rounds,
     /// The window when the round trip under way began, if it is known.
     window: Option<u64>,
-    /// Its last sample.
+    /// The last round-trip time of the round.
     rtt: Option<Duration>,
     previous: Option<Round>,
     /// R_1 = W_1/T_1.

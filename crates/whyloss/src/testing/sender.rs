@@ -48,7 +48,7 @@ impl Event {
         }
     }
 
-    /// The same on clocks that are this far ahead.
+    /// Moves the event to clocks that are this far ahead.
     fn later(self, sender: u64, receiver: u64) -> Self {
         match self {
             Self::Ack(ack) => Self::Ack(AckEvent {

@@ -71,7 +71,7 @@ use whyloss::{Duration, Time};
 /// A data segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Its number, from 0.
+    /// The segment's number, from 0.
     pub sequence: u64,
     /// When it was sent, on the sender's clock.
     pub stamp: Time,
@@ -152,7 +152,7 @@ pub enum Recovery {
     Vegas,
 }
 
-/// Whose TCP. See the table in the [module](self).
+/// The TCP that is followed. See the table in the [module](self).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// The RFCs.
@@ -165,20 +165,20 @@ pub enum Dialect {
 /// Which round trips are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RttSampling {
-    /// Of one new segment at a time, forgotten when it may have been retransmitted (Karn's rule).
+    /// One new segment at a time is timed, and forgotten when it may have been retransmitted (Karn's rule).
     OncePerWindow,
-    /// Of every acknowledgement of new data, by the stamp it echoes (RFC 7323).
+    /// Every acknowledgement of new data measures one, by the stamp it echoes (RFC 7323).
     #[default]
     EveryAck,
 }
 
-/// Whose time stamp an acknowledgement echoes.
+/// The segment whose time stamp an acknowledgement echoes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Echo {
-    /// That of the earliest segment not acknowledged yet (RFC 7323 §4.3): a round trip includes what the receiver delays.
+    /// The earliest segment not acknowledged yet (RFC 7323 §4.3): a round trip includes what the receiver delays.
     #[default]
     Earliest,
-    /// That of the segment that arrived last (`ts_echo_bugfix_ false`, the default of the ns-2 of 2004; that
+    /// The segment that arrived last (`ts_echo_bugfix_ false`, the default of the ns-2 of 2004; that
     /// of 2.35 is true).
     Latest,
 }
@@ -190,7 +190,7 @@ pub struct Options {
     pub segment_size: u32,
     /// How losses are found and repaired.
     pub recovery: Recovery,
-    /// Whose TCP.
+    /// The TCP that is followed.
     pub dialect: Dialect,
     /// Congestion control.
     pub controller: ControllerSpec,
@@ -211,7 +211,7 @@ pub struct Options {
     pub limited_transmit: bool,
     /// Which round trips are measured.
     pub rtt_sampling: RttSampling,
-    /// Whose time stamp an acknowledgement echoes.
+    /// The segment whose time stamp an acknowledgement echoes.
     pub echo: Echo,
     /// The tick of the receiver's time stamp clock, by which controllers know when acknowledgements left (RFC 7323 §5.4:
     /// 1 ms to 1 s); `None`: acknowledgements carry no stamp of the receiver's.

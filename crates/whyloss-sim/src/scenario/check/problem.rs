@@ -50,7 +50,7 @@ pub enum Problem {
     /// More nodes, links or flows than [`MOST`].
     #[error("there are {count} {what}s; at most {MOST} are possible")]
     TooMany {
-        /// Of what.
+        /// The thing that there are too many of.
         what: &'static str,
         /// How many.
         count: usize,
@@ -61,9 +61,9 @@ pub enum Problem {
     /// Two things with one name.
     #[error("two {what}s are called `{name}`")]
     Duplicate {
-        /// Of what.
+        /// The thing that shares a name.
         what: &'static str,
-        /// Their name.
+        /// The name they share.
         name: String,
     },
     /// An index that no node has.
@@ -161,7 +161,7 @@ pub enum Problem {
         rate: String,
         /// The link's delay.
         delay: String,
-        /// Their product.
+        /// The product of delay and rate, in bytes.
         bytes: u64,
     },
 }
