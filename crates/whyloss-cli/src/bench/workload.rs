@@ -19,9 +19,9 @@ use whyloss_sim::Scenario;
 use whyloss_sim::host::tcp::Recovery;
 use whyloss_sim::scenario::{ScenarioError, Transport};
 
-const DUMBBELL: &str = include_str!("../../../../scenarios/dumbbell.toml");
-const PARKING_LOT: &str = include_str!("../../../../scenarios/parking-lot.toml");
-const WLH: &str = include_str!("../../../../scenarios/wlh.toml");
+const DUMBBELL: &str = include_str!("../../scenarios/dumbbell.toml");
+const PARKING_LOT: &str = include_str!("../../scenarios/parking-lot.toml");
+const WLH: &str = include_str!("../../scenarios/wlh.toml");
 
 const ONE_FLOW: &str = r#"
 duration = "100 s"

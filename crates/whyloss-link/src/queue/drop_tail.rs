@@ -1,0 +1,245 @@
+//! DropTail: a line of waiting packets that refuses what finds no room.
+
+use std::collections::VecDeque;
+
+use whyloss::{Duration, Time};
+
+use super::Limit;
+
+/// The packets that are waiting, each until it starts transmission. There is no gap between two of
+/// them, so it is enough to know when the first starts and how long each takes; most are of one size, so they are
+/// counted in runs.
+#[derive(Clone, Debug)]
+pub(super) struct DropTail {
+    limit: Limit,
+    /// When the first packet starts transmission.
+    start: Time,
+    /// The packets at the front.
+    front: Run,
+    /// Packets behind the front, if they are of other sizes.
+    behind: VecDeque<Run>,
+    packets: u32,
+    bytes: u64,
+}
+
+/// Packets of one size in a row.
+#[derive(Clone, Copy, Debug, Default)]
+struct Run {
+    count: u32,
+    size: u32,
+    /// The transmission time of each.
+    transmission: Duration,
+}
+
+impl DropTail {
+    /// An empty line.
+    pub(super) fn new(limit: Limit) -> Self {
+        Self {
+            limit,
+            start: Time::ZERO,
+            front: Run::default(),
+            behind: VecDeque::new(),
+            packets: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Packets that wait, as of the last time asked about.
+    pub(super) fn packets(&self) -> u32 {
+        self.packets
+    }
+
+    /// Bytes that wait, as of the last time asked about.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// When a packet of `size` bytes that arrives at `now` starts its `transmission`, at a link that has sent all before it
+    /// by `free`; `None` if there is no room. Times never decrease.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    pub(super) fn enter(
+        &mut self,
+        now: Time,
+        free: Time,
+        size: u32,
+        transmission: Duration,
+    ) -> Option<Time> {
+        if free <= now {
+            return Some(now);
+        }
+        self.start_due(now);
+        if !self.has_room(size) {
+            return None;
+        }
+        if self.packets == 0 {
+            self.start = free;
+            self.front.size = size;
+            self.front.transmission = transmission;
+        }
+        self.packets += 1;
+        self.bytes += u64::from(size);
+        if self.front.size == size && self.behind.is_empty() {
+            self.front.count += 1;
+        } else {
+            self.enter_behind(size, transmission);
+        }
+        Some(free)
+    }
+
+    /// Counts a packet that is not of the size of those at the front.
+    #[inline(never)]
+    fn enter_behind(&mut self, size: u32, transmission: Duration) {
+        match self.behind.back_mut() {
+            Some(run) if run.size == size => run.count += 1,
+            _ => self.behind.push_back(Run {
+                count: 1,
+                size,
+                transmission,
+            }),
+        }
+    }
+
+    /// Whether a packet of `size` bytes would find room, as of the last time asked about.
+    #[inline]
+    pub(super) fn has_room(&self, size: u32) -> bool {
+        match self.limit {
+            Limit::Unlimited => true,
+            Limit::Packets(limit) => self.packets < limit,
+            Limit::Bytes(limit) => self.bytes + u64::from(size) <= limit,
+        }
+    }
+
+    /// Lets go of every packet that has started transmission by `now`.
+    #[inline]
+    pub(super) fn start_due(&mut self, now: Time) {
+        while self.packets > 0 && self.start <= now {
+            self.start = self.start.later(self.front.transmission);
+            self.packets -= 1;
+            self.bytes -= u64::from(self.front.size);
+            self.front.count -= 1;
+            if self.front.count == 0
+                && let Some(run) = self.behind.pop_front()
+            {
+                self.front = run;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use whyloss::Rate;
+
+    use super::*;
+
+    /// A byte takes 1 µs.
+    const RATE: Rate = Rate::from_mbps(8);
+
+    fn micros(micros: u64) -> Time {
+        Time::from_nanos(micros * 1_000)
+    }
+
+    /// A queue and when its link is free.
+    struct Line {
+        queue: DropTail,
+        free: Time,
+    }
+
+    impl Line {
+        fn new(limit: Limit) -> Self {
+            Self {
+                queue: DropTail::new(limit),
+                free: Time::ZERO,
+            }
+        }
+
+        /// Packets that wait at `now`.
+        fn len(&mut self, now: Time) -> usize {
+            self.queue.start_due(now);
+            self.queue.packets() as usize
+        }
+
+        /// Whether a packet finds room.
+        fn offer(&mut self, now: Time, size: u32) -> bool {
+            let transmission = RATE.transmission_time(size);
+            let start = self.queue.enter(now, self.free, size, transmission);
+            if let Some(start) = start {
+                assert_eq!(start, self.free.max(now));
+                self.free = start + transmission;
+            }
+            start.is_some()
+        }
+    }
+
+    /// ELA-10: an infinite buffer.
+    #[test]
+    fn without_a_limit_nothing_is_refused() {
+        let mut line = Line::new(Limit::Unlimited);
+        assert!((0..100_000).all(|_| line.offer(Time::ZERO, 1_024)));
+        assert_eq!(line.len(Time::ZERO), 99_999);
+        assert_eq!(line.free, micros(102_400_000));
+        assert_eq!(line.len(micros(102_400_000 - 1_024)), 0);
+    }
+
+    /// ELA-11: 50 000 bytes are 48 packets of 1024 (49 152 bytes), beside the one in transmission, and 848 bytes more.
+    #[test]
+    fn fifty_thousand_bytes_by_hand() {
+        let mut line = Line::new(Limit::Bytes(50_000));
+        let admitted = (0..100).filter(|_| line.offer(Time::ZERO, 1_024)).count();
+        assert_eq!(admitted, 1 + 48);
+        assert!(!line.offer(Time::ZERO, 849));
+        assert!(line.offer(Time::ZERO, 40));
+        assert!(line.offer(Time::ZERO, 808));
+        assert!(!line.offer(Time::ZERO, 1));
+        // The first of those that wait starts at 1024 µs, and leaves room for one like it.
+        assert!(!line.offer(micros(1_023), 1_024));
+        assert!(line.offer(micros(1_024), 1_024));
+        assert!(!line.offer(micros(1_024), 1));
+    }
+
+    #[test]
+    fn an_idle_link_takes_more_than_may_wait() {
+        for limit in [Limit::Bytes(1_000), Limit::Packets(0)] {
+            let mut line = Line::new(limit);
+            assert!(line.offer(Time::ZERO, 1_500));
+            assert!(!line.offer(micros(1_499), 1_500));
+            assert!(line.offer(micros(1_500), 1_500));
+        }
+    }
+
+    proptest! {
+        /// Against a list of all that was ever admitted.
+        #[test]
+        fn limits_hold(
+            limit in prop_oneof![
+                Just(Limit::Unlimited),
+                (0u32..20).prop_map(Limit::Packets),
+                (0u64..20_000).prop_map(Limit::Bytes),
+            ],
+            offers in prop::collection::vec((0u64..2_000, prop_oneof![1u32..1_500, Just(700)]), 1..300),
+        ) {
+            let mut line = Line::new(limit);
+            let mut admitted: Vec<(Time, u32)> = Vec::new();
+            let mut now = Time::ZERO;
+            for (gap, size) in offers {
+                now += Duration::from_micros(gap as i64);
+                let waiting = || admitted.iter().filter(|&&(start, _)| start > now);
+                let (packets, bytes) = (waiting().count(), waiting().map(|&(_, size)| u64::from(size)).sum::<u64>());
+                let room = line.free <= now || match limit {
+                    Limit::Unlimited => true,
+                    Limit::Packets(limit) => packets < limit as usize,
+                    Limit::Bytes(limit) => bytes + u64::from(size) <= limit,
+                };
+                prop_assert_eq!(line.len(now), packets);
+                let start = line.free.max(now);
+                prop_assert_eq!(line.offer(now, size), room);
+                if room {
+                    admitted.push((start, size));
+                }
+            }
+        }
+    }
+}
