@@ -66,6 +66,10 @@ fn table(description: &Description, path: &str, kind: Option<(&str, &str)>) -> V
     if !required.is_empty() {
         object["required"] = json!(required);
     }
+    if let Some(sets) = description.alternatives.get(path) {
+        let sets = sets.iter().map(|set| json!({ "required": set }));
+        object["anyOf"] = sets.collect();
+    }
     object
 }
 
@@ -157,7 +161,10 @@ fn kinds(description: &Description, path: &str, selector: &str, names: &[String]
         let keys = description.tables.get(&format!("{path}<{name}>"));
         keys.into_iter().flatten()
     };
-    let alone = |name: &&String| keys(name).all(|(_, required)| !required);
+    let alone = |name: &&String| {
+        let path = format!("{path}<{name}>");
+        keys(name).all(|(_, required)| !required) && !description.alternatives.contains_key(&path)
+    };
     let alone: Vec<&String> = names.iter().filter(alone).collect();
     let mut forms = vec![json!({ "enum": alone })];
     forms.extend(names.iter().map(|name| {

@@ -52,6 +52,8 @@ pub struct Description {
     pub shapes: BTreeMap<String, Vec<Shape>>,
     /// The keys of a table in order, each with whether it is required.
     pub tables: BTreeMap<String, Vec<(String, bool)>>,
+    /// The sets of keys of which a table needs one whole, where it can be given in more than one way.
+    pub alternatives: BTreeMap<String, Vec<Vec<String>>>,
 }
 
 /// What the parser takes.
@@ -74,8 +76,18 @@ pub fn describe() -> Description {
         let keys = keys.iter().map(|key| (key.clone(), required(path, key)));
         (path.clone(), keys.collect())
     });
+    let alternatives = state.enough.iter().filter_map(|(path, sets)| {
+        let least = |set: &&BTreeSet<String>| {
+            sets.iter()
+                .all(|other| other == *set || !other.is_subset(set))
+        };
+        let sets = sets.iter().filter(least);
+        let sets: Vec<Vec<String>> = sets.map(|set| set.iter().cloned().collect()).collect();
+        (sets.len() > 1).then(|| (path.clone(), sets))
+    });
     Description {
         tables: tables.collect(),
+        alternatives: alternatives.collect(),
         shapes: state.shapes,
     }
 }
@@ -90,6 +102,8 @@ struct State {
     keys: BTreeMap<String, Vec<String>>,
     /// Keys that every reading needed which came to the end of their table.
     always: BTreeMap<String, BTreeSet<String>>,
+    /// The keys that each of these readings had.
+    enough: BTreeMap<String, BTreeSet<BTreeSet<String>>>,
     /// The way that is taken: which of how many, at each fork.
     way: Vec<(usize, usize)>,
     forks: usize,
@@ -129,6 +143,9 @@ impl State {
             if fault.is_some_and(|fault| fault.path.starts_with(stem)) {
                 continue;
             }
+            let mut had = needed.clone();
+            had.extend(self.present.get(&path).cloned().flatten());
+            self.enough.entry(path.clone()).or_default().insert(had);
             match self.always.get_mut(&path) {
                 Some(always) => always.retain(|key| needed.contains(key)),
                 None => {
