@@ -23,6 +23,7 @@ use pcap_file::pcapng::{PcapNgWriteError, PcapNgWriter};
 use pcap_file::{DataLink, Endianness};
 use whyloss::Time;
 
+use crate::clock::monotonic;
 use crate::header::Headers;
 use crate::network::{Hop, Outcome};
 use crate::record::{Fate, Fault, Record, State};
@@ -206,16 +207,17 @@ struct Writer {
 impl Writer {
     fn run(mut self, receiver: &Receiver<Entry>) -> Result<(), WriteError> {
         // However steadily entries come, none waits longer than `FLUSH` for its file.
-        let mut due = time::Instant::now() + FLUSH;
+        let mut flushed = monotonic();
         loop {
-            match receiver.recv_timeout(due.saturating_duration_since(time::Instant::now())) {
+            let since = time::Duration::from_nanos(monotonic().saturating_sub(flushed));
+            match receiver.recv_timeout(FLUSH.saturating_sub(since)) {
                 Ok(entry) => self.entry(entry)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.flush(),
             }
-            if time::Instant::now() >= due {
+            if since >= FLUSH {
                 self.flush()?;
-                due = time::Instant::now() + FLUSH;
+                flushed = monotonic();
             }
         }
     }

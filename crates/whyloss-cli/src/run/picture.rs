@@ -42,8 +42,8 @@ struct Link {
     name: String,
     bps: f64,
     waiting: Bins,
-    /// Bytes that crossed it, or were corrupted behind it.
-    sent: Bins,
+    /// Seconds of transmission.
+    busy: Bins,
 }
 
 /// What is known of the values within each bin.
@@ -77,6 +77,17 @@ impl Bins {
         bin.count += 1;
         bin.low = bin.low.min(value);
         bin.high = bin.high.max(value);
+    }
+
+    /// Adds `value` in shares to the bins between two parts of the run.
+    fn spread(&mut self, from: f64, to: f64, value: f64) {
+        let (from, to) = (from.max(0.0) * BINS as f64, to * BINS as f64);
+        let mut at = from;
+        while at < to && at < BINS as f64 {
+            let next = (at.floor() + 1.0).min(to);
+            self.0[at as usize].sum += value * (next - at) / (to - from);
+            at = next;
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -248,10 +259,9 @@ impl Timeline {
         link.waiting.add(part, waiting);
         // What is lost on arrival used none of the link's time.
         if matches!(fate, "delivered" | "damaged") || (fate == "wireless" && row[6] != row[0]) {
-            let part = done / self.end_s;
-            if part <= 1.0 {
-                link.sent.add(part, size);
-            }
+            let transmission = size * 8.0 / link.bps;
+            let (start, end) = ((done - transmission) / self.end_s, done / self.end_s);
+            link.busy.spread(start, end, transmission);
         }
     }
 
@@ -385,7 +395,7 @@ impl Timeline {
             Series::new("waiting", Look::Line, link.waiting.means(end, 1.0)),
             Series::band("waiting", link.waiting.range(end, 1.0)),
         ];
-        let used = link.sent.per_second(end, 800.0 / link.bps);
+        let used = link.busy.per_second(end, 100.0);
         let used = vec![Series::new("used", Look::Line, used)];
         Figure {
             name: format!("link-{}", index + 1),
