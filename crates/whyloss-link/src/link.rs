@@ -202,6 +202,11 @@ impl Link {
         }
     }
 
+    /// Whether nothing but packets before it is ever in a packet's way: no channel, no discipline, no change of delay.
+    pub fn is_steady(&self) -> bool {
+        self.rest.steady
+    }
+
     /// Which bits of the packet last offered were damaged, in order, if the channel damages bits and the packet came as
     /// far as that.
     pub fn damaged_bits(&self) -> &[u32] {

@@ -11,8 +11,9 @@
 //! events let them leave.
 
 mod fuse;
+mod stretch;
 
-use whyloss::{Cause, Time};
+use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Link, Streams};
 
 use crate::event_queue::EventQueue;
@@ -24,16 +25,18 @@ use crate::run::RunError;
 use crate::scenario::{Connection, Router, Scenario};
 use crate::transit::Transit;
 
-/// What is worked out without an event of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fuse {
-    /// Links.
-    Links,
-    /// Links, sinks, and sources that learn of nothing else in between.
-    Ends,
+use self::stretch::Stretch;
+
+/// What is worked out without an event of its own, beside links.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fuse {
+    /// Sinks, and sources that learn of nothing else in between.
+    pub(crate) ends: bool,
+    /// [Stretches](stretch) are crossed in one step: nobody looks at their links.
+    pub(crate) stretches: bool,
 }
 
-/// An entry of the table of hops: a link, or an end of a route.
+/// An entry of the table of hops: a link, a stretch of links, or an end of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hop(u32);
 
@@ -41,6 +44,7 @@ impl Hop {
     /// The packet goes on there in the same step.
     const FUSED: u32 = 1 << 31;
     const END: u32 = 1 << 30;
+    const STRETCH: u32 = 1 << 29;
     const SOURCE: Self = Self(Self::END);
     const SINK: Self = Self(Self::END + 1);
     /// Not on any route: where the truth about a lost packet is on its way to.
@@ -48,15 +52,30 @@ impl Hop {
     const FUSED_SINK: Self = Self(Self::FUSED | Self::SINK.0);
     const FUSED_SOURCE: Self = Self(Self::FUSED | Self::SOURCE.0);
 
-    /// The link, if it is one.
-    fn link(self) -> Option<usize> {
-        (self.0 & Self::END == 0).then_some(self.index())
+    /// Stretch number `index`.
+    fn stretch(index: usize, fused: bool) -> Self {
+        Self(index as u32 | Self::STRETCH | Self::FUSED * u32::from(fused))
     }
 
-    /// The link, which it is.
+    /// The link, if it is one.
+    fn link(self) -> Option<usize> {
+        (self.0 & (Self::END | Self::STRETCH) == 0).then_some(self.index())
+    }
+
+    /// The link, or the stretch, which it is.
     #[inline]
     fn index(self) -> usize {
-        (self.0 & !Self::FUSED) as usize
+        (self.0 & !(Self::FUSED | Self::STRETCH)) as usize
+    }
+
+    #[inline]
+    fn is_stretch(self) -> bool {
+        self.0 & Self::STRETCH != 0
+    }
+
+    #[inline]
+    fn is_end(self) -> bool {
+        self.0 & Self::END != 0
     }
 
     fn fused(self) -> Self {
@@ -124,6 +143,9 @@ impl Wire {
 #[derive(Debug)]
 pub(crate) struct Network {
     wires: Vec<Wire>,
+    stretches: Vec<Stretch>,
+    /// The links of every stretch, one after the other, and how long a packet takes over each.
+    stretched: Vec<(u32, Duration)>,
     /// Of each link, the packets on their way to a place that must wait for their arrival.
     transits: Vec<Transit>,
     /// Packets for which there may be room in all of these.
@@ -171,6 +193,8 @@ impl Network {
         let links = &scenario.links;
         let mut network = Self {
             wires: links.iter().enumerate().map(link).collect(),
+            stretches: Vec::new(),
+            stretched: Vec::new(),
             transits: links.iter().map(|_| Transit::default()).collect(),
             most_packets: scenario.packet_limit(),
             room: scenario.packet_limit(),
@@ -213,10 +237,21 @@ impl Network {
     ) -> Sent {
         let (mut at, size) = (now, parcel.size);
         let mut place = parcel.hop as usize;
-        let mut index = self.hops[place].index();
+        let mut hop = self.hops[place];
         loop {
             place += 1;
-            if !O::LINKS
+            let mut index = hop.index();
+            if !O::LINKS && hop.is_stretch() {
+                let entered = at;
+                let stretch = &mut self.stretches[index];
+                let (left, counted) = stretch.cross(entered, self.window);
+                at = left;
+                let last = stretch.last as usize;
+                if !counted {
+                    self.count_each(index, entered);
+                }
+                index = last;
+            } else if !O::LINKS
                 && let wire = &mut self.wires[index]
                 && let Some(arrival) = wire.link.pass(at, size)
             {
@@ -233,21 +268,20 @@ impl Network {
                     }
                 }
             }
-            let hop = self.hops[place];
+            hop = self.hops[place];
             if !hop.is_fused() {
                 parcel.hop = place as u32;
                 self.put(index, at, *parcel, events);
                 return Sent::UnderWay;
             }
-            if hop == Hop::FUSED_SINK {
+            if hop.is_end() {
                 parcel.hop = place as u32;
-                return Sent::AtSink(at);
+                return if hop == Hop::FUSED_SINK {
+                    Sent::AtSink(at)
+                } else {
+                    Sent::AtSource(at)
+                };
             }
-            if hop == Hop::FUSED_SOURCE {
-                parcel.hop = place as u32;
-                return Sent::AtSource(at);
-            }
-            index = hop.index();
         }
     }
 
@@ -340,7 +374,12 @@ impl Network {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn last_link(&self, hop: u32) -> usize {
-        self.hops[hop as usize - 1].index()
+        let hop = self.hops[hop as usize - 1];
+        if hop.is_stretch() {
+            self.stretches[hop.index()].last as usize
+        } else {
+            hop.index()
+        }
     }
 
     /// Whether no packet is in transit over the link that this one crossed last.
@@ -396,7 +435,7 @@ impl Network {
     ) -> Option<(Parcel, Arrived)> {
         let (parcel, next) = self.transits[index].pop()?;
         let arrived = match self.hops[parcel.hop as usize] {
-            hop if hop.link().is_some() => Arrived::Between,
+            hop if !hop.is_end() => Arrived::Between,
             Hop::SINK => Arrived::AtSink,
             Hop::SOURCE => Arrived::AtSource,
             Hop::TRUTH => Arrived::Truth,
@@ -444,7 +483,8 @@ impl Network {
     }
 
     /// The counts of every link.
-    pub(crate) fn into_counts(self) -> Vec<LinkResult> {
+    pub(crate) fn into_counts(mut self) -> Vec<LinkResult> {
+        self.count_stretches();
         let mut counts = self.counts;
         for (count, wire) in counts.iter_mut().zip(&self.wires) {
             count.delivered = wire.delivered;

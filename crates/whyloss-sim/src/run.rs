@@ -74,10 +74,12 @@ pub fn run<O: Observer>(
     observer: &mut O,
 ) -> Result<Measurement, RunError> {
     scenario.check()?;
-    let fuse = match O::ORDER {
-        Order::Place => Fuse::Ends,
-        Order::Flow => Fuse::Links,
-        Order::Run => return Plain::new(scenario, seed, observer).run(),
+    if O::ORDER == Order::Run {
+        return Plain::new(scenario, seed, observer).run();
+    }
+    let fuse = Fuse {
+        ends: O::ORDER == Order::Place,
+        stretches: !O::LINKS,
     };
     Engine::new(scenario, seed, fuse).run(observer)
 }

@@ -50,7 +50,7 @@ use crate::scenario::Scenario;
 
 /// Where a link's packets come from.
 #[derive(Clone, Copy, PartialEq)]
-enum Feeder {
+pub(super) enum Feeder {
     Nobody,
     Link(usize),
     /// The sink of this flow.
@@ -94,19 +94,28 @@ impl Network {
                 *hop = hop.fused();
             }
         }
-        if fuse < Fuse::Ends {
-            return;
-        }
-        self.fuse_sinks(scenario, &feeders);
-        let uses = self.uses();
-        for flow in 0..self.routes.len() {
-            if Source::may_be_foreseen(&scenario.flows[flow]) {
-                self.fuse_source(&uses, flow);
+        let mut merges = vec![None; self.wires.len()];
+        if fuse.ends {
+            self.fuse_sinks(scenario, &feeders, &mut merges);
+            let uses = self.uses();
+            for flow in 0..self.routes.len() {
+                if Source::may_be_foreseen(&scenario.flows[flow]) {
+                    self.fuse_source(&uses, flow);
+                }
             }
+        }
+        if fuse.stretches {
+            self.stretch(scenario, &feeders, &merges);
         }
     }
 
-    fn fuse_sinks(&mut self, scenario: &Scenario, feeders: &[Feeder]) {
+    /// Fuses sinks, and the merges behind them. Notes how far apart packets come to a merge at least.
+    fn fuse_sinks(
+        &mut self,
+        scenario: &Scenario,
+        feeders: &[Feeder],
+        apart: &mut [Option<Duration>],
+    ) {
         let mut branches: Vec<Branch> = (0..scenario.flows.len())
             .map(|flow| self.branch(scenario, feeders, flow))
             .collect();
@@ -128,6 +137,9 @@ impl Network {
                 {
                     self.hops[at] = self.hops[at].fused();
                     self.fuse_sink(branch.flow);
+                    let root = &scenario.links[branch.root].link;
+                    let data = scenario.flows[branch.flow].wire_size();
+                    apart[self.hops[at].index()] = Some(root.rate.transmission_time(data));
                     branch.add(scenario, self.hops[at].index(), ANSWER_SIZE);
                     self.go_home(branch, scenario, feeders, at + 1);
                 }

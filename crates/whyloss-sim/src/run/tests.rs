@@ -12,6 +12,17 @@ const DUMBBELL: &str = include_str!("../../../../scenarios/dumbbell.toml");
 const PARKING_LOT: &str = include_str!("../../../../scenarios/parking-lot.toml");
 const LAST_HOP: &str = include_str!("../../../../scenarios/wlh.toml");
 
+/// All that can be.
+const FUSED: Fuse = Fuse {
+    ends: true,
+    stretches: true,
+};
+/// Links alone.
+const APART: Fuse = Fuse {
+    ends: false,
+    stretches: false,
+};
+
 fn scenario(text: &str, end: f64) -> Scenario {
     let mut scenario = Scenario::from_toml(text, "a scenario", &[]).expect("a valid scenario");
     scenario.measure_from = Time::ZERO;
@@ -37,7 +48,7 @@ fn measure(scenario: &Scenario, seed: u64, fuse: Fuse) -> Measurement {
 /// One event per packet: it reaches the bottleneck. A lost one makes its window's acknowledgements wait.
 #[test]
 fn a_dumbbell_of_like_branches_takes_one_event_per_packet() {
-    let result = measure(&scenario(DUMBBELL, 10.0), 1, Fuse::Ends);
+    let result = measure(&scenario(DUMBBELL, 10.0), 1, FUSED);
     let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
     assert!(result.events < delivered * 115 / 100, "{}", result.events);
     // Two where several flows share hosts: the acknowledgement reaches the source as well.
@@ -46,7 +57,7 @@ fn a_dumbbell_of_like_branches_takes_one_event_per_packet() {
         (shared.flows[flow].source, shared.flows[flow].sink) =
             (shared.flows[flow % 2].source, shared.flows[flow % 2].sink);
     }
-    let result = measure(&shared, 1, Fuse::Ends);
+    let result = measure(&shared, 1, FUSED);
     let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
     assert!(result.events < delivered * 203 / 100, "{}", result.events);
 }
@@ -54,14 +65,8 @@ fn a_dumbbell_of_like_branches_takes_one_event_per_packet() {
 #[test]
 fn a_seed_is_a_result() {
     let scenario = scenario(DUMBBELL, 5.0);
-    assert_eq!(
-        measure(&scenario, 1, Fuse::Ends),
-        measure(&scenario, 1, Fuse::Ends)
-    );
-    assert_ne!(
-        measure(&scenario, 1, Fuse::Ends),
-        measure(&scenario, 2, Fuse::Ends)
-    );
+    assert_eq!(measure(&scenario, 1, FUSED), measure(&scenario, 1, FUSED));
+    assert_ne!(measure(&scenario, 1, FUSED), measure(&scenario, 2, FUSED));
 }
 
 /// Also when the timer wakes a sender in vain right after the loss.
@@ -71,7 +76,7 @@ fn every_loss_event_is_counted_once() {
     for link in &mut scenario.links {
         link.link.channel = whyloss_link::ChannelSpec::Bernoulli { loss: 0.02 };
     }
-    let mut engine = Engine::new(&scenario, 1, Fuse::Ends);
+    let mut engine = Engine::new(&scenario, 1, FUSED);
     engine.advance(&mut ());
     let mut events = 0;
     for ends in &engine.ends {
@@ -102,7 +107,7 @@ fn an_overshoot_is_overcome() {
                 flow = [{{ from = "a", to = "b", transport = {{ kind = "tcp", recovery = "{recovery}" }} }}]
             "#
         );
-        let result = measure(&scenario(&text, 60.0), 1, Fuse::Ends);
+        let result = measure(&scenario(&text, 60.0), 1, FUSED);
         let (flow, used) = (&result.flows[0], result.links[0].utilisation(result.window));
         assert!(flow.timeouts <= 1, "{recovery}: {} timeouts", flow.timeouts);
         assert!(used > 0.9, "{recovery}: {used}");
@@ -116,7 +121,7 @@ fn packets_are_conserved() {
     let mut noisy = radio.clone();
     damage(&mut noisy, 1e-6);
     for scenario in [radio, noisy] {
-        let result = measure(&scenario, 3, Fuse::Ends);
+        let result = measure(&scenario, 3, FUSED);
         for flow in &result.flows {
             let lost = flow.lost.congestion + flow.lost.wireless;
             let under_way = flow.sent - flow.received - lost;
@@ -142,7 +147,7 @@ fn delivers_what_the_budget_assumes() {
 fn memory_does_not_grow_with_time() {
     let held = |text, end| {
         let scenario = scenario(text, end);
-        let mut engine = Engine::new(&scenario, 1, Fuse::Ends);
+        let mut engine = Engine::new(&scenario, 1, FUSED);
         engine.advance(&mut ());
         engine.path.network.held() + engine.ends.iter().map(Ends::held).sum::<usize>()
     };

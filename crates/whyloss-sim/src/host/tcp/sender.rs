@@ -437,24 +437,22 @@ impl Sender {
         let acked = self.bytes(ack.next - self.una);
         self.una = ack.next;
         self.nxt = self.nxt.max(ack.next);
-        let event = |sender: &Self| {
-            AckEvent::new(now, sender.segment_size)
-                .acked(acked)
-                .sacked(sacked)
-                .acknowledged(sender.bytes(sender.una))
-                .in_flight(sender.bytes(sender.nxt - sender.una))
-                .window(sender.usable_window())
-                .rtt(rtt)
-                .receiver_stamp(sender.stamp(stamped))
-                .app_limited(sender.nxt >= sender.segments || sender.handshaking)
-                .in_recovery(in_recovery)
-        };
-        // Reno asks for little, and only that is worked out.
+        let event = AckEvent::new(now, self.segment_size)
+            .acked(acked)
+            .app_limited(self.nxt >= self.segments || self.handshaking)
+            .in_recovery(in_recovery);
         if !self.attentive && matches!(self.control.controller(), Held::Reno(_)) {
-            let event = event(self);
+            // Reno asks for no more, and what a compiler works out but nobody reads is worked out all the same.
             self.control.on_ack(&event);
         } else {
-            self.tell(&event(self));
+            let event = event
+                .sacked(sacked)
+                .acknowledged(self.bytes(self.una))
+                .in_flight(self.bytes(self.nxt - self.una))
+                .window(self.usable_window())
+                .rtt(rtt)
+                .receiver_stamp(self.stamp(stamped));
+            self.tell(&event);
         }
     }
 

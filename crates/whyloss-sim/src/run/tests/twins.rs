@@ -190,8 +190,8 @@ fn fused_ends_are_met() {
         for (few, text) in few.iter_mut().zip(texts) {
             let scenario = parsed(&text.expect("a network"));
             let (links, ends) = (
-                measure(&scenario, seed, Fuse::Links).events,
-                measure(&scenario, seed, Fuse::Ends).events,
+                measure(&scenario, seed, APART).events,
+                measure(&scenario, seed, FUSED).events,
             );
             *few += u32::from(ends * 10 < links * 8);
         }
