@@ -7,7 +7,7 @@ use whyloss::congestion::{self, Start};
 use whyloss::policy::{self, Governed};
 use whyloss::testing::{Raw, controller};
 
-#[path = "../../crates/whyloss/tests/sender/parameters.rs"]
+#[path = "../../crates/whyloss/tests/it/sender/parameters.rs"]
 mod parameters;
 
 #[derive(Arbitrary, Debug)]

@@ -4,7 +4,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/whyloss/tests/iftp/operation.rs"]
+#[path = "../../crates/whyloss/tests/it/iftp/operation.rs"]
 mod operation;
 
 #[derive(Arbitrary, Debug)]

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use whyloss::sender::REGISTRY;
 use whyloss::testing::{Raw, sender};
 
-#[path = "../../crates/whyloss/tests/sender/parameters.rs"]
+#[path = "../../crates/whyloss/tests/it/sender/parameters.rs"]
 mod parameters;
 
 #[derive(Arbitrary, Debug)]

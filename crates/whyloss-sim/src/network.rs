@@ -54,7 +54,8 @@ impl Hop {
 
     /// Stretch number `index`.
     fn stretch(index: usize, fused: bool) -> Self {
-        Self(index as u32 | Self::STRETCH | Self::FUSED * u32::from(fused))
+        let hop = Self(index as u32 | Self::STRETCH);
+        if fused { hop.fused() } else { hop }
     }
 
     /// The link, if it is one.

@@ -2,6 +2,7 @@
 //!
 //! Needs tshark, and so the feature of that name: `cargo test -p whyloss-sim --features tshark --test tshark`.
 
+#[path = "it/tiny.rs"]
 mod tiny;
 
 use std::io::ErrorKind;

@@ -134,7 +134,7 @@ impl Network {
             let mut whole = Duration::ZERO;
             for hop in &way[at..at + length] {
                 let crossing = crossing(scenario, hop.index(), size);
-                whole = whole + crossing;
+                whole += crossing;
                 self.stretched.push((hop.index() as u32, crossing));
             }
             let spare = self.window.length - whole;
@@ -218,10 +218,14 @@ impl Network {
         for (flow, &(there, back)) in scenario.flows.iter().zip(&self.routes) {
             let size = flow.wire_size();
             let there = &self.hops[there as usize..back as usize];
-            there.iter().for_each(|hop| note(hop, size));
             let back = self.hops[back as usize..].iter();
             let back = back.take_while(|hop| hop.link().is_some());
-            back.for_each(|hop| note(hop, ANSWER_SIZE));
+            for hop in there {
+                note(hop, size);
+            }
+            for hop in back {
+                note(hop, ANSWER_SIZE);
+            }
         }
         let known = |size| (size != 0 && size != u32::MAX).then_some(size);
         sizes.into_iter().map(known).collect()

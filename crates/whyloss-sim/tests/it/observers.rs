@@ -1,12 +1,11 @@
 //! Traces and captures of a whole run: they agree with what the run counted, change nothing, and are the same bytes
 //! twice.
 
-mod tiny;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use crate::tiny;
 use whyloss::Cause;
 use whyloss_sim::{Capture, CsvFiles, Measurement, Trace, TraceOptions, run};
 

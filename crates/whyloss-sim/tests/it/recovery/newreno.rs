@@ -2,7 +2,7 @@
 
 use whyloss_sim::host::tcp::{Options, Recovery};
 
-use super::script::{Script, ms, options};
+use crate::script::{Script, ms, options};
 
 fn newreno() -> Options {
     options(Recovery::NewReno)

@@ -4,21 +4,17 @@
 //! Segments have 1000 bytes, times are in milliseconds, every window in a comment is in segments unless it says bytes,
 //! and every expected number is derived in the comment above it from the text of the RFC.
 
-#![allow(clippy::single_range_in_vec_init)]
-
 mod exchanges;
 mod newreno;
 mod receiver;
 mod reno;
 mod sack;
-#[path = "../script/mod.rs"]
-mod script;
 mod spurious;
 mod timer;
 
 use whyloss_sim::host::tcp::{Ack, SackBlocks};
 
-use script::{Script, ms};
+use crate::script::{Script, ms};
 
 /// What leaves on an acknowledgement at `at` that echoes the stamp of a segment sent at `sent`.
 fn echoing(script: &mut Script, at: u64, next: u64, sent: u64) -> Vec<u64> {

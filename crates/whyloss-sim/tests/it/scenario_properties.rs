@@ -5,12 +5,12 @@ use proptest::prelude::*;
 use whyloss_sim::scenario::{Location, ScenarioFile};
 
 const EXAMPLES: [&str; 6] = [
-    include_str!("../../../scenarios/wlh.toml"),
-    include_str!("../../../scenarios/two-hop.toml"),
-    include_str!("../../../scenarios/dumbbell.toml"),
-    include_str!("../../../scenarios/iftp.toml"),
-    include_str!("../../../scenarios/parking-lot.toml"),
-    include_str!("../../../scenarios/media.toml"),
+    include_str!("../../../../scenarios/wlh.toml"),
+    include_str!("../../../../scenarios/two-hop.toml"),
+    include_str!("../../../../scenarios/dumbbell.toml"),
+    include_str!("../../../../scenarios/iftp.toml"),
+    include_str!("../../../../scenarios/parking-lot.toml"),
+    include_str!("../../../../scenarios/media.toml"),
 ];
 
 /// Pieces that are more likely to get past the first checks than random characters.

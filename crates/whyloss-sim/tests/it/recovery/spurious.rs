@@ -8,7 +8,7 @@ use whyloss::Duration;
 use whyloss_sim::host::tcp::{Options, Recovery};
 
 use super::echoing;
-use super::script::{Script, ms, options};
+use crate::script::{Script, ms, options};
 
 /// After the spike: the timer of segment 0 expires at 1000, and the acknowledgements of the ten originals, whose stamps
 /// say 0, come from 1201 on.

@@ -1,9 +1,8 @@
 //! Bit errors and partial coverage, with every transport: who drops what, and who is told.
 
-mod tiny;
-
 use std::fs;
 
+use crate::tiny;
 use whyloss::{Cause, Rate, iftp};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, QueueSpec};

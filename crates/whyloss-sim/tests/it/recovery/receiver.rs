@@ -5,7 +5,7 @@ use std::ops::Range;
 use whyloss::{Duration, Time};
 use whyloss_sim::host::tcp::{Ack, Dialect, Options, Receiver, Recovery, Segment};
 
-use super::script::{MSS, ms};
+use crate::script::{MSS, ms};
 
 /// A receiver whose segments took 20 ms.
 struct Arrivals(Receiver);

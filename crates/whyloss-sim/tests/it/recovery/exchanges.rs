@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 use whyloss::{Duration, Time};
 use whyloss_sim::host::tcp::{Ack, Options, Receiver, Recovery, Segment, Sender};
 
-use super::script::{ms, options};
+use crate::script::{ms, options};
 
 const ONE_WAY: Duration = Duration::from_millis(50);
 

@@ -2,7 +2,7 @@
 
 mod operation;
 
-use operation::{Raw, check, options};
+use self::operation::{Raw, check, options};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use whyloss::iftp::Options;

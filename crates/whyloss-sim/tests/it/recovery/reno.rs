@@ -2,7 +2,7 @@
 
 use whyloss_sim::host::tcp::{Options, Recovery};
 
-use super::script::{Script, options};
+use crate::script::{Script, options};
 
 const ALL: [Recovery; 3] = [Recovery::Reno, Recovery::NewReno, Recovery::Sack];
 

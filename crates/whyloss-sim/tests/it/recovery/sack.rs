@@ -5,7 +5,7 @@
 
 use whyloss_sim::host::tcp::{Options, Recovery};
 
-use super::script::{Script, ms, options};
+use crate::script::{Script, ms, options};
 
 fn sack() -> Options {
     options(Recovery::Sack)

@@ -1,9 +1,7 @@
 //! Scripts for Vegas. Unless a script says otherwise segments 0 to 9 have left at 0 ms, and the acknowledgement of segment
 //! 0 at 100 ms has let segment 10 leave and made the fine-grained timeout 150 ms.
 
-mod script;
-
-use script::{MSS, Script, ms, options};
+use super::script::{MSS, Script, ms, options};
 use whyloss::congestion::{ControllerKind, VegasDialect};
 use whyloss::{Cause, Time};
 use whyloss_link::Streams;

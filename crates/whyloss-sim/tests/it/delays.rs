@@ -1,7 +1,6 @@
 //! Delays of a whole run with every transport, in whole microseconds.
 
-mod tiny;
-
+use crate::tiny;
 use whyloss_sim::{Delays, run};
 
 #[test]

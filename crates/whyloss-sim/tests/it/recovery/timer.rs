@@ -4,7 +4,7 @@ use whyloss::{Duration, Time};
 use whyloss_sim::host::tcp::{Ack, Options, Recovery, RtoOptions, RttSampling};
 
 use super::echoing;
-use super::script::{Script, ms, options};
+use crate::script::{Script, ms, options};
 
 const ALL: [Recovery; 3] = [Recovery::Reno, Recovery::NewReno, Recovery::Sack];
 

@@ -3,17 +3,13 @@
 //! Segments have 1000 bytes; times are in milliseconds. Unless a script says otherwise the initial window is 10 segments
 //! and neither acknowledgements nor limited transmit release anything but what the algorithm under test does.
 
-#![allow(clippy::single_range_in_vec_init)]
-
-mod script;
-
 use whyloss::congestion::WirelessPolicy;
 use whyloss::{Duration, Time};
 use whyloss_link::Streams;
 use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::tcp::{Dialect, Options, Recovery, RttSampling, Sender};
 
-use script::{MSS, Script, ms, options};
+use super::script::{MSS, Script, ms, options};
 
 #[test]
 fn slow_start_and_congestion_avoidance() {

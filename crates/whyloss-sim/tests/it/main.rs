@@ -1,0 +1,20 @@
+//! The simulator as its users see it. One program, so that what these tests have in common is compiled and linked once.
+
+#![allow(clippy::single_range_in_vec_init)]
+
+mod bit_errors;
+mod delays;
+mod example_scenarios;
+mod iftp;
+mod modern_controllers;
+mod observers;
+mod recovery;
+mod scenario_messages;
+mod scenario_properties;
+mod script;
+mod supplied;
+mod tcp_against_ns2;
+mod tcp_pair;
+mod tcp_scripts;
+mod tcp_vegas_scripts;
+mod tiny;
