@@ -58,35 +58,25 @@ impl Observer for Delays {
     #[inline(always)]
     fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
         if let Payload::Segment(segment) = packet.payload {
-            self.left(flow, at, segment.sequence);
+            self.origins[flow].left(segment.sequence, at);
         }
     }
 
     #[inline(always)]
     fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
         match packet.payload {
-            Payload::Segment(segment) => self.segment_arrived(flow, at, segment.sequence),
+            Payload::Segment(segment) => {
+                if let Some(origin) = self.origins[flow].arrived(segment.sequence) {
+                    self.took(flow, at, origin);
+                }
+            }
             _ => self.took(flow, at, packet.sent),
         }
     }
 }
 
-/// Calls with few arguments, which the engine's hot path makes at the least cost.
 impl Delays {
-    #[inline(never)]
-    fn left(&mut self, flow: usize, at: Time, sequence: u64) {
-        self.origins[flow].left(sequence, at);
-    }
-
-    #[inline(never)]
-    fn segment_arrived(&mut self, flow: usize, at: Time, sequence: u64) {
-        if let Some(origin) = self.origins[flow].arrived(sequence)
-            && self.window.contains(at)
-        {
-            self.flows[flow].record(at - origin);
-        }
-    }
-
+    /// Takes the arrival of a packet that left first at `origin`.
     #[inline(never)]
     fn took(&mut self, flow: usize, at: Time, origin: Time) {
         if self.window.contains(at) {

@@ -11,7 +11,7 @@ use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind, LibraryBenchmarkConfig};
 use whyloss_sim::{Measurement, Scenario};
 
-const SCENARIO: &str = include_str!("../../../scenarios/dumbbell.toml");
+const SCENARIO: &str = include_str!("../../scenarios/dumbbell.toml");
 const PACKETS: u64 = 808_000;
 const BUDGET: u64 = 1_000;
 

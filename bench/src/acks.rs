@@ -8,7 +8,7 @@ use whyloss::sender::{Classifier, SenderClassifier};
 use whyloss::{Duration, Time};
 
 /// What a classifier is told: an acknowledgement and, if it reveals one, a loss event.
-pub(crate) type Told = (AckEvent, Option<LossEvent>);
+pub type Told = (AckEvent, Option<LossEvent>);
 
 const SEGMENT: u64 = 1000;
 /// Segments that the path holds without a queue.
@@ -19,7 +19,7 @@ const FULL: u64 = 30;
 const SLOT: u64 = 5_000_000;
 
 /// `count` acknowledgements.
-pub(crate) fn stream(count: u64) -> Vec<Told> {
+pub fn stream(count: u64) -> Vec<Told> {
     let mut flow = Flow {
         random: 1,
         now: 1_000_000_000,
@@ -36,7 +36,7 @@ pub(crate) fn stream(count: u64) -> Vec<Told> {
 }
 
 /// Feeds them all; the number of verdicts.
-pub(crate) fn feed(classifier: &mut Classifier, stream: &[Told]) -> u64 {
+pub fn feed(classifier: &mut Classifier, stream: &[Told]) -> u64 {
     let mut verdicts = 0;
     for (ack, loss) in stream {
         std::hint::black_box(&mut *classifier).on_ack(ack);

@@ -1,10 +1,8 @@
 //! Instructions of every receiver classifier over 10 000 arrivals, about one in twenty revealing a gap, and of every
 //! sender classifier over 10 000 acknowledgements, about one in 200 revealing a loss.
 //!
-//! `cargo bench -p whyloss --bench classifiers_instructions`; needs valgrind and gungraun-runner. Divide by 10 000.
+//! `cargo bench -p whyloss-bench --bench classifiers_instructions`; needs valgrind and gungraun-runner. Divide by 10 000.
 #![allow(missing_docs, reason = "the attribute writes a public module")]
-
-mod stream;
 
 use std::hint::black_box;
 
@@ -13,6 +11,7 @@ use gungraun::{
 };
 use whyloss::receiver::Arrival;
 use whyloss::{receiver as at_receiver, sender as at_sender};
+use whyloss_bench::{acks, feed, stream};
 
 const ARRIVALS: u64 = 10_000;
 /// Instructions per arrival or acknowledgement, the feed loop's included: what fits into 10 ns at a few instructions per
@@ -20,32 +19,32 @@ const ARRIVALS: u64 = 10_000;
 const BUDGET: u64 = 250;
 
 type Arrivals = Vec<(Arrival, u64)>;
-type Acks = Vec<stream::acks::Told>;
+type Acks = Vec<acks::Told>;
 
 fn setup_receiver(index: usize) -> (at_receiver::Classifier, Arrivals) {
     let classifier = at_receiver::REGISTRY[index]
         .build(&[])
         .expect("the defaults are in range");
-    (classifier, stream::stream(ARRIVALS))
+    (classifier, stream(ARRIVALS))
 }
 
 fn setup_sender(index: usize) -> (at_sender::Classifier, Acks) {
     let classifier = at_sender::REGISTRY[index]
         .build(&[])
         .expect("the defaults are in range");
-    (classifier, stream::acks::stream(ARRIVALS))
+    (classifier, acks::stream(ARRIVALS))
 }
 
 #[library_benchmark]
 #[benches::registry(iter = 0..at_receiver::REGISTRY.len(), setup = setup_receiver)]
 fn receiver((mut classifier, arrivals): (at_receiver::Classifier, Arrivals)) -> u64 {
-    stream::feed(&mut classifier, black_box(&arrivals))
+    feed(&mut classifier, black_box(&arrivals))
 }
 
 #[library_benchmark]
 #[benches::registry(iter = 0..at_sender::REGISTRY.len(), setup = setup_sender)]
 fn sender((mut classifier, acks): (at_sender::Classifier, Acks)) -> u64 {
-    stream::acks::feed(&mut classifier, black_box(&acks))
+    acks::feed(&mut classifier, black_box(&acks))
 }
 
 library_benchmark_group!(name = classifiers, benchmarks = [receiver, sender]);

@@ -1,7 +1,7 @@
 //! Nanoseconds per acknowledgement of every controller of the registry, its estimator included, about one in twenty a
 //! duplicate. A controller that wants delivery rates gets one before each acknowledgement that delivers something.
 //!
-//! `cargo bench -p whyloss --bench controllers`.
+//! `cargo bench -p whyloss-bench --bench controllers`.
 
 use std::hint::black_box;
 

@@ -1,13 +1,14 @@
-//! The arrivals that the benchmarks feed: a flow on a 150 kbit/s last hop (762-byte packets, 40.64 ms apart), a saw
-//! tooth of queueing delay, and a gap of one to three packets before about one arrival in twenty.
+//! What the benchmarks feed classifiers. They have a package of their own, so that tests need not build what only they need.
 
-pub(crate) mod acks;
+pub mod acks;
 
 use whyloss::Time;
 use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
 
-/// `count` arrivals, each with the number of missing packets it reveals.
-pub(crate) fn stream(count: u64) -> Vec<(Arrival, u64)> {
+/// Makes `count` arrivals, each with the number of missing packets it reveals: a flow on a 150 kbit/s last hop (762-byte
+/// packets, 40.64 ms apart), a saw tooth of queueing delay, and a gap of one to three packets before about one arrival in
+/// twenty.
+pub fn stream(count: u64) -> Vec<(Arrival, u64)> {
     const SLOT: u64 = 40_640_000;
     let mut sequence = 0;
     let mut random = 1_u64;
@@ -34,7 +35,7 @@ pub(crate) fn stream(count: u64) -> Vec<(Arrival, u64)> {
 }
 
 /// Feeds them all; the number of verdicts.
-pub(crate) fn feed(classifier: &mut Classifier, stream: &[(Arrival, u64)]) -> u64 {
+pub fn feed(classifier: &mut Classifier, stream: &[(Arrival, u64)]) -> u64 {
     let mut verdicts = 0;
     for (arrival, missing) in stream {
         let verdict = std::hint::black_box(classifier.on_arrival(arrival, *missing));

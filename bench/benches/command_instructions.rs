@@ -1,0 +1,43 @@
+//! Instructions of `whyloss run` as people type it: the dumbbell's first 20 s with each transport, counted by callgrind.
+//!
+//! `cargo build --release && cargo bench -p whyloss-bench --bench command_instructions`; needs valgrind and
+//! gungraun-runner. A limit is so many instructions per delivered packet, the start of the process included; how many
+//! packets seed 1 delivers is part of the results that never change, and of the golden files.
+
+#![allow(missing_docs, reason = "gungraun's macros write undocumented items")]
+
+use gungraun::prelude::*;
+use gungraun::{BinaryBenchmarkConfig, Callgrind, Command, EventKind};
+
+/// The command as `cargo build --release` makes it.
+const WHYLOSS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/release/whyloss");
+const SCENARIO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../scenarios/dumbbell.toml");
+
+/// At most so many instructions per packet, of which so many are delivered.
+fn at_most(instructions: u64, packets: u64) -> BinaryBenchmarkConfig {
+    let mut config = BinaryBenchmarkConfig::default();
+    config.tool(Callgrind::default().hard_limits([(EventKind::Ir, instructions * packets)]));
+    config
+}
+
+#[binary_benchmark]
+#[bench::newreno(args = (""), config = at_most(1_230, 159_252))]
+#[bench::sack(args = (r#"{ kind = "tcp" }"#), config = at_most(1_310, 162_873))]
+#[bench::cubic(args = (r#"{ kind = "tcp", controller = "cubic" }"#), config = at_most(1_450, 164_324))]
+#[bench::bbr(args = (r#"{ kind = "tcp", controller = "bbr" }"#), config = at_most(3_270, 161_926))]
+#[bench::tfrc(args = (r#"{ kind = "tfrc" }"#), config = at_most(1_730, 160_065))]
+#[bench::iftp(args = (r#"{ kind = "iftp" }"#), config = at_most(2_850, 157_923))]
+fn run(transport: &str) -> Command {
+    let mut command = Command::new(WHYLOSS);
+    command.args(["run", SCENARIO, "--seed", "1", "--jobs", "1"]);
+    command.args(["--format", "json", "--set", "duration=20 s"]);
+    if !transport.is_empty() {
+        let transport = format!("flow.bulk.transport={transport}");
+        command.args(["--set", &transport]);
+    }
+    command.build()
+}
+
+binary_benchmark_group!(name = command, benchmarks = run);
+
+main!(binary_benchmark_groups = command);
