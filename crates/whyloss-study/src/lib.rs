@@ -18,7 +18,7 @@ pub mod report;
 mod shape;
 pub mod statistics;
 
-pub use axis::Axis;
+pub use axis::{Axis, Notation};
 pub use check::Check;
 pub use experiment::{Context, Experiment, ExperimentError, Progress};
 pub use line::{Line, Lines};

@@ -10,12 +10,12 @@
 use core::fmt::{self, Write};
 use std::borrow::Cow;
 
-use crate::axis::Axis;
+use crate::axis::{Axis, Notation};
 use crate::report::place;
 use crate::{CONFIDENCE, Cell, Look, Mean, Panel, Series};
 
 /// One line: for each x the values of the seeds, in one metric.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Line {
     /// What code calls it.
     pub id: String,
@@ -26,11 +26,12 @@ pub struct Line {
     /// How it is drawn.
     pub look: Look,
     confidence: f64,
+    notation: Option<Notation>,
     points: Vec<Point>,
 }
 
 /// The values of the seeds at a place, or their mean if it is not that of the values.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 struct Point {
     x: f64,
     values: Vec<Option<f64>>,
@@ -56,6 +57,7 @@ impl Line {
             unit,
             look: Look::Line,
             confidence: CONFIDENCE,
+            notation: None,
             points: points
                 .into_iter()
                 .map(|(x, values)| Point {
@@ -71,6 +73,12 @@ impl Line {
     #[must_use]
     pub fn with_confidence(self, confidence: f64) -> Self {
         Self { confidence, ..self }
+    }
+
+    /// The same, which evidence writes so.
+    #[must_use]
+    pub fn written(self, notation: Option<Notation>) -> Self {
+        Self { notation, ..self }
     }
 
     /// The same under another name.
@@ -143,6 +151,7 @@ impl Line {
         let points = points.map(|point| (point.x, vec![Some(value); point.values.len()]));
         Self::of(id, name, self.unit, points)
             .drawn(Look::Dashed)
+            .written(self.notation)
             .with_confidence(self.confidence)
     }
 
@@ -244,6 +253,7 @@ impl Line {
             unit,
             look: self.look,
             confidence: self.confidence,
+            notation: self.notation,
             points: points.collect(),
         }
     }
@@ -314,9 +324,15 @@ impl Line {
 }
 
 impl fmt::Display for Line {
-    /// `BaLDE, Mbit/s: 0.1: 4.31 ± 0.02, 1: 2.05 ± 0.03`: the evidence behind a claim.
+    /// `BaLDE, Mbit/s: 0.1: 4.31 ± 0.02, 1: 2.05 ± 0.03`, or as the axis writes it: the evidence behind a claim.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)?;
+        if let Some(Notation { place, mean }) = self.notation {
+            let points = self.means().map(|(x, of)| place(x) + &mean(of.value));
+            let points: Vec<String> = points.collect();
+            let gap = if self.name.is_empty() { "" } else { " " };
+            return write!(f, "{gap}{}", points.join(", "));
+        }
         if !self.unit.is_empty() {
             write!(f, ", {}", self.unit)?;
         }
@@ -334,7 +350,7 @@ impl fmt::Display for Line {
 }
 
 /// Lines over one axis in one metric: a panel of a figure.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Lines {
     what: String,
     unit: &'static str,
@@ -373,6 +389,13 @@ impl Lines {
     pub fn labelled(self, y_label: &'static str) -> Self {
         let y_label = Some(Cow::Borrowed(y_label));
         Self { y_label, ..self }
+    }
+
+    /// What is left of each line, if anything: how it is drawn, and where.
+    #[must_use]
+    pub fn shown(mut self, of: impl Fn(Line) -> Option<Line>) -> Self {
+        self.each = self.each.into_iter().filter_map(of).collect();
+        self
     }
 
     /// The same with one more line.

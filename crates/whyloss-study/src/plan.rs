@@ -234,6 +234,26 @@ impl<R> Runs<R> {
         Self { confidence, ..self }
     }
 
+    /// What `of` takes of every run of this plan, told by what was run: a flow of it, say.
+    #[must_use]
+    pub fn each<I, S>(self, plan: &Plan<I>, of: impl Fn(&I, &R) -> S) -> Runs<S> {
+        let rows = self.rows.into_iter().zip(&plan.rows);
+        let rows = rows.map(|(Row { id, name, points }, items)| {
+            let points = points.iter().zip(&items.points).map(|(runs, item)| {
+                let taken = |run: &Arc<R>| Arc::new(of(item, run));
+                runs.iter().map(taken).collect()
+            });
+            let points = points.collect();
+            Row { id, name, points }
+        });
+        Runs {
+            rows: rows.collect(),
+            axis: self.axis,
+            xs: self.xs,
+            confidence: self.confidence,
+        }
+    }
+
     /// The fewest replications behind a point.
     pub fn seeds(&self) -> u64 {
         let points = self.rows.iter().flat_map(|row| &row.points);
@@ -310,7 +330,9 @@ impl<R> Runs<R> {
     ) -> Line {
         let points = self.xs.iter().zip(&row.points);
         let points = points.map(|(&x, runs)| (x, runs.iter().map(|run| of(run)).collect()));
-        Line::of(&row.id, &row.name, unit, points).with_confidence(self.confidence)
+        Line::of(&row.id, &row.name, unit, points)
+            .with_confidence(self.confidence)
+            .written(self.axis.notation)
     }
 }
 
@@ -351,5 +373,8 @@ mod tests {
         assert!((b.at(2.0).value - 42.0).abs() < 1e-12);
         assert!(runs[0].line("c", &metric).at(2.0).value.is_nan());
         assert_eq!(runs[0].lines(&metric).cells("row").len(), 4);
+        // What is taken of a run may depend on what was run.
+        let more = runs[0].clone().each(&plan(), |item, run| item + run);
+        assert!((more.line("b", &metric).at(2.0).value - 46.0).abs() < 1e-12);
     }
 }

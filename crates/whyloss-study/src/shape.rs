@@ -15,6 +15,12 @@ impl Line {
         (!mean.value.is_nan()).then_some(x)
     }
 
+    /// The distance from the lowest mean to the highest; NaN if one is missing.
+    pub fn spread(&self) -> f64 {
+        let ends = self.highest().zip(self.lowest());
+        ends.map_or(f64::NAN, |(high, low)| high.1.value - low.1.value)
+    }
+
     /// The least-squares line through the means: its slope, in the unit over that of the axis, and R², the share of the
     /// variance that it explains.
     pub fn trend(&self) -> (f64, f64) {
@@ -65,7 +71,8 @@ mod tests {
         assert_eq!((hill.peak(), hill.trough()), (Some(5.0), Some(4.0)));
         let hole = line(&[(4.0, 1.0), (5.0, f64::NAN)]);
         assert_eq!((hole.peak(), hole.trough()), (None, None));
-        assert!(hole.trend().1.is_nan());
+        assert!(hole.trend().1.is_nan() && hole.spread().is_nan());
+        assert!((hill.spread() - 2.0).abs() < 1e-12);
         // Means of 10 and 12: 20 % more.
         let both = [10.0, 12.0].map(|mean| line(&[(1.0, mean)]));
         assert!((both[1].improvement(&both[0]).at(1.0).value - 20.0).abs() < 1e-12);

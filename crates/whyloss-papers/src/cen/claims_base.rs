@@ -3,367 +3,357 @@
 //! Thresholds were fixed before the first run: "high" throughput is 95 % or more, "flat" and "the same" are within 5
 //! points, a rate of error is "high" from 30 % and "close to zero" up to 5 %.
 
-use super::findings::{View, list};
-use super::series::{BASE, FLOWS, SEVERAL, alike, average, over, range, spread};
-use whyloss_study::Claim;
+use whyloss_study::{Check, Claim, Line, Metric, Runs};
+
+use super::measure::{BASE, CONGESTION, Each, MC, MW, Run, THROUGHPUT, average, several};
 
 const HIGH: f64 = 95.0;
-const FOUR_AND_MORE: [usize; 6] = [4, 6, 8, 10, 12, 16];
 
-pub(crate) fn at(flows: &[usize], value: impl Fn(usize) -> f64) -> String {
-    list(flows.iter().map(|&n| (format!("N={n}"), value(n))))
+/// The lines of a topology, by scheme.
+#[derive(Clone, Copy)]
+pub(crate) struct Of<'a>(pub(crate) &'a Runs<Run>);
+
+impl Of<'_> {
+    pub(crate) fn throughput(self, scheme: &str) -> Line {
+        self.0.line(scheme, &THROUGHPUT)
+    }
+
+    pub(crate) fn congestion(self, scheme: &str) -> Line {
+        self.0.line(scheme, &CONGESTION)
+    }
+
+    pub(crate) fn mc(self, scheme: &str) -> Line {
+        self.0.line(scheme, &MC)
+    }
+
+    pub(crate) fn mw(self, scheme: &str) -> Line {
+        self.0.line(scheme, &MW)
+    }
+
+    /// A metric's averages above one flow.
+    pub(crate) fn averages<const N: usize>(
+        self,
+        what: &'static str,
+        schemes: [&'static str; N],
+        metric: &Metric<Run>,
+    ) -> Each {
+        let lines = self.0.lines(metric);
+        Each::of(what, schemes, |scheme| average(&lines.line(scheme)))
+    }
+}
+
+fn high(line: &Line) -> bool {
+    line.every(|throughput| throughput >= HIGH)
+}
+
+/// At a number of flows.
+fn at(line: &Line, flows: f64) -> f64 {
+    line.at(flows).value
+}
+
+fn from_four(line: &Line) -> Line {
+    line.only(|flows| flows >= 4.0)
+}
+
+/// TCP and TFRC, with which both sections begin, and Omni.
+fn references(of: Of<'_>) -> [Line; 3] {
+    ["tcp", "unaware", "oracle"].map(|scheme| of.throughput(scheme))
 }
 
 /// Section 6.3: the wireless last hop.
 #[expect(clippy::too_many_lines, reason = "a list of claims")]
-pub(crate) fn last_hop(wlh: View<'_>) -> Vec<Claim> {
-    let throughput = |s: &'static str| move |n| wlh.throughput(s, n);
-    let mc = |s: &'static str| move |n| wlh.mc(s, n);
-    let mw = |s: &'static str| move |n| wlh.mw(s, n);
-    let congestion = |s: &'static str| move |n| wlh.congestion(s, n);
-    let everywhere_high = |s| FLOWS.into_iter().all(|n| wlh.throughput(s, n) >= HIGH);
-    let lowest_mc = |s: &str, n| {
-        let mut others = BASE.into_iter().filter(|&other| other != s);
-        others.all(|other| wlh.mc(s, n) < wlh.mc(other, n))
-    };
-    let biaz_over_omni = average(&over(&SEVERAL, |n| {
-        wlh.congestion("biaz", n) / wlh.congestion("oracle", n)
-    }));
-    let (biaz_low, biaz_high) = range(&over(&SEVERAL, congestion("biaz")));
+pub(crate) fn last_hop(wlh: &Runs<Run>) -> Vec<Claim> {
+    let of = Of(wlh);
+    let throughput = |scheme| of.throughput(scheme).named("throughput");
+    let congestion = |scheme| of.congestion(scheme).named("congestion");
+    let mc = |scheme| of.mc(scheme).named("Mc");
+    let mw = |scheme| of.mw(scheme).named("Mw");
+    let [tcp, tfrc, omni] = references(of);
+    let lost = several(&of.congestion("oracle"));
+    let biaz_lost = several(&of.congestion("biaz").named(""));
+    let over_omni = biaz_lost
+        .by_mean("", |n, loss| loss / at(&lost, n))
+        .average();
+    let rivals = ["biaz", "mbiaz", "spike"];
+    let lowest_mc = BASE.map(|scheme| mc(scheme).bare());
+    let full: Vec<&str> = BASE
+        .into_iter()
+        .filter(|scheme| high(&throughput(scheme)))
+        .collect();
+    let best = Check::of([&of.averages("", BASE, &CONGESTION)], |[lost]| {
+        let beaten = |scheme: &&str| lost.get("zigzag") < lost.get(scheme) || *scheme == "zigzag";
+        full.contains(&"zigzag") && full.iter().all(beaten)
+    });
+    let best_of = format!(
+        "high throughput: {}; congestion: {}",
+        full.join(", "),
+        best.evidence
+    );
     vec![
-        Claim::new(
+        Check::of([&tcp, &tfrc, &omni], |[tcp, tfrc, omni]| {
+            let rises = |line: &Line| {
+                let competing = several(line);
+                competing.every_step(|before, after| after >= before - 1.0)
+                    && at(line, 16.0) > at(line, 2.0)
+            };
+            rises(tcp) && rises(tfrc) && omni.spread() <= 5.0
+        })
+        .claim(
             "CEN-50",
             "TCP's and TFRC's throughput rises with the number of flows above one (no step down by more than a point); \
              Omni's is flat",
-            ["tcp", "unaware"].into_iter().all(|s| {
-                let values = over(&SEVERAL, throughput(s));
-                values.windows(2).all(|pair| pair[1] >= pair[0] - 1.0) && values[6] > values[0]
-            }) && spread(&over(&FLOWS, throughput("oracle"))) <= 5.0,
-            format!(
-                "TCP {}; TFRC {}; Omni {}",
-                at(&FLOWS, throughput("tcp")),
-                at(&FLOWS, throughput("unaware")),
-                at(&FLOWS, throughput("oracle"))
-            ),
         ),
-        Claim::new(
+        Check::of([&throughput("biaz"), &mc("biaz")], |[throughput, mc]| {
+            high(throughput) && several(mc).every(|error| error >= at(mc, 1.0) + 20.0)
+        })
+        .claim(
             "CEN-51a",
             "Biaz: throughput high for every number of flows, Mc far higher above one flow (by 20 points)",
-            everywhere_high("biaz")
-                && SEVERAL
-                    .into_iter()
-                    .all(|n| wlh.mc("biaz", n) >= wlh.mc("biaz", 1) + 20.0),
-            format!(
-                "throughput {}; Mc {}",
-                at(&FLOWS, throughput("biaz")),
-                at(&FLOWS, mc("biaz"))
-            ),
         ),
-        Claim::new(
+        Check::of([&biaz_lost], |[lost]| lost.every(|loss| (7.0..=13.0).contains(&loss))).claim(
             "CEN-51b",
             "Biaz: congestion loss of 8 to 12 % above one flow (within a point)",
-            biaz_low >= 7.0 && biaz_high <= 13.0,
-            at(&SEVERAL, congestion("biaz")),
         ),
-        Claim::new(
+        Check {
+            holds: (1.5..=2.5).contains(&over_omni),
+            evidence: format!("{over_omni:.2} times; {lost}"),
+        }
+        .claim(
             "CEN-42a",
             "Biaz: congestion loss almost twice Omni's above one flow (1.5 to 2.5 times on average)",
-            (1.5..=2.5).contains(&biaz_over_omni),
-            format!(
-                "{biaz_over_omni:.2} times; Omni {}",
-                at(&SEVERAL, congestion("oracle"))
-            ),
         ),
-        Claim::new(
+        Check::of(
+            [&of.averages("", ["oracle", "mbiaz", "spike", "zigzag"], &CONGESTION)],
+            |[lost]| {
+                let less = |scheme| lost.get(scheme) < lost.get("oracle");
+                ["mbiaz", "spike", "zigzag"].into_iter().all(less)
+            },
+        )
+        .claim(
             "CEN-42b",
             "all other base classifiers have less congestion loss than Omni (average above one flow)",
-            ["mbiaz", "spike", "zigzag"].into_iter().all(|s| {
-                average(&over(&SEVERAL, congestion(s)))
-                    < average(&over(&SEVERAL, congestion("oracle")))
-            }),
-            list(
-                ["oracle", "mbiaz", "spike", "zigzag"]
-                    .map(|s| (s, average(&over(&SEVERAL, congestion(s))))),
-            ),
         ),
-        Claim::new(
+        Check::of([&of.averages("", BASE, &MC)], |_| {
+            let [biaz, mbiaz, spike, zigzag] = &lowest_mc;
+            let lowest = |n| [biaz, spike, zigzag].iter().all(|of| at(mbiaz, n) < at(of, n));
+            several(mbiaz).means().all(|(n, _)| lowest(n))
+        })
+        .claim(
             "CEN-52a",
             "mBiaz has the lowest Mc of the base classifiers above one flow",
-            SEVERAL.into_iter().all(|n| lowest_mc("mbiaz", n)),
-            list(BASE.map(|s| (s, average(&over(&SEVERAL, mc(s)))))),
         ),
-        Claim::new(
+        Check::of([&throughput("mbiaz"), &mw("mbiaz")], |[throughput, mw]| {
+            let biaz = of.mw("biaz");
+            several(mw).means().all(|(n, mean)| mean.value > at(&biaz, n))
+                && average(throughput) < average(&of.throughput("biaz"))
+                && from_four(throughput).every(|mean| mean > at(throughput, 2.0))
+                && high(&throughput.only(|flows| flows >= 8.0))
+        })
+        .claim(
             "CEN-52b",
             "mBiaz's Mw is above Biaz's and its throughput below; lowest with two flows, good (95 %) above six",
-            SEVERAL
-                .into_iter()
-                .all(|n| wlh.mw("mbiaz", n) > wlh.mw("biaz", n))
-                && average(&over(&SEVERAL, throughput("mbiaz")))
-                    < average(&over(&SEVERAL, throughput("biaz")))
-                && [4, 6, 8, 10, 12, 16]
-                    .into_iter()
-                    .all(|n| wlh.throughput("mbiaz", n) > wlh.throughput("mbiaz", 2))
-                && [8, 10, 12, 16]
-                    .into_iter()
-                    .all(|n| wlh.throughput("mbiaz", n) >= HIGH),
-            format!(
-                "throughput {}; Mw {}",
-                at(&FLOWS, throughput("mbiaz")),
-                at(&FLOWS, mw("mbiaz"))
-            ),
         ),
-        Claim::new(
+        Check::of(
+            [&throughput("spike"), &mc("spike"), &mw("spike")],
+            |[throughput, mc, mw]| {
+                let errs = |line: &Line| several(line).every(|error| error >= 30.0);
+                high(throughput) && errs(mc) && errs(mw)
+            },
+        )
+        .claim(
             "CEN-53",
             "Spike: throughput high, Mc and Mw both high above one flow",
-            everywhere_high("spike")
-                && SEVERAL
-                    .into_iter()
-                    .all(|n| wlh.mc("spike", n) >= 30.0 && wlh.mw("spike", n) >= 30.0),
-            format!(
-                "throughput {}; Mc {}; Mw {}",
-                at(&FLOWS, throughput("spike")),
-                at(&FLOWS, mc("spike")),
-                at(&FLOWS, mw("spike"))
-            ),
         ),
-        Claim::new(
+        Check::of([&throughput("zigzag"), &congestion("zigzag")], |[throughput, lost]| {
+            let omni = of.congestion("oracle");
+            high(throughput) && lost.means().all(|(n, mean)| mean.value < at(&omni, n))
+        })
+        .claim(
             "CEN-54a",
             "ZigZag: throughput high and congestion loss below Omni's for every number of flows",
-            everywhere_high("zigzag")
-                && FLOWS
-                    .into_iter()
-                    .all(|n| wlh.congestion("zigzag", n) < wlh.congestion("oracle", n)),
-            format!(
-                "throughput {}; congestion {}",
-                at(&FLOWS, throughput("zigzag")),
-                at(&FLOWS, congestion("zigzag"))
-            ),
         ),
-        Claim::new(
+        Check::of([&of.mc("zigzag").named("Mc of ZigZag")], |[zigzag]| {
+            let steadier = |scheme| zigzag.spread() < of.mc(scheme).spread();
+            at(zigzag, 16.0) > at(zigzag, 2.0) && ["biaz", "spike"].into_iter().all(steadier)
+        })
+        .and(Check::of(
+            [
+                &of.averages("averages of Mc", BASE, &MC),
+                &of.averages("of Mw", BASE, &MW),
+            ],
+            |[mc, mw]| {
+                let (own_mc, own_mw) = (mc.get("zigzag"), mw.get("zigzag"));
+                mc.get("mbiaz") < own_mc
+                    && ["biaz", "spike"].into_iter().all(|of| own_mc < mc.get(of))
+                    && rivals.into_iter().all(|of| own_mw > mw.get(of))
+            },
+        ))
+        .claim(
             "CEN-54b",
             "ZigZag: Mc second-lowest (average above one flow), rising with the number of flows, and steadier than \
              Biaz's and Spike's; Mw the highest of the base classifiers",
-            average(&over(&SEVERAL, mc("mbiaz"))) < average(&over(&SEVERAL, mc("zigzag")))
-                && ["biaz", "spike"].into_iter().all(|s| {
-                    average(&over(&SEVERAL, mc("zigzag"))) < average(&over(&SEVERAL, mc(s)))
-                        && spread(&over(&FLOWS, mc("zigzag"))) < spread(&over(&FLOWS, mc(s)))
-                })
-                && wlh.mc("zigzag", 16) > wlh.mc("zigzag", 2)
-                && ["biaz", "mbiaz", "spike"].into_iter().all(|s| {
-                    average(&over(&SEVERAL, mw("zigzag"))) > average(&over(&SEVERAL, mw(s)))
-                }),
-            format!(
-                "Mc of ZigZag {}; averages of Mc: {}; of Mw: {}",
-                at(&FLOWS, mc("zigzag")),
-                list(BASE.map(|s| (s, average(&over(&SEVERAL, mc(s)))))),
-                list(BASE.map(|s| (s, average(&over(&SEVERAL, mw(s))))))
-            ),
         ),
-        Claim::new(
+        best.put(best_of).claim(
             "CEN-55",
             "ZigZag is the best base classifier here: of those with high throughput for every number of flows, it has \
              the least congestion loss (average above one flow)",
-            everywhere_high("zigzag")
-                && ["biaz", "mbiaz", "spike"]
-                    .into_iter()
-                    .filter(|s| everywhere_high(s))
-                    .all(|s| {
-                        average(&over(&SEVERAL, congestion("zigzag")))
-                            < average(&over(&SEVERAL, congestion(s)))
-                    }),
-            format!(
-                "high throughput: {}; congestion: {}",
-                BASE.into_iter()
-                    .filter(|s| everywhere_high(s))
-                    .collect::<Vec<_>>()
-                    .join(", "),
-                list(BASE.map(|s| (s, average(&over(&SEVERAL, congestion(s))))))
-            ),
         ),
     ]
 }
 
 /// Section 6.4: the wireless backbone.
 #[expect(clippy::too_many_lines, reason = "a list of claims")]
-pub(crate) fn backbone(wb: View<'_>, wlh: View<'_>) -> Vec<Claim> {
-    let throughput = |s: &'static str| move |n| wb.throughput(s, n);
-    let mc = |s: &'static str| move |n| wb.mc(s, n);
-    let mw = |s: &'static str| move |n| wb.mw(s, n);
-    let full = |s: &str, flows: &[usize]| flows.iter().all(|&n| wb.throughput(s, n) >= HIGH);
-    let omni = |n| wb.congestion("oracle", n);
-    let most = SEVERAL.len() / 2 + 1;
-    let lower_mc = SEVERAL
-        .into_iter()
-        .filter(|&n| wb.mc("zigzag", n) <= wlh.mc("zigzag", n))
-        .count();
-    let higher_loss = SEVERAL
-        .into_iter()
-        .filter(|&n| wb.congestion("zigzag", n) > wlh.congestion("zigzag", n))
-        .count();
+pub(crate) fn backbone(wb: &Runs<Run>, wlh: &Runs<Run>) -> Vec<Claim> {
+    let (of, last_hop) = (Of(wb), Of(wlh));
+    let [tcp, tfrc, omni] = references(of);
+    let pair = ["biaz", "mbiaz"];
+    let errors = pair.map(|scheme| several(&of.mw(scheme)));
+    let over_tfrc = pair.map(|scheme| {
+        let line = several(&of.throughput(scheme));
+        line.by_mean(&line.name, |n, mean| mean - at(&tfrc, n))
+    });
+    let [biaz_mw, mbiaz_mw] = &errors;
+    let [biaz_over, mbiaz_over] = &over_tfrc;
+    let as_tfrc =
+        format!("Mw: {biaz_mw}; {mbiaz_mw}; throughput over TFRC's: {biaz_over}; {mbiaz_over}");
+    let zigzag = [
+        several(&of.mc("zigzag").named("Mc")),
+        several(&last_hop.mc("zigzag").named("last hop")),
+        several(&of.congestion("zigzag").named("congestion")),
+        several(&last_hop.congestion("zigzag").named("last hop")),
+    ];
+    let [mc, mc_last_hop, lost, lost_last_hop] = &zigzag;
+    let against = format!("{mc}, {mc_last_hop}; {lost}, {lost_last_hop}");
+    let lowest = Each::of("lowest throughput", BASE, |scheme| {
+        let line = of.throughput(scheme);
+        line.lowest().map_or(f64::NAN, |(_, mean)| mean.value)
+    });
+    let mc_from_four = Each::of("Mc from four flows", BASE, |scheme| {
+        from_four(&of.mc(scheme)).average()
+    });
     vec![
-        Claim::new(
+        Check::of([&tcp, &tfrc], |lines| {
+            lines.into_iter().all(|line| at(line, 4.0) >= at(line, 1.0) + 30.0)
+        })
+        .claim(
             "CEN-56a",
             "TCP's and TFRC's throughput rises quickly with the number of flows (by 30 points from one to four)",
-            ["tcp", "unaware"]
-                .into_iter()
-                .all(|s| wb.throughput(s, 4) >= wb.throughput(s, 1) + 30.0),
-            format!(
-                "TCP {}; TFRC {}",
-                at(&FLOWS, throughput("tcp")),
-                at(&FLOWS, throughput("unaware"))
-            ),
         ),
-        Claim::new(
+        Check::of(
+            [&omni.named("throughput"), &of.congestion("oracle").named("congestion")],
+            |[throughput, lost]| {
+                let more = |loss| loss >= 3.0 * at(lost, 1.0);
+                let up = lost.only(|flows| (1.5..8.5).contains(&flows));
+                high(throughput)
+                    && several(lost).every(more)
+                    && up.every_step(|before, after| before < after)
+                    && at(lost, 10.0) < at(lost, 8.0)
+            },
+        )
+        .claim(
             "CEN-56b",
             "Omni uses the link fully (95 %) with much greater congestion loss (3 times that of one flow); it follows \
              the rate per flow: up to N=8, down from 8 to 10",
-            FLOWS
-                .into_iter()
-                .all(|n| wb.throughput("oracle", n) >= HIGH)
-                && SEVERAL.into_iter().all(|n| omni(n) >= 3.0 * omni(1))
-                && [2, 4, 6, 8]
-                    .windows(2)
-                    .all(|pair| omni(pair[0]) < omni(pair[1]))
-                && omni(10) < omni(8),
-            format!(
-                "throughput {}; congestion {}",
-                at(&FLOWS, throughput("oracle")),
-                at(&FLOWS, omni)
-            ),
         ),
-        Claim::new(
-            "CEN-57",
-            "Biaz and mBiaz: high Mw (above 50 %) above one flow, throughput as TFRC's (within 5 points)",
-            ["biaz", "mbiaz"].into_iter().all(|s| {
-                SEVERAL.into_iter().all(|n| {
-                    wb.mw(s, n) > 50.0
-                        && (wb.throughput(s, n) - wb.throughput("unaware", n)).abs() <= 5.0
-                })
-            }),
-            format!(
-                "Mw: Biaz {}; mBiaz {}; throughput over TFRC's: Biaz {}; mBiaz {}",
-                at(&SEVERAL, mw("biaz")),
-                at(&SEVERAL, mw("mbiaz")),
-                at(&SEVERAL, |n| wb.throughput("biaz", n)
-                    - wb.throughput("unaware", n)),
-                at(&SEVERAL, |n| wb.throughput("mbiaz", n)
-                    - wb.throughput("unaware", n))
-            ),
+        Check::all(&[biaz_mw, mbiaz_mw], |errors| errors.every(|mw| mw > 50.0))
+            .and(Check::all(&[biaz_over, mbiaz_over], |over| {
+                over.every(|points| points.abs() <= 5.0)
+            }))
+            .put(as_tfrc)
+            .claim(
+                "CEN-57",
+                "Biaz and mBiaz: high Mw (above 50 %) above one flow, throughput as TFRC's (within 5 points)",
+            )
+            .foregone(),
+        Check::of(
+            [&of.mc("spike").named("Mc"), &of.throughput("spike").named("throughput")],
+            |[mc, throughput]| several(mc).every(|mc| mc <= 5.0) && high(throughput),
         )
-        .foregone(),
-        Claim::new(
+        .claim(
             "CEN-58a",
             "Spike: Mc close to zero above one flow, throughput high for every number of flows",
-            SEVERAL.into_iter().all(|n| wb.mc("spike", n) <= 5.0)
-                && FLOWS.into_iter().all(|n| wb.throughput("spike", n) >= HIGH),
-            format!(
-                "Mc {}; throughput {}",
-                at(&FLOWS, mc("spike")),
-                at(&FLOWS, throughput("spike"))
-            ),
         ),
-        Claim::new(
+        Check::of([&of.mw("spike").named("")], |[mw]| {
+            let up = mw.only(|flows| flows <= 8.0);
+            up.every_step(|before, after| before < after)
+        })
+        .claim(
             "CEN-58b",
             "Spike: Mw rises with the number of flows (up to N=8, where the rate per flow falls)",
-            [1, 2, 4, 6, 8]
-                .windows(2)
-                .all(|pair| wb.mw("spike", pair[0]) < wb.mw("spike", pair[1])),
-            at(&FLOWS, mw("spike")),
         ),
-        Claim::new(
+        Check::of([&lowest, &mc_from_four], |[lowest, mc]| {
+            let rivals = BASE.into_iter().filter(|&scheme| scheme != "spike");
+            let mut full = rivals.filter(|scheme| high(&from_four(&of.throughput(scheme))));
+            full.all(|scheme| mc.get("spike") < mc.get(scheme))
+                && BASE.into_iter().all(|scheme| (lowest.get(scheme) >= HIGH) == (scheme == "spike"))
+        })
+        .claim(
             "CEN-58c",
             "Spike is the best base classifier here: the only one with high throughput for every number of flows, and \
              from four flows the lowest Mc (average) of those with high throughput there",
-            BASE.into_iter()
-                .filter(|&s| s != "spike" && full(s, &FOUR_AND_MORE))
-                .all(|s| {
-                    average(&over(&FOUR_AND_MORE, mc("spike")))
-                        < average(&over(&FOUR_AND_MORE, mc(s)))
-                })
-                && BASE.into_iter().all(|s| full(s, &FLOWS) == (s == "spike")),
-            format!(
-                "lowest throughput: {}; Mc from four flows: {}",
-                list(BASE.map(|s| (s, range(&over(&FLOWS, throughput(s))).0))),
-                list(BASE.map(|s| (s, average(&over(&FOUR_AND_MORE, mc(s))))))
-            ),
         ),
-        Claim::new(
-            "CEN-59a",
-            "ZigZag: Mc mostly lower than over the last hop, congestion loss higher (for most numbers of flows)",
-            lower_mc >= most && higher_loss >= most,
-            format!(
-                "Mc {}, last hop {}; congestion {}, last hop {}",
-                at(&SEVERAL, mc("zigzag")),
-                at(&SEVERAL, |n| wlh.mc("zigzag", n)),
-                at(&SEVERAL, |n| wb.congestion("zigzag", n)),
-                at(&SEVERAL, |n| wlh.congestion("zigzag", n))
+        Check::all(&[mc, mc_last_hop, lost, lost_last_hop], |_| true)
+            .and(most(mc, |n, mean| mean <= at(mc_last_hop, n)))
+            .and(most(lost, |n, mean| mean > at(lost_last_hop, n)))
+            .put(against)
+            .claim(
+                "CEN-59a",
+                "ZigZag: Mc mostly lower than over the last hop, congestion loss higher (for most numbers of flows)",
             ),
-        ),
-        Claim::new(
+        Check::of([&of.throughput("zigzag").named("")], |[throughput]| {
+            throughput.only(|flows| flows < 2.5).every(|mean| mean < 90.0)
+                && high(&from_four(throughput))
+        })
+        .claim(
             "CEN-59b",
             "ZigZag: throughput low (below 90 %) with one and two flows, full (95 %) from four",
-            wb.throughput("zigzag", 1) < 90.0
-                && wb.throughput("zigzag", 2) < 90.0
-                && [4, 6, 8, 10, 12, 16]
-                    .into_iter()
-                    .all(|n| wb.throughput("zigzag", n) >= HIGH),
-            at(&FLOWS, throughput("zigzag")),
         ),
     ]
 }
 
+/// It is so for more than half of the numbers of flows.
+fn most(line: &Line, holds: impl Fn(f64, f64) -> bool) -> Check {
+    Check::of([line], |[line]| {
+        let holding = line.means().filter(|(n, mean)| holds(*n, mean.value));
+        2 * holding.count() > line.means().count()
+    })
+}
+
 /// Section 5.1: the wireless LAN gives what the backbone gives (CEN-18): throughput within 2 points, Mc and Mw within
-/// 5, congestion loss within 1, for every scheme and number of flows.
-pub(crate) fn lan_is_backbone(
-    wb: View<'_>,
-    wlan: View<'_>,
-    schemes: &[&str],
-    flows: &[usize],
-) -> Claim {
-    let limits = [
-        ("throughput", 2.0),
-        ("Mc", 5.0),
-        ("Mw", 5.0),
-        ("congestion", 1.0),
-    ];
-    let mut worst: [(String, f64); 4] = Default::default();
+/// 5, congestion loss within 1, for every scheme and number of flows. Two means that do not exist are alike; one that does
+/// not is not.
+pub(crate) fn lan_is_backbone(wb: &Runs<Run>, wlan: &Runs<Run>, schemes: &[&str]) -> Claim {
     let mut holds = true;
-    for &scheme in schemes {
-        for &n in flows {
-            let measures = [
-                (wb.throughput(scheme, n), wlan.throughput(scheme, n)),
-                (wb.mc(scheme, n), wlan.mc(scheme, n)),
-                (wb.mw(scheme, n), wlan.mw(scheme, n)),
-                (wb.congestion(scheme, n), wlan.congestion(scheme, n)),
-            ];
-            for ((worst, (_, limit)), (a, b)) in worst.iter_mut().zip(limits).zip(measures) {
-                holds &= alike(a, b, limit);
-                if (a - b).abs() > worst.1 || a.is_nan() != b.is_nan() {
-                    *worst = (format!("{scheme}, N={n}"), (a - b).abs());
+    let mut evidence = Vec::new();
+    for (name, metric, limit) in [
+        ("throughput", THROUGHPUT, 2.0),
+        ("Mc", MC, 5.0),
+        ("Mw", MW, 5.0),
+        ("congestion", CONGESTION, 1.0),
+    ] {
+        let (own, other) = (wb.lines(&metric), wlan.lines(&metric));
+        let (mut place, mut worst) = (String::new(), 0.0);
+        for scheme in schemes {
+            let other = other.line(scheme);
+            for (n, mean) in own.line(scheme).means() {
+                let (a, b) = (mean.value, at(&other, n));
+                let apart = (a - b).abs();
+                holds &= apart <= limit || (a.is_nan() && b.is_nan());
+                if apart > worst || a.is_nan() != b.is_nan() {
+                    (place, worst) = (format!("{scheme}, N={n}"), apart);
                 }
             }
         }
+        evidence.push(format!("{name} {worst:.1} ({place})"));
     }
-    let evidence: Vec<String> = worst
-        .iter()
-        .zip(limits)
-        .map(|((place, difference), (name, _))| format!("{name} {difference:.1} ({place})"))
-        .collect();
+    let flows: Vec<String> = wb.xs().iter().map(ToString::to_string).collect();
     Claim::new(
         "CEN-18",
         &format!(
             "{} flow(s): the wireless LAN gives what the backbone gives",
-            list_of(flows)
+            flows.join(", ")
         ),
         holds,
         format!("largest differences in points: {}", evidence.join(", ")),
     )
-}
-
-fn list_of(flows: &[usize]) -> String {
-    flows
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
 }

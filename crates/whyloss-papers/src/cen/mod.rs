@@ -5,8 +5,8 @@
 //! | the networks of Figs 5–7 (CEN-16 … -23) | `network` |
 //! | TCP, TFRC, and TFRC with each classifier (CEN-12, -13) | `scheme` |
 //! | the radio: Table 1, Fig. 8, and the stand-in for the lost traces (CEN-25 … -27) | `channel`, `radio` |
-//! | the four measures (CEN-28 … -31) | `findings` |
-//! | Tables 2 and 3, Figs 9, 10, 12, 13 | `tables`, `figures` |
+//! | the four measures (CEN-28 … -31) | `measure` |
+//! | Tables 2 and 3, Figs 9, 10, 12, 13 | `tables`, `figures`, `present` |
 //! | sweeps over parameters (CEN-14, -38), and over what the paper leaves open | `sweeps`, `sensitivity` |
 //! | the paper's statements, with thresholds fixed in advance (CEN-43 … -66) | `claims_*` |
 
@@ -15,7 +15,7 @@ mod claims_base;
 mod claims_hybrid;
 mod claims_single;
 mod figures;
-mod findings;
+mod measure;
 mod network;
 #[cfg(test)]
 mod ns2;
@@ -24,12 +24,10 @@ mod probe;
 mod radio;
 mod scheme;
 mod sensitivity;
-mod series;
 mod sweeps;
 mod tables;
 
-use whyloss_study::Outcome;
-use whyloss_study::{Context, Experiment, ExperimentError};
+use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
 
 /// Replications behind every average of the paper (CEN-23).
 const SEEDS: u64 = 10;

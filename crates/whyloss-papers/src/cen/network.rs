@@ -88,7 +88,24 @@ pub(crate) struct Network<'a> {
     pub(crate) before_queue: bool,
 }
 
-impl Network<'_> {
+impl<'a> Network<'a> {
+    /// With the warm-up and with errors behind the queue.
+    pub(crate) fn new(
+        topology: Topology,
+        flows: usize,
+        schemes: &'a [Scheme],
+        channel: &'a ChannelSpec,
+    ) -> Self {
+        Self {
+            topology,
+            flows,
+            schemes,
+            channel,
+            warm_up: true,
+            before_queue: false,
+        }
+    }
+
     /// The scenario.
     pub(crate) fn scenario(&self) -> Scenario {
         let Self {

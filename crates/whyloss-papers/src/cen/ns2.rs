@@ -81,12 +81,8 @@ fn measure(row: &Row) -> (f64, f64) {
     };
     let schemes = [scheme(row)];
     let network = Network {
-        topology: row.topology,
-        flows: row.flows,
-        schemes: &schemes,
-        channel: &channel,
         warm_up: false,
-        before_queue: false,
+        ..Network::new(row.topology, row.flows, &schemes, &channel)
     };
     let scenario = network.scenario();
     let (mut throughput, mut congestion) = (0.0, 0.0);

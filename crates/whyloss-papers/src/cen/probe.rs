@@ -4,13 +4,12 @@ use whyloss::Time;
 use whyloss::receiver::Classifier;
 use whyloss_sim::{Observer, Packet, Scenario};
 
+use whyloss_study::{Check, Claim, Context, ExperimentError, Metric, Plan};
+
 use super::channel::Level;
-use super::findings::list;
+use super::measure::{BY_FLOWS, FLOWS, several};
 use super::network::{Network, Topology};
 use super::scheme::by_id;
-use super::series::FLOWS;
-use whyloss_study::{Claim, statistics};
-use whyloss_study::{Context, ExperimentError};
 
 /// Sums over the arrivals of the measured window.
 #[derive(Debug, Default)]
@@ -55,113 +54,74 @@ impl Observer for Probe {
     }
 }
 
-fn scenario(topology: Topology, flows: usize, scheme: &str) -> Scenario {
-    let schemes = [by_id(scheme)];
-    let channel = Level::High.channel();
-    Network {
-        topology,
-        flows,
-        schemes: &schemes,
-        channel: &channel,
-        warm_up: true,
-        before_queue: false,
-    }
-    .scenario()
+/// The mean of something over arrivals; none if there are none.
+fn per_arrival(sums: &Sums, sum: f64) -> Option<f64> {
+    Some(sum / sums.arrivals as f64).filter(|mean| mean.is_finite())
 }
 
-/// Runs a probe over each scenario; one list of values per scenario.
-fn look(
-    context: &Context<'_>,
-    scenarios: &[Scenario],
-    values: impl Fn(&Probe) -> [f64; 3] + Sync,
-) -> Result<Vec<[f64; 3]>, ExperimentError> {
-    let runs = context.each(
-        scenarios,
-        |scenario| format!("probe {scenario:?}"),
-        |scenario, seed| {
-            let mut probe = Probe {
-                from: scenario.measure_from,
-                ..Probe::default()
-            };
-            whyloss_sim::run(scenario, seed, &mut probe)
-                .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
-            Ok(probe)
-        },
-    )?;
-    let mean = |runs: &[std::sync::Arc<Probe>], which: usize| {
-        let all: Vec<f64> = runs
-            .iter()
-            .map(|probe| values(probe)[which])
-            .filter(|value| value.is_finite())
-            .collect();
-        statistics::mean(&all).unwrap_or(f64::NAN)
-    };
-    Ok(runs
-        .iter()
-        .map(|runs| [0, 1, 2].map(|which| mean(runs, which)))
-        .collect())
-}
+const T_NARR: Metric<Probe> =
+    Metric::new("", "", |probe| per_arrival(&probe.all, probe.all.t_narr));
+const DEVIATION: Metric<Probe> = Metric::new("", "", |probe| {
+    per_arrival(&probe.all, probe.all.rott_dev_over_t_min)
+});
+const DEVIATION_UNDERUTILISED: Metric<Probe> = Metric::new("", "", |probe| {
+    let sums = &probe.underutilised;
+    per_arrival(sums, sums.rott_dev_over_t_min)
+});
 
 /// CEN-65: what the hybrids see of the topology.
 pub(crate) fn topology(
     context: &Context<'_>,
     topology: Topology,
-) -> Result<Vec<Claim>, ExperimentError> {
-    let scenarios = FLOWS.map(|n| scenario(topology, n, "zbs2"));
-    let per_arrival = |probe: &Probe| {
-        let Probe {
-            all, underutilised, ..
-        } = probe;
-        [
-            all.t_narr / all.arrivals as f64,
-            all.rott_dev_over_t_min / all.arrivals as f64,
-            underutilised.rott_dev_over_t_min / underutilised.arrivals as f64,
-        ]
-    };
-    let seen = look(context, &scenarios, per_arrival)?;
-    let at = |which: usize| {
-        list(
-            FLOWS
-                .iter()
-                .zip(&seen)
-                .map(|(n, seen)| (format!("N={n}"), seen[which])),
-        )
-    };
-    let several = || FLOWS.into_iter().zip(&seen).filter(|(n, _)| *n > 1);
-    let claims = match topology {
-        Topology::Wlh => [
-            Claim::new(
-                "CEN-65a",
-                "WLH: T_narr is about 1 (within a quarter) for every number of flows",
-                seen.iter().all(|seen| (seen[0] - 1.0).abs() <= 0.25),
-                at(0),
-            ),
-            Claim::new(
-                "CEN-65b",
-                "WLH, several flows: while the wireless link is underutilised (T_narr from 1.5 on), rott_dev is small against \
-                 T_min (below half)",
-                several().any(|(_, seen)| seen[2] < 0.5)
-                    && !several().any(|(_, seen)| seen[2] >= 0.5),
-                format!("{}; at all times {}", at(2), at(1)),
-            ),
-        ],
+) -> Result<[Claim; 2], ExperimentError> {
+    let channel = Level::High.channel();
+    let plan = Plan::new(&BY_FLOWS, &FLOWS).line("zbs2", "", |flows| {
+        Network::new(topology, flows as usize, &[by_id("zbs2")], &channel).scenario()
+    });
+    let key = |scenario: &Scenario| format!("probe {scenario:?}");
+    let runs = Plan::run_all_with(context, &[plan], key, |scenario, seed| {
+        let mut probe = Probe {
+            from: scenario.measure_from,
+            ..Probe::default()
+        };
+        whyloss_sim::run(scenario, seed, &mut probe)
+            .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
+        Ok(probe)
+    })?;
+    let lines = [T_NARR, DEVIATION, DEVIATION_UNDERUTILISED];
+    let [t_narr, deviation, underutilised] = lines.map(|metric| runs[0].line("zbs2", &metric));
+    Ok(match topology {
+        Topology::Wlh => {
+            let always = deviation.named("at all times");
+            [
+                t_narr.near(1.0, 0.25).claim(
+                    "CEN-65a",
+                    "WLH: T_narr is about 1 (within a quarter) for every number of flows",
+                ),
+                Check::of([&underutilised, &always], |[underutilised, _]| {
+                    // Where it never is, there is nothing to see.
+                    several(underutilised).measured().every(|deviation| deviation < 0.5)
+                })
+                .claim(
+                    "CEN-65b",
+                    "WLH, several flows: while the wireless link is underutilised (T_narr from 1.5 on), rott_dev is small against \
+                     T_min (below half)",
+                ),
+            ]
+        }
         Topology::Wb | Topology::Wlan => [
-            Claim::new(
-                "CEN-65a",
-                "WB: T_narr is about N (within a quarter)",
-                FLOWS
-                    .iter()
-                    .zip(&seen)
-                    .all(|(&n, seen)| (seen[0] / n as f64 - 1.0).abs() <= 0.25),
-                at(0),
-            ),
-            Claim::new(
+            Check::of([&t_narr], |[t_narr]| {
+                let share = t_narr.by_mean("", |n, t_narr| t_narr / n);
+                share.every(|share| (share - 1.0).abs() <= 0.25)
+            })
+            .claim("CEN-65a", "WB: T_narr is about N (within a quarter)"),
+            Check::of([&deviation], |[deviation]| {
+                several(deviation).every(|deviation| (1.0 / 3.0..=3.0).contains(&deviation))
+            })
+            .claim(
                 "CEN-65b",
                 "WB, several flows: rott_dev is comparable to T_min (between a third and three times it)",
-                several().all(|(_, seen)| (1.0 / 3.0..=3.0).contains(&seen[1])),
-                at(1),
             ),
         ],
-    };
-    Ok(claims.into())
+    })
 }

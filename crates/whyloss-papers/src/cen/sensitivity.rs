@@ -3,16 +3,13 @@
 use whyloss::tfrc;
 use whyloss_link::ChannelSpec;
 use whyloss_link::channel::{BurstRenewal, GilbertElliott};
-use whyloss_sim::scenario::Scenario;
+use whyloss_study::{Context, ExperimentError, Outcome, Plan, Runs};
 
 use super::channel::Level;
-use super::findings::Metric;
+use super::measure::{self, Item, OF_ONE};
 use super::network::{Network, Topology};
 use super::radio;
 use super::scheme::{self, Scheme, with_options};
-use whyloss_study::statistics::Summary;
-use whyloss_study::{CONFIDENCE, Cell, Outcome};
-use whyloss_study::{Context, ExperimentError};
 
 /// A reading: the channel, the options of TFRC, the order of update and decision, whose delay ZigZag compares, the warm-up.
 #[expect(
@@ -154,79 +151,51 @@ fn schemes(reading: &Reading) -> Vec<Scheme> {
 /// `cen-sensitivity`.
 pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let readings = readings(context)?;
-    let mut labels = Vec::new();
-    let mut scenarios: Vec<Scenario> = Vec::new();
     let whose_delay = |reading: &&Reading| reading.name == "as taken" || !reading.delay_before_gap;
-    let places = [Topology::Wlh, Topology::Wb]
+    let places = [("WLH", Topology::Wlh), ("WB", Topology::Wb)];
+    let mut labels = Vec::new();
+    let mut plans = Vec::new();
+    for ((place, topology), flows) in places
         .into_iter()
-        .flat_map(|topology| [1, SEVERAL].map(|flows| (topology, flows)));
-    for (topology, flows) in places {
+        .flat_map(|at| [1, SEVERAL].map(|n| (at, n)))
+    {
         // Whose delay ZigZag compares matters where flows compete.
         for reading in readings.iter().filter(|r| flows == 1 || whose_delay(r)) {
-            for scheme in schemes(reading) {
-                let schemes = std::slice::from_ref(&scheme);
-                let (channel, warm_up) = (&reading.channel, reading.warm_up);
-                scenarios.push(
-                    Network {
+            let with = if flows == 1 {
+                String::new()
+            } else {
+                format!(" with {flows} flows")
+            };
+            labels.push((format!("{place}{with}"), reading.name));
+            let line = |plan: Plan<Item>, scheme: Scheme| {
+                let network = Network {
+                    warm_up: reading.warm_up,
+                    before_queue: reading.before_queue,
+                    ..Network::new(
                         topology,
                         flows,
-                        schemes,
-                        channel,
-                        warm_up,
-                        before_queue: reading.before_queue,
-                    }
-                    .scenario(),
-                );
-                labels.push((topology, flows, reading, scheme.name));
-            }
+                        std::slice::from_ref(&scheme),
+                        &reading.channel,
+                    )
+                };
+                plan.line(&scheme.id, &scheme.name, |_| network.item())
+            };
+            plans.push(schemes(reading).into_iter().fold(Plan::table(), line));
         }
     }
-    let runs = context.replicate(&scenarios)?;
-    let mut cells = Vec::new();
-    for &metric in &Metric::ALL[..6] {
-        for ((topology, flows, reading, scheme), runs) in labels.iter().zip(&runs) {
-            let values: Vec<f64> = runs
-                .iter()
-                .filter_map(|run| match metric {
-                    // What is lost before the queue never crosses the link.
-                    Metric::Throughput | Metric::Crossed if reading.before_queue => {
-                        Metric::Received.of(run, *topology)
-                    }
-                    _ => metric.of(run, *topology),
-                })
-                .collect();
-            let Summary { mean, ci95, .. } = Summary::of(&values);
-            cells.push(Cell {
-                row: match flows {
-                    1 => format!("{}, {}: {}", topology.name(), metric.name(), reading.name),
-                    _ => format!(
-                        "{} with {flows} flows, {}: {}",
-                        topology.name(),
-                        metric.name(),
-                        reading.name
-                    ),
-                },
-                column: scheme.clone(),
-                x: None,
-                unit: "%",
-                paper: None,
-                mean,
-                half_width: ci95,
-                tolerance: None,
-                ..Cell::default()
-            });
-        }
-    }
-    Ok(Outcome {
-        id: "cen-sensitivity".into(),
-        title: "Tables 2 and 3 under other readings of the paper".into(),
-        seeds: runs.iter().map(|runs| runs.len() as u64).max().unwrap_or(0),
-        confidence: CONFIDENCE,
-        cells,
-        claims: Vec::new(),
-        figures: Vec::new(),
-        notes: vec![
-            "One thing varies at a time, at high loss with one flow; whose delay ZigZag compares, with eight flows, too.".into(),
-        ],
-    })
+    let runs = measure::run(context, &plans)?;
+    let cells = OF_ONE.iter().flat_map(|metric| {
+        labels
+            .iter()
+            .zip(&runs)
+            .flat_map(|((place, reading), runs)| {
+                let row = format!("{place}, {}: {reading}", metric.name);
+                runs.lines(metric).cells(&row)
+            })
+    });
+    let title = "Tables 2 and 3 under other readings of the paper";
+    let seeds = runs.iter().map(Runs::seeds).min();
+    Ok(Outcome::new("cen-sensitivity", title, seeds.unwrap_or(0)).cells(cells).note(
+        "One thing varies at a time, at high loss with one flow; whose delay ZigZag compares, with eight flows, too.",
+    ))
 }

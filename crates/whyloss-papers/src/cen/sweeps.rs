@@ -1,375 +1,310 @@
 //! Sweeps over the parameters of mBiaz and Spike (CEN-38), and over the error rates themselves (CEN-14).
 
+use whyloss_link::ChannelSpec;
+use whyloss_study::{
+    Axis, Cell, Check, Claim, Context, ExperimentError, Figure, Line, Look, Metric, Notation,
+    Outcome, Plan, Runs,
+};
+
 use super::channel::Level;
-use super::findings::{Findings, Grid, Metric, View, list};
-use super::network::Topology;
+use super::measure::{self, CONGESTION, Item, MC, MW, Run, THROUGHPUT, short};
+use super::network::{Network, Topology};
 use super::scheme::{Scheme, by_id, classified};
-use super::series::spread;
-use whyloss_study::{CONFIDENCE, Cell, Claim, Figure, Outcome, Panel, Series};
-use whyloss_study::{Context, ExperimentError};
 
 /// One flow, and two degrees of competition.
 const FLOWS: [usize; 3] = [1, 4, 16];
 const BOTH: [Topology; 2] = [Topology::Wlh, Topology::Wb];
+const STATED: [Metric<Run>; 4] = [THROUGHPUT, MC, MW, CONGESTION];
 
 /// A scheme for each value of one parameter.
-struct Sweep {
+struct Sweep<'a> {
     /// The parameter, as the x axis calls it.
     label: &'static str,
-    points: Vec<(f64, Scheme)>,
+    id: &'static str,
+    parameter: &'static str,
+    values: &'a [f64],
+    fixed: &'a [(&'static str, f64)],
 }
 
-impl Sweep {
-    fn new(
-        id: &str,
-        parameter: &str,
-        label: &'static str,
-        values: &[f64],
-        fixed: &[(&str, f64)],
-    ) -> Self {
-        let scheme = |&value: &f64| {
-            let parameters: Vec<_> = fixed.iter().copied().chain([(parameter, value)]).collect();
-            (value, classified(id, id, &parameters))
-        };
-        Self {
-            label,
-            points: values.iter().map(scheme).collect(),
-        }
+/// A topology with so many flows, as code calls it.
+fn id(topology: Topology, flows: usize) -> String {
+    format!("{} {flows}", topology.name())
+}
+
+impl Sweep<'_> {
+    fn scheme(&self, value: f64) -> Scheme {
+        let parameters = self.fixed.iter().copied();
+        let parameters: Vec<_> = parameters.chain([(self.parameter, value)]).collect();
+        classified(self.id, self.id, &parameters)
     }
 
-    fn schemes(&self) -> Vec<Scheme> {
-        self.points
+    fn plan<I>(&self) -> Plan<I> {
+        let notation = Notation {
+            place: |value| format!("{value:.2}: "),
+            mean: short,
+        };
+        Plan::new(&Axis::linear(self.label).written(notation), self.values)
+    }
+
+    /// A line for each topology and number of flows.
+    fn measure(
+        &self,
+        context: &Context<'_>,
+        flows: &[usize],
+    ) -> Result<Runs<Run>, ExperimentError> {
+        let channel = Level::High.channel();
+        let lines = BOTH
+            .into_iter()
+            .flat_map(|topology| flows.iter().map(move |&n| (topology, n)));
+        let plan = lines.fold(self.plan::<Item>(), |plan, (topology, n)| {
+            let name = format!("{}, N={n}", topology.name());
+            plan.line(&id(topology, n), &name, |value| {
+                Network::new(topology, n, &[self.scheme(value)], &channel).item()
+            })
+        });
+        let runs = measure::run(context, &[plan])?.into_iter().next();
+        runs.ok_or(ExperimentError::Stopped)
+    }
+
+    fn cells(&self, runs: &Runs<Run>) -> Vec<Cell> {
+        let row = |metric: &Metric<Run>| format!("{} over {}", metric.name, self.label);
+        let cells = STATED
             .iter()
-            .map(|(_, scheme)| scheme.clone())
-            .collect()
-    }
-
-    fn measure(&self, context: &Context<'_>, flows: &[usize]) -> Result<Findings, ExperimentError> {
-        let grid = Grid {
-            topologies: &BOTH,
-            levels: &[Level::High],
-            flows,
-            schemes: &self.schemes(),
-        };
-        Findings::measure(context, &grid)
-    }
-
-    fn cells(&self, findings: &Findings, flows: &[usize]) -> Vec<Cell> {
-        let mut cells = Vec::new();
-        for metric in Metric::STATED {
-            for topology in BOTH {
-                for &n in flows {
-                    for (value, scheme) in &self.points {
-                        let summary =
-                            findings.summary(metric, topology, Level::High, n, &scheme.id);
-                        cells.push(Cell {
-                            row: format!("{} over {}", metric.name(), self.label),
-                            column: format!("{}, N={n}", topology.name()),
-                            x: Some(*value),
-                            unit: "%",
-                            paper: None,
-                            mean: summary.and_then(|summary| summary.mean),
-                            half_width: summary.and_then(|summary| summary.ci95),
-                            tolerance: None,
-                            ..Cell::default()
-                        });
-                    }
-                }
-            }
-        }
-        cells
-    }
-
-    fn figure(&self, findings: &Findings, flows: &[usize], name: &str, caption: &str) -> Figure {
-        let series = |metric, topology: Topology, n: usize| Series {
-            name: format!("{}, N={n}", topology.name()),
-            look: whyloss_study::Look::line(topology == Topology::Wb),
-            points: self
-                .points
-                .iter()
-                .filter_map(|(value, scheme)| {
-                    let summary = findings.summary(metric, topology, Level::High, n, &scheme.id)?;
-                    Some((*value, summary.mean?, summary.ci95))
-                })
-                .collect(),
-        };
-        let panel = |metric: Metric| Panel {
-            title: metric.name().into(),
-            x_label: self.label.into(),
-            y_label: "%".into(),
-            log_x: false,
-            log_y: false,
-            series: BOTH
-                .into_iter()
-                .flat_map(|t| flows.iter().map(move |&n| (t, n)))
-                .map(|(t, n)| series(metric, t, n))
-                .collect(),
-        };
-        let metrics = [
-            Metric::Throughput,
-            Metric::Mc,
-            Metric::Congestion,
-            Metric::Mw,
-        ];
-        Figure {
-            name: name.into(),
-            caption: caption.into(),
-            panels: metrics.map(panel).into(),
-        }
-    }
-
-    /// A measure at each value of the parameter.
-    fn curve(&self, value: impl Fn(&str) -> f64) -> Vec<f64> {
-        self.points
-            .iter()
-            .map(|(_, scheme)| value(&scheme.id))
-            .collect()
-    }
-
-    fn evidence(&self, curve: &[f64]) -> String {
-        list(
-            self.points
-                .iter()
-                .map(|(value, _)| format!("{value:.2}:"))
-                .zip(curve.iter().copied()),
-        )
+            .map(|metric| runs.lines(metric).cells(&row(metric)));
+        cells.flatten().collect()
     }
 }
 
-/// Whether a curve rises from its first value to its last by more than a point, and never falls by more than 3.
-fn rises(curve: &[f64]) -> bool {
-    curve.windows(2).all(|pair| pair[1] >= pair[0] - 3.0) && curve[curve.len() - 1] > curve[0] + 1.0
+fn figure(runs: &Runs<Run>, name: &str, caption: &str) -> Figure {
+    let panel = |metric: Metric<Run>| {
+        let shown = |line: Line| {
+            let look = Look::line(line.id.starts_with(Topology::Wb.name()));
+            Some(line.measured().drawn(look))
+        };
+        let lines = runs.lines(&metric).shown(shown);
+        lines.labelled("%").panel(metric.name)
+    };
+    Figure {
+        name: name.into(),
+        caption: caption.into(),
+        panels: [THROUGHPUT, MC, CONGESTION, MW].map(panel).into(),
+    }
 }
 
-fn falls(curve: &[f64]) -> bool {
-    rises(&curve.iter().map(|value| -value).collect::<Vec<_>>())
+/// Whether a line rises from its first value to its last by more than a point, and never falls by more than 3.
+fn rises(line: &Line) -> bool {
+    let means: Vec<f64> = line.means().map(|(_, mean)| mean.value).collect();
+    line.every_step(|before, after| after >= before - 3.0)
+        && means[means.len() - 1] > means[0] + 1.0
+}
+
+fn falls(line: &Line) -> bool {
+    rises(&line.by_mean("", |_, mean| -mean))
+}
+
+/// A measure over these numbers of flows: `Mc N=4: 1.10: 3.21, …; N=16: …`.
+fn over(
+    runs: &Runs<Run>,
+    topology: Topology,
+    flows: &[usize],
+    (what, metric): (&str, &Metric<Run>),
+    holds: fn(&Line) -> bool,
+) -> Check {
+    let lines = flows.iter().enumerate().map(|(place, &n)| {
+        let what = if place == 0 { what } else { "" };
+        let line = runs.line(&id(topology, n), metric);
+        line.named(format!("{what} N={n}:").trim_start())
+    });
+    let lines: Vec<Line> = lines.collect();
+    Check::all(&lines.iter().collect::<Vec<_>>(), holds)
 }
 
 /// CEN-66 for one parameter: in WLH a higher value raises Mc and lowers Mw under competition; in WB nothing depends
 /// on it (throughput within 5 points, congestion loss within 1).
-fn sensitivity(sweep: &Sweep, findings: &Findings, what: &str) -> Vec<Claim> {
-    let wlh = findings.view(Topology::Wlh, Level::High);
-    let wb = findings.view(Topology::Wb, Level::High);
-    let competing = &FLOWS[1..];
-    let mc = |n| sweep.curve(|s| wlh.mc(s, n));
-    let mw = |n| sweep.curve(|s| wlh.mw(s, n));
-    let each = |flows: &[usize], curve: &dyn Fn(usize) -> Vec<f64>| {
-        flows
-            .iter()
-            .map(|&n| format!("N={n}: {}", sweep.evidence(&curve(n))))
-            .collect::<Vec<_>>()
-            .join("; ")
-    };
-    let wb_throughput = |n| sweep.curve(|s| wb.throughput(s, n));
-    let wb_congestion = |n| sweep.curve(|s| wb.congestion(s, n));
-    vec![
-        Claim::new(
-            "CEN-66a",
-            &format!("WLH: raising {what} raises Mc and lowers Mw"),
-            competing.iter().all(|&n| rises(&mc(n)) && falls(&mw(n))),
-            format!("Mc {}; Mw {}", each(competing, &mc), each(competing, &mw)),
-        ),
-        Claim::new(
-            "CEN-66b",
-            &format!(
-                "WB: the choice of {what} makes no difference (throughput within 5 points, congestion loss within 1)"
+fn sensitivity(runs: &Runs<Run>, what: &str) -> [Claim; 2] {
+    let competing = |metric, holds| over(runs, Topology::Wlh, &FLOWS[1..], metric, holds);
+    let all = |metric, holds| over(runs, Topology::Wb, &FLOWS, metric, holds);
+    [
+        competing(("Mc", &MC), rises)
+            .and(competing(("Mw", &MW), falls))
+            .claim("CEN-66a", &format!("WLH: raising {what} raises Mc and lowers Mw")),
+        all(("throughput", &THROUGHPUT), |line| line.spread() <= 5.0)
+            .and(all(("congestion", &CONGESTION), |line| line.spread() <= 1.0))
+            .claim(
+                "CEN-66b",
+                &format!(
+                    "WB: the choice of {what} makes no difference (throughput within 5 points, congestion loss within 1)"
+                ),
             ),
-            FLOWS
-                .iter()
-                .all(|&n| spread(&wb_throughput(n)) <= 5.0 && spread(&wb_congestion(n)) <= 1.0),
-            format!(
-                "throughput {}; congestion {}",
-                each(&FLOWS, &wb_throughput),
-                each(&FLOWS, &wb_congestion)
-            ),
-        ),
     ]
 }
 
 /// `cen-sweep-mbiaz`: the upper bound (n + c)·T_min, c from 1.1 to 1.8, and 2 (Biaz) (CEN-4).
 pub(crate) fn mbiaz(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let values = [1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 2.0];
-    let sweep = Sweep::new("mbiaz", "upper", "c", &values, &[]);
-    let findings = sweep.measure(context, &FLOWS)?;
-    Ok(Outcome {
-        id: "cen-sweep-mbiaz".into(),
-        title: "mBiaz: upper bound (n + c)·T_min".into(),
-        seeds: findings.seeds,
-        confidence: CONFIDENCE,
-        cells: sweep.cells(&findings, &FLOWS),
-        claims: sensitivity(&sweep, &findings, "mBiaz's upper bound"),
-        figures: vec![sweep.figure(
-            &findings,
-            &FLOWS,
-            "cen-sweep-mbiaz",
-            "mBiaz over its upper bound (n + c)·T_min",
-        )],
-        notes: vec![
-            "c = 1.2 is mBiaz, c = 2 is Biaz. The paper prints no numbers of this sweep.".into(),
-        ],
-    })
+    let sweep = Sweep {
+        label: "c",
+        id: "mbiaz",
+        parameter: "upper",
+        values: &[1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 2.0],
+        fixed: &[],
+    };
+    let runs = sweep.measure(context, &FLOWS)?;
+    let id = "cen-sweep-mbiaz";
+    let mut outcome = Outcome::new(id, "mBiaz: upper bound (n + c)·T_min", runs.seeds())
+        .cells(sweep.cells(&runs))
+        .claims(sensitivity(&runs, "mBiaz's upper bound"))
+        .note("c = 1.2 is mBiaz, c = 2 is Biaz. The paper prints no numbers of this sweep.");
+    let caption = "mBiaz over its upper bound (n + c)·T_min";
+    outcome.figures = vec![figure(&runs, id, caption)];
+    Ok(outcome)
 }
 
 /// `cen-sweep-spike`: α from 0.35 to 0.95 with β = 1/3, β from 0.05 to 0.45 with α = 1/2, and the limits (CEN-5).
 pub(crate) fn spike(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let alpha = Sweep::new(
-        "spike",
-        "alpha",
-        "α (β = 1/3)",
-        &[0.35, 0.45, 0.5, 0.55, 0.65, 0.75, 0.85, 0.95],
-        &[],
-    );
-    let beta = Sweep::new(
-        "spike",
-        "beta",
-        "β (α = 1/2)",
-        &[0.05, 0.15, 0.25, 1.0 / 3.0, 0.45],
-        &[],
-    );
-    let all = Sweep::new("spike", "alpha", "α", &[1.0], &[("beta", 1.0 / 3.0)]);
-    let none = Sweep::new("spike", "alpha", "α", &[0.0], &[("beta", 0.0)]);
-    let findings = alpha.measure(context, &FLOWS)?;
-    let findings_beta = beta.measure(context, &FLOWS)?;
-    let (at_one, at_zero) = (all.measure(context, &[4])?, none.measure(context, &[4])?);
-    let mut claims = sensitivity(&alpha, &findings, "Spike's α");
-    claims.extend(sensitivity(&beta, &findings_beta, "Spike's β"));
-    let (one, zero) = (
-        at_one.view(Topology::Wlh, Level::High),
-        at_zero.view(Topology::Wlh, Level::High),
-    );
-    let (one_id, zero_id) = (&all.points[0].1.id, &none.points[0].1.id);
-    claims.push(Claim::new(
-        "CEN-5",
-        "α ≥ 1 gives Mc = 100 %, Mw = 0; α ≤ 0 the opposite (WLH, N=4, within a point)",
-        one.mc(one_id, 4) >= 99.0
-            && one.mw(one_id, 4) <= 1.0
-            && zero.mc(zero_id, 4) <= 1.0
-            && zero.mw(zero_id, 4) >= 99.0,
-        format!(
-            "α=1: Mc {:.1}, Mw {:.1}; α=0 (β=0): Mc {:.1}, Mw {:.1}",
-            one.mc(one_id, 4),
-            one.mw(one_id, 4),
-            zero.mc(zero_id, 4),
-            zero.mw(zero_id, 4)
+    let sweep = |label, parameter, values, fixed| Sweep {
+        label,
+        id: "spike",
+        parameter,
+        values,
+        fixed,
+    };
+    let values = [0.35, 0.45, 0.5, 0.55, 0.65, 0.75, 0.85, 0.95];
+    let alpha = sweep("α (β = 1/3)", "alpha", &values, &[]);
+    let values = [0.05, 0.15, 0.25, 1.0 / 3.0, 0.45];
+    let beta = sweep("β (α = 1/2)", "beta", &values, &[]);
+    let all = sweep("α", "alpha", &[1.0], &[("beta", 1.0 / 3.0)]);
+    let none = sweep("α", "alpha", &[0.0], &[("beta", 0.0)]);
+    let by_alpha = alpha.measure(context, &FLOWS)?;
+    let by_beta = beta.measure(context, &FLOWS)?;
+    let limits = [all.measure(context, &[4])?, none.measure(context, &[4])?];
+    let limit = |metric| {
+        limits
+            .each_ref()
+            .map(|runs| runs.line("WLH 4", metric).average())
+    };
+    let ([mc_one, mc_zero], [mw_one, mw_zero]) = (limit(&MC), limit(&MW));
+    let at_limits = Check {
+        holds: mc_one >= 99.0 && mw_one <= 1.0 && mc_zero <= 1.0 && mw_zero >= 99.0,
+        evidence: format!(
+            "α=1: Mc {mc_one:.1}, Mw {mw_one:.1}; α=0 (β=0): Mc {mc_zero:.1}, Mw {mw_zero:.1}"
         ),
-    ));
-    let mut cells = alpha.cells(&findings, &FLOWS);
-    cells.extend(beta.cells(&findings_beta, &FLOWS));
-    Ok(Outcome {
-        id: "cen-sweep-spike".into(),
-        title: "Spike: thresholds α and β".into(),
-        seeds: findings.seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims,
-        figures: vec![
-            alpha.figure(&findings, &FLOWS, "cen-sweep-spike-alpha", "Spike over α, with β = 1/3"),
-            beta.figure(&findings_beta, &FLOWS, "cen-sweep-spike-beta", "Spike over β, with α = 1/2"),
-        ],
-        notes: vec![
+    };
+    let title = "Spike: thresholds α and β";
+    let mut outcome = Outcome::new("cen-sweep-spike", title, by_alpha.seeds())
+        .cells(alpha.cells(&by_alpha))
+        .cells(beta.cells(&by_beta))
+        .claims(sensitivity(&by_alpha, "Spike's α"))
+        .claims(sensitivity(&by_beta, "Spike's β"))
+        .claim(
+            "CEN-5",
+            "α ≥ 1 gives Mc = 100 %, Mw = 0; α ≤ 0 the opposite (WLH, N=4, within a point)",
+            at_limits,
+        )
+        .note(
             "The paper also says that β's limits are \"exactly the opposite\" of α's. With α ≥ β, which it demands, β \
              cannot exceed α; raising β within that bound ends spikes sooner, which moves Mc and Mw the way that raising \
-             α does (CEN-66 above), not the opposite way."
-                .into(),
-        ],
-    })
+             α does (CEN-66 above), not the opposite way.",
+        );
+    outcome.figures = vec![
+        figure(
+            &by_alpha,
+            "cen-sweep-spike-alpha",
+            "Spike over α, with β = 1/3",
+        ),
+        figure(
+            &by_beta,
+            "cen-sweep-spike-beta",
+            "Spike over β, with α = 1/2",
+        ),
+    ];
+    Ok(outcome)
 }
 
 /// `cen-sweep-random`: a classifier that errs at random with settable Mc and Mw, against the relations of Section 4.
 pub(crate) fn random(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let rates = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0];
-    let mc = Sweep::new("random", "mc", "Mc set (Mw = 0)", &rates, &[("mw", 0.0)]);
-    let mw = Sweep::new("random", "mw", "Mw set (Mc = 0)", &rates, &[("mc", 0.0)]);
-    let flows = [1, 8];
-    let by_mc = mc.measure(context, &flows)?;
-    let by_mw = mw.measure(context, &flows)?;
-    let shares_mc = competition(context, &mc)?;
-    let shares_mw = competition(context, &mw)?;
-    let (mc_wlh, mw_wlh) = (
-        by_mc.view(Topology::Wlh, Level::High),
-        by_mw.view(Topology::Wlh, Level::High),
-    );
-    let own = |view: View<'_>, sweep: &Sweep| {
-        (
-            sweep.curve(|s| view.congestion(s, 8)),
-            sweep.curve(|s| view.throughput(s, 8)),
-        )
+    let sweep = |label, parameter, fixed| Sweep {
+        label,
+        id: "random",
+        parameter,
+        values: &[0.0, 0.2, 0.4, 0.6, 0.8, 1.0],
+        fixed,
     };
-    let (mc_loss, mc_throughput) = own(mc_wlh, &mc);
-    let (mw_loss, mw_throughput) = own(mw_wlh, &mw);
-    let last = rates.len() - 1;
-    let mut cells = mc.cells(&by_mc, &flows);
-    cells.extend(mw.cells(&by_mw, &flows));
-    for (sweep, shares) in [(&mc, &shares_mc), (&mw, &shares_mw)] {
-        for ((value, _), share) in sweep.points.iter().zip(shares) {
-            cells.push(Cell {
-                row: format!("share against unaware TFRC over {}", sweep.label),
-                column: "WLH, 4 + 4 flows".into(),
-                x: Some(*value),
-                unit: "%",
-                paper: None,
-                mean: Some(*share),
-                half_width: None,
-                tolerance: None,
-                ..Cell::default()
-            });
-        }
-    }
-    Ok(Outcome {
-        id: "cen-sweep-random".into(),
-        title: "A classifier with settable Mc and Mw".into(),
-        seeds: by_mc.seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims: vec![
-            Claim::new("CEN-14a", "higher Mc: more congestion loss", rises(&mc_loss), mc.evidence(&mc_loss)),
-            Claim::new(
-                "CEN-14b",
-                "higher Mc: less throughput against itself (the highest below the lowest)",
-                mc_throughput[last] < mc_throughput[0],
-                mc.evidence(&mc_throughput),
+    let mc = sweep("Mc set (Mw = 0)", "mc", &[("mw", 0.0)]);
+    let mw = sweep("Mw set (Mc = 0)", "mw", &[("mc", 0.0)]);
+    let (by_mc, by_mw) = (mc.measure(context, &[1, 8])?, mw.measure(context, &[1, 8])?);
+    let shares = [competition(context, &mc)?, competition(context, &mw)?];
+    let [share_by_mc, share_by_mw] = shares.each_ref().map(|line| line.clone().named(""));
+    let own = |runs: &Runs<Run>, metric| runs.line("WLH 8", metric).named("");
+    let lost = own(&by_mw, &CONGESTION);
+    let share_cells = [&mc, &mw]
+        .into_iter()
+        .zip(&shares)
+        .flat_map(|(sweep, line)| {
+            line.cells(&format!("share against unaware TFRC over {}", sweep.label))
+        });
+    let title = "A classifier with settable Mc and Mw";
+    let mut outcome = Outcome::new("cen-sweep-random", title, by_mc.seeds())
+        .cells(mc.cells(&by_mc))
+        .cells(mw.cells(&by_mw))
+        .cells(share_cells)
+        .claim(
+            "CEN-14a",
+            "higher Mc: more congestion loss",
+            Check::of([&own(&by_mc, &CONGESTION)], |[lost]| rises(lost)),
+        )
+        .claim(
+            "CEN-14b",
+            "higher Mc: less throughput against itself (the highest below the lowest)",
+            Check::of([&own(&by_mc, &THROUGHPUT)], |[of]| of.at(1.0).value < of.at(0.0).value),
+        )
+        .claim(
+            "CEN-14c",
+            "higher Mc: a larger share against unaware TFRC",
+            Check::of([&share_by_mc], |[share]| rises(share)),
+        )
+        .claim(
+            "CEN-14d",
+            "higher Mw: less congestion loss",
+            Check::of([&lost], |[lost]| falls(lost)),
+        )
+        .claim(
+            "CEN-14e",
+            "higher Mw: a smaller share against unaware TFRC",
+            Check::of([&share_by_mw], |[share]| falls(share)),
+        )
+        .claim(
+            "CEN-14f",
+            "higher Mw against itself: lower throughput if high (Mw = 1 below Mw = 0 by 2 points), that of Omni with \
+             less congestion loss if moderate (Mw = 0.4: within 2 points)",
+            Check::of(
+                [&own(&by_mw, &THROUGHPUT).named("throughput"), &lost.clone().named("congestion")],
+                |[of, lost]| {
+                    let [of, lost] = [of, lost].map(|line| [0.0, 0.4, 1.0].map(|x| line.at(x).value));
+                    of[0] - of[2] >= 2.0 && (of[0] - of[1]).abs() <= 2.0 && lost[1] < lost[0]
+                },
             ),
-            Claim::new("CEN-14c", "higher Mc: a larger share against unaware TFRC", rises(&shares_mc), mc.evidence(&shares_mc)),
-            Claim::new("CEN-14d", "higher Mw: less congestion loss", falls(&mw_loss), mw.evidence(&mw_loss)),
-            Claim::new("CEN-14e", "higher Mw: a smaller share against unaware TFRC", falls(&shares_mw), mw.evidence(&shares_mw)),
-            Claim::new(
-                "CEN-14f",
-                "higher Mw against itself: lower throughput if high (Mw = 1 below Mw = 0 by 2 points), that of Omni with \
-                 less congestion loss if moderate (Mw = 0.4: within 2 points)",
-                mw_throughput[0] - mw_throughput[last] >= 2.0
-                    && (mw_throughput[0] - mw_throughput[2]).abs() <= 2.0
-                    && mw_loss[2] < mw_loss[0],
-                format!("throughput {}; congestion {}", mw.evidence(&mw_throughput), mw.evidence(&mw_loss)),
-            ),
-        ],
-        figures: vec![
-            mc.figure(&by_mc, &flows, "cen-sweep-random-mc", "Random errors: Mc"),
-            mw.figure(&by_mw, &flows, "cen-sweep-random-mw", "Random errors: Mw"),
-        ],
-        notes: vec!["Section 4 states these relations without an experiment; this one sets the error rates and looks.".into()],
-    })
+        )
+        .note("Section 4 states these relations without an experiment; this one sets the error rates and looks.");
+    outcome.figures = vec![
+        figure(&by_mc, "cen-sweep-random-mc", "Random errors: Mc"),
+        figure(&by_mw, "cen-sweep-random-mw", "Random errors: Mw"),
+    ];
+    Ok(outcome)
 }
 
-/// The share of all throughput that four flows of a scheme take from four of unaware TFRC in WLH, %, for each value.
-fn competition(context: &Context<'_>, sweep: &Sweep) -> Result<Vec<f64>, ExperimentError> {
-    let channel = Level::High.channel();
+/// The share of all throughput that four flows of a scheme take from four of unaware TFRC in WLH, %, of all seeds together.
+fn competition(context: &Context<'_>, sweep: &Sweep<'_>) -> Result<Line, ExperimentError> {
+    let channel: ChannelSpec = Level::High.channel();
     let unaware = by_id("unaware");
-    let scenario = |(_, scheme): &(f64, Scheme)| {
-        let pair = [scheme.clone(), unaware.clone()];
-        super::network::Network {
-            topology: Topology::Wlh,
-            flows: 8,
-            schemes: &pair,
-            channel: &channel,
-            warm_up: true,
-            before_queue: false,
-        }
-        .scenario()
-    };
-    let scenarios: Vec<_> = sweep.points.iter().map(scenario).collect();
-    let share = |runs: Vec<std::sync::Arc<whyloss_sim::Measurement>>| {
+    let plan = sweep.plan().line("share", "WLH, 4 + 4 flows", |value| {
+        let pair = [sweep.scheme(value), unaware.clone()];
+        Network::new(Topology::Wlh, 8, &pair, &channel).scenario()
+    });
+    let runs = plan.run(context)?;
+    let line = runs.read_off("share", ("share", "WLH, 4 + 4 flows"), "%", |_| None);
+    Ok(line.by_mean("WLH, 4 + 4 flows", |value, _| {
         let total = |name: &str| -> u64 {
-            let flows = runs.iter().flat_map(|run| &run.flows);
+            let flows = runs.at("share", value).iter().flat_map(|run| &run.flows);
             flows
                 .filter(|flow| !flow.background && flow.name.starts_with(name))
                 .map(|flow| flow.received)
@@ -377,10 +312,5 @@ fn competition(context: &Context<'_>, sweep: &Sweep) -> Result<Vec<f64>, Experim
         };
         let (own, other) = (total("random") as f64, total("unaware") as f64);
         100.0 * own / (own + other)
-    };
-    Ok(context
-        .replicate(&scenarios)?
-        .into_iter()
-        .map(share)
-        .collect())
+    }))
 }

@@ -19,16 +19,14 @@
 use whyloss::Rate;
 use whyloss_link::queue::Limit;
 
+use whyloss_study::statistics::{mean, standard_deviation};
+use whyloss_study::{Cell, Context, ExperimentError, Mean, Outcome, Plan, Runs};
+
+use super::measure::{DEVIATION, FlowRun, THROUGHPUT, run};
 use super::network::{CALIBRATED_BITS, Errors, FINITE, Medium, Network};
 use super::protocols::{Protocol, UDP_RATE, WIRED};
 use super::settings::{all_compete, alone};
-use super::study::{FlowRun, Metric, run};
-use super::tables::{BERS, TABLE_1, UDP_HEADER, values};
-use whyloss_study::Mean;
-use whyloss_study::Replications;
-use whyloss_study::statistics::{mean, standard_deviation};
-use whyloss_study::{CONFIDENCE, Cell, Outcome};
-use whyloss_study::{Context, ExperimentError};
+use super::tables::{BERS, TABLE_1, UDP_HEADER};
 
 /// The paper's runs.
 const RUNS: f64 = 60.0;
@@ -125,35 +123,34 @@ fn networks() -> Vec<Network> {
 
 /// `ela-table-1-rows`.
 pub(crate) fn rows(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let networks = networks();
-    let runs = run(context, &networks.iter().collect::<Vec<_>>())?;
-    let cells = ROWS
-        .iter()
-        .enumerate()
-        .flat_map(|(place, &row)| hypotheses(&runs, place, row));
-    Ok(Outcome {
-        id: "ela-table-1-rows".into(),
-        title: "what could have produced Table 1 at 1e-4 and 1e-5".into(),
-        seeds: runs.iter().map(Vec::len).min().unwrap_or(0) as u64,
-        confidence: CONFIDENCE,
-        cells: cells.collect(),
-        claims: Vec::new(),
-        figures: Vec::new(),
-        notes: vec![
+    let networks = networks().into_iter().enumerate();
+    let plan = networks.fold(Plan::table(), |plan, (index, network)| {
+        plan.line(&index.to_string(), "", |_| (network.clone(), "udp"))
+    });
+    let runs = run(context, &[plan])?;
+    let runs = &runs[0];
+    let rows = ROWS.iter().enumerate();
+    let cells = rows.flat_map(|(place, &row)| hypotheses(runs, place, row));
+    let title = "what could have produced Table 1 at 1e-4 and 1e-5";
+    Ok(Outcome::new("ela-table-1-rows", title, runs.seeds())
+        .cells(cells)
+        .note(
             "z: standard errors between the printed goodput and the hypothesis's. k: the number of the 60 runs that comes \
-             nearest."
-                .into(),
+             nearest.",
+        )
+        .note(
             "A failed run has no delay either. Counted as zero it would lower the jitter of its row by the same eighth; \
-             the printed 34.4 and 37.1 ms lie among the other six rows' 32.3 to 36.6."
-                .into(),
-        ],
-    })
+             the printed 34.4 and 37.1 ms lie among the other six rows' 32.3 to 36.6.",
+        ))
 }
 
 /// The cells of one row of the table, the `place`-th of those in question.
-fn hypotheses(runs: &[Replications<Vec<FlowRun>>], place: usize, row: usize) -> Vec<Cell> {
+fn hypotheses(runs: &Runs<FlowRun>, place: usize, row: usize) -> Vec<Cell> {
     let [throughput, printed, jitter] = TABLE_1[row];
-    let expected = |index: usize| Expected::of(&values(&runs[index], Metric::Goodput));
+    let expected = |index: usize| {
+        let runs = runs.at(&index.to_string(), f64::NAN).iter();
+        Expected::of(&runs.filter_map(|run| run.goodput()).collect::<Vec<_>>())
+    };
     let column = format!("{:e}", BERS[row]);
     let own = expected(row);
     let mut cells: Vec<Cell> = compared("other seeds", &column, own, printed).into();
@@ -185,16 +182,11 @@ fn hypotheses(runs: &[Replications<Vec<FlowRun>>], place: usize, row: usize) -> 
         ("competition, 16-byte header", SHARED_HEADER + place),
     ] {
         cells.extend(compared(what, &column, expected(index), printed));
-        for (metric, paper) in [
-            (Metric::Throughput, throughput),
-            (Metric::Deviation, jitter),
-        ] {
-            let mean = Mean::of(&values(&runs[index], metric));
-            let row = format!("{}, {what}", metric.name());
-            cells.push(Cell {
-                paper: Some(paper),
-                ..mean.cell(&row, &column, metric.unit())
-            });
+        for (metric, paper) in [(THROUGHPUT, throughput), (DEVIATION, jitter)] {
+            let line = runs.line(&index.to_string(), &metric).named(&column);
+            let cells_here = line.cells(&format!("{}, {what}", metric.name));
+            let paper = Some(paper);
+            cells.extend(cells_here.into_iter().map(|cell| Cell { paper, ..cell }));
         }
     }
     let needed = -libm::log(printed) / CALIBRATED_BITS;

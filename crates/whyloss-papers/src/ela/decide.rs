@@ -9,107 +9,78 @@
 //!
 //! Where less than 10 kbit/s come through, a run has a handful of packets; delays are not compared there.
 
-use super::study::{Metric, View, place, short};
-use whyloss_study::Claim;
+use whyloss_study::{Check, Line, Metric};
+
+use super::measure::{FlowRun, Reading, THROUGHPUT, place, short};
 
 /// Below this many Mbit/s, throughputs are alike.
-const GRAIN: f64 = 0.002;
+pub(crate) const GRAIN: f64 = 0.002;
 /// Mbit/s from which on delays are compared.
 const ALIVE: f64 = 0.01;
 
-/// A claim's id and its words.
-pub(crate) type Words<'a> = (&'a str, &'a str);
-
-/// The places where both lines deliver enough for delays to mean something.
-pub(crate) fn alive(view: &View, ids: &[&str]) -> Vec<usize> {
-    let lives = |&index: &usize| {
-        let throughput = |id: &&str| view.mean(id, Metric::Throughput, index);
-        ids.iter().all(|id| throughput(id) >= ALIVE)
-    };
-    view.all().into_iter().filter(lives).collect()
+/// The mean at a place.
+pub(crate) fn at(line: &Line, x: f64) -> f64 {
+    line.at(x).value
 }
 
-/// One throughput is better than another at these places.
-pub(crate) fn better(view: &View, words: Words<'_>, (a, b): (&str, &str), at: &[usize]) -> Claim {
-    let mean = |id, index| view.mean(id, Metric::Throughput, index);
-    let never_below = at.iter().all(|&index| {
-        let other = mean(b, index);
-        mean(a, index) >= other - (0.01 * other).max(GRAIN)
-    });
-    let somewhere_above = at.iter().any(|&index| {
-        let (own, other) = (mean(a, index), mean(b, index));
-        own >= 1.05 * other && own - other >= GRAIN
-    });
-    let evidence = view.evidence(&[a, b], Metric::Throughput);
-    view.claim(words.0, words.1, never_below && somewhere_above, evidence)
+/// Whether the means of two lines satisfy `holds` at every place of the first, of which there is at least one.
+pub(crate) fn everywhere(a: &Line, b: &Line, holds: impl Fn(f64, f64) -> bool) -> bool {
+    let mut means = a.means().peekable();
+    means.peek().is_some() && means.all(|(x, mean)| holds(mean.value, at(b, x)))
 }
 
-/// Every quotient of two means at these places lies in a range.
-pub(crate) fn ratio(
-    view: &View,
-    words: Words<'_>,
-    (a, b): (&str, &str),
-    metric: Metric,
-    at: &[usize],
-    (low, high): (f64, f64),
-) -> Claim {
-    let quotients: Vec<(f64, f64)> = at
-        .iter()
-        .map(|&index| {
-            let quotient = view.mean(a, metric, index) / view.mean(b, metric, index);
-            (view.xs[index], quotient)
-        })
-        .collect();
-    let holds = !quotients.is_empty()
-        && quotients
-            .iter()
-            .all(|&(_, quotient)| low <= quotient && quotient <= high);
-    let listed: Vec<String> = quotients
-        .iter()
-        .map(|&(x, quotient)| format!("{}: {}", place(x), short(quotient)))
-        .collect();
-    let evidence = format!(
-        "{} over {}: {}",
-        view.name(a),
-        view.name(b),
-        listed.join(", ")
-    );
-    view.claim(words.0, words.1, holds, evidence)
+/// The part of a line where all of these deliver enough for delays to mean something.
+pub(crate) fn alive(reading: &Reading, ids: &[&str], line: &Line) -> Line {
+    let lines = reading.runs.lines(&THROUGHPUT);
+    let delivered: Vec<Line> = ids.iter().map(|id| lines.line(id).bare()).collect();
+    line.only(|x| delivered.iter().all(|line| at(line, x) >= ALIVE))
 }
 
-/// Every difference of two means at these places reaches into ±`allowed` with its interval.
+/// One throughput is better than another.
+pub(crate) fn better(reading: &Reading, pair: [&str; 2]) -> Check {
+    reading.check(pair, &THROUGHPUT, |[a, b]| {
+        let above = |own: f64, other: f64| own >= 1.05 * other && own - other >= GRAIN;
+        everywhere(a, b, |own, other| own >= other - (0.01 * other).max(GRAIN))
+            && a.means().any(|(x, mean)| above(mean.value, at(b, x)))
+    })
+}
+
+/// Every quotient of two means lies in a range.
+pub(crate) fn ratio(a: &Line, b: &Line, (low, high): (f64, f64)) -> Check {
+    let name = format!("{} over {}:", a.name, b.name);
+    let quotients = a.by_mean(&name, |x, mean| mean / at(b, x));
+    Check::of([&quotients], |[of]| {
+        of.every(|quotient| low <= quotient && quotient <= high)
+    })
+}
+
+/// Every difference of two means reaches into ±`allowed` with its interval.
 pub(crate) fn within(
-    view: &View,
-    words: Words<'_>,
-    (a, b): (&str, &str),
-    metric: Metric,
+    reading: &Reading,
+    pair: [&str; 2],
+    metric: &Metric<FlowRun>,
     allowed: f64,
-) -> Claim {
-    let mut holds = true;
-    let mut listed = Vec::new();
-    for index in view.all() {
-        let difference = view.difference(a, b, metric, index);
-        // Without packets there is nothing to compare.
-        if difference.value.is_nan() {
-            continue;
-        }
-        let half = if difference.half_width.is_nan() {
-            0.0
-        } else {
-            difference.half_width
-        };
-        holds &= difference.value.abs() <= allowed + half;
-        listed.push(format!(
-            "{}: {:+.5} ± {half:.5}",
-            place(view.xs[index]),
-            difference.value
-        ));
+) -> Check {
+    let [a, b] = reading.lines(pair, metric);
+    // Without packets there is nothing to compare.
+    let differences: Vec<_> = a.less(&b).measured().means().collect();
+    let half = |width: f64| if width.is_nan() { 0.0 } else { width };
+    let reaches = |(_, mean): &(f64, whyloss_study::Mean)| {
+        mean.value.abs() <= allowed + half(mean.half_width)
+    };
+    let listed = differences.iter().map(|(x, mean)| {
+        let half = half(mean.half_width);
+        format!("{}: {:+.5} ± {half:.5}", place(*x), mean.value)
+    });
+    let listed: Vec<String> = listed.collect();
+    Check {
+        holds: !listed.is_empty() && differences.iter().all(reaches),
+        evidence: format!("{} less {}: {}", a.name, b.name, listed.join(", ")),
     }
-    let evidence = format!(
-        "{} less {}: {}",
-        view.name(a),
-        view.name(b),
-        listed.join(", ")
-    );
-    view.claim(words.0, words.1, holds && !listed.is_empty(), evidence)
+}
+
+/// Means as evidence lists them, without a name.
+pub(crate) fn listed(values: impl IntoIterator<Item = f64>) -> String {
+    let values: Vec<String> = values.into_iter().map(short).collect();
+    values.join(", ")
 }

@@ -3,13 +3,16 @@
 //!
 //! Section 6 states neither how long nor how often it ran: Section 8's 120 s and ten runs.
 
-use super::decide::{alive, within};
+use whyloss_study::{Check, Claim, Context, ExperimentError, Line, Metric, Outcome, Weight};
+
+use super::decide::{alive, at, everywhere, within};
+use super::measure::{
+    BER, DELAY, DEVIATION, FlowRun, GOODPUT, RATES, Reading, THROUGHPUT, VARIANCE, measure,
+    outcome, place, short, together,
+};
 use super::network::Network;
 use super::probability;
 use super::protocols::{HEADER, PACKET, Protocol, UDP_RATE};
-use super::study::{BER, Metric, RATES, Study, View, place, short, together};
-use whyloss_study::{Claim, Outcome};
-use whyloss_study::{Context, ExperimentError};
 
 /// The protocols of Section 6.
 fn three() -> Vec<Protocol> {
@@ -34,169 +37,153 @@ const NETWORK: &str = "Every client has its own wireless link of 1 Mbit/s with a
 
 fn figure(
     context: &Context<'_>,
-    identity: (&str, &str),
+    (number, what): (u32, &str),
     protocols: fn() -> Vec<Protocol>,
-    metrics: &[Metric],
-    claims: fn(&View) -> Vec<Claim>,
+    metrics: &[Metric<FlowRun>],
+    claims: fn(&Reading) -> Vec<Claim>,
 ) -> Result<Outcome, ExperimentError> {
-    let plans = together(&RATES, |ber| Network::one_router(ber, protocols()));
-    let study = Study::measure(context, &RATES, vec![(String::new(), plans)])?;
-    let claims = claims(study.first());
-    let notes = vec![NETWORK.into()];
-    Ok(study.outcome(identity, BER, metrics, claims, notes))
+    let plan = together(&BER, &RATES, |ber| Network::one_router(ber, protocols()));
+    let readings = measure(context, vec![(String::new(), Weight::Counted, plan)])?;
+    let (id, title) = (
+        format!("ela-fig-{number}"),
+        format!("Fig. {number}: {what}"),
+    );
+    let claims = readings.iter().flat_map(claims);
+    Ok(outcome((&id, &title), &readings, metrics, None)
+        .claims(claims)
+        .note(NETWORK))
 }
 
-const JITTER: &[Metric] = &[Metric::Variance, Metric::Deviation];
+const JITTER: &[Metric<FlowRun>] = &[VARIANCE, DEVIATION];
 
 /// `ela-fig-2`.
 pub(crate) fn fig_2(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let identity = (
-        "ela-fig-2",
-        "Fig. 2: throughput over the bit error rate, Section 6",
-    );
-    figure(context, identity, three, &[Metric::Throughput], throughput)
+    let what = (2, "throughput over the bit error rate, Section 6");
+    figure(context, what, three, &[THROUGHPUT], throughput)
 }
 
 /// `ela-fig-3`.
 pub(crate) fn fig_3(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let identity = (
-        "ela-fig-3",
-        "Fig. 3: goodput over the bit error rate, Section 6",
-    );
-    figure(context, identity, three, &[Metric::Goodput], |view| {
-        let mut claims = same_goodput(view, "ELA-35");
-        claims.push(probability::claim(view, &whole(&["udp", "tcp", "iftp"])));
-        claims
+    let what = (3, "goodput over the bit error rate, Section 6");
+    figure(context, what, three, &[GOODPUT], |reading| {
+        let whole = whole(&["udp", "tcp", "iftp"]);
+        vec![
+            same_goodput(reading, "ELA-35"),
+            probability::claim(reading, &whole),
+        ]
     })
 }
 
 /// `ela-fig-4`.
 pub(crate) fn fig_4(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let identity = (
-        "ela-fig-4",
-        "Fig. 4: delay over the bit error rate, Section 6",
-    );
-    figure(context, identity, three, &[Metric::Delay], delay)
+    let what = (4, "delay over the bit error rate, Section 6");
+    figure(context, what, three, &[DELAY], delay)
 }
 
 /// `ela-fig-5`.
 pub(crate) fn fig_5(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let identity = (
-        "ela-fig-5",
-        "Fig. 5: jitter over the bit error rate, Section 6",
-    );
-    figure(context, identity, three, JITTER, jitter)
+    let what = (5, "jitter over the bit error rate, Section 6");
+    figure(context, what, three, JITTER, jitter)
 }
 
 /// `ela-fig-9`.
 pub(crate) fn fig_9(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let reading = |name: &str, errors_in_acks| {
+        let plan = together(&BER, &RATES, |ber| Network {
+            errors_in_acks,
+            ..Network::one_router(ber, four())
+        });
+        (name.to_owned(), Weight::Counted, plan)
+    };
+    let readings = measure(
+        context,
+        vec![
+            reading("acknowledgements with errors", true),
+            reading("acknowledgements without errors", false),
+        ],
+    )?;
     let identity = (
         "ela-fig-9",
         "Fig. 9: throughput over the bit error rate, with IFTP-W",
     );
-    let reading = |name: &str, errors_in_acks| {
-        let plans = together(&RATES, |ber| Network {
-            errors_in_acks,
-            ..Network::one_router(ber, four())
-        });
-        (name.to_owned(), plans)
-    };
-    let panels = vec![
-        reading("acknowledgements with errors", true),
-        reading("acknowledgements without errors", false),
-    ];
-    let study = Study::measure(context, &RATES, panels)?;
-    let claims = study.views.iter().flat_map(improvement).collect();
-    let notes = vec![
-        NETWORK.into(),
-        "The paper does not say whether errors befall acknowledgements. An acknowledgement of IFTP stands for one packet, so a \
-         lost one looks like a lost packet: with 40 sensitive bytes of data, and 40 in each acknowledgement, errors in \
-         acknowledgements double IFTP-W's losses. The second reading was added after the first runs."
-            .into(),
-    ];
-    Ok(study.outcome(identity, BER, &[Metric::Throughput], claims, notes))
+    Ok(outcome(identity, &readings, &[THROUGHPUT], None)
+        .claims(readings.iter().flat_map(improvement))
+        .note(NETWORK)
+        .note(
+            "The paper does not say whether errors befall acknowledgements. An acknowledgement of IFTP stands for one packet, so a \
+             lost one looks like a lost packet: with 40 sensitive bytes of data, and 40 in each acknowledgement, errors in \
+             acknowledgements double IFTP-W's losses. The second reading was added after the first runs.",
+        ))
 }
 
 /// ELA-31 and the improvement of IFTP-W over IFTP.
-fn improvement(view: &View) -> Vec<Claim> {
-    let at = view.at(1e-5);
-    let mean = |id: &str| view.mean(id, Metric::Throughput, at);
-    let (tolerant, plain) = (mean("iftp-w"), mean("iftp"));
+fn improvement(reading: &Reading) -> Vec<Claim> {
+    let lines = reading.lines(["iftp-w", "iftp"], &THROUGHPUT);
+    let [tolerant, plain] = lines.map(|line| at(&line, 1e-5));
+    let beside_law = |holds, mean, coverage| Check {
+        holds,
+        evidence: format!("{} Mbit/s; {}", short(mean), law(coverage)),
+    };
     vec![
-        view.claim(
+        reading.claim(
             "ELA-31a",
             "at a BER of 1e-5 IFTP-W keeps more than 0.8 Mbit/s",
-            tolerant > 0.8,
-            format!("{} Mbit/s; {}", short(tolerant), law(HEADER)),
+            beside_law(tolerant > 0.8, tolerant, HEADER),
         ),
-        view.claim(
+        reading.claim(
             "ELA-31b",
             "at a BER of 1e-5 IFTP has less than 0.2 Mbit/s",
-            plain < 0.2,
-            format!("{} Mbit/s; {}", short(plain), law(PACKET)),
+            beside_law(plain < 0.2, plain, PACKET),
         ),
-        view.claim(
+        reading.claim(
             "ELA-38a",
             "IFTP-W's throughput is above IFTP's at every BER",
-            everywhere(view, |i| {
-                view.mean("iftp-w", Metric::Throughput, i)
-                    > view.mean("iftp", Metric::Throughput, i)
+            reading.check(["iftp-w", "iftp"], &THROUGHPUT, |[tolerant, plain]| {
+                everywhere(tolerant, plain, |a, b| a > b)
             }),
-            view.evidence(&["iftp-w", "iftp"], Metric::Throughput),
         ),
     ]
 }
 
 /// `ela-fig-10`.
 pub(crate) fn fig_10(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let identity = (
-        "ela-fig-10",
-        "Fig. 10: goodput over the bit error rate, with IFTP-W",
-    );
-    figure(context, identity, four, &[Metric::Goodput], |view| {
-        let mut claims = same_goodput(view, "ELA-38b");
-        let above = everywhere(view, |i| {
-            let mean = |id: &str| view.mean(id, Metric::Goodput, i);
+    let what = (10, "goodput over the bit error rate, with IFTP-W");
+    figure(context, what, four, &[GOODPUT], |reading| {
+        let others = reading.lines(["udp", "tcp", "iftp"], &GOODPUT);
+        let above = reading.check(["iftp-w", "udp"], &GOODPUT, |[tolerant, _]| {
             // A line without packets has no goodput to be above.
-            ["udp", "tcp", "iftp"]
-                .iter()
-                .all(|id| mean(id).is_nan() || mean("iftp-w") > mean(id))
+            let above = |other| everywhere(tolerant, other, |a, b| b.is_nan() || a > b);
+            others.iter().all(above)
         });
-        claims.push(Claim::new(
-            "ELA-38c",
-            "IFTP-W's goodput is above that of the others at every BER",
-            above,
-            view.evidence(&["iftp-w", "udp"], Metric::Goodput),
-        ));
         let mut sensitive = whole(&["udp", "tcp", "iftp"]);
         sensitive.push(("iftp-w".into(), HEADER));
-        claims.push(probability::claim(view, &sensitive));
-        claims
+        vec![
+            same_goodput(reading, "ELA-38b"),
+            above.claim(
+                "ELA-38c",
+                "IFTP-W's goodput is above that of the others at every BER",
+            ),
+            probability::claim(reading, &sensitive),
+        ]
     })
 }
 
 /// `ela-fig-11`.
 pub(crate) fn fig_11(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let identity = (
-        "ela-fig-11",
-        "Fig. 11: delay over the bit error rate, with IFTP-W",
-    );
-    figure(context, identity, four, &[Metric::Delay], |view| {
-        let mut claims = delay(view);
-        claims.push(slightly_higher(view, "ELA-38d", Metric::Delay));
+    let what = (11, "delay over the bit error rate, with IFTP-W");
+    figure(context, what, four, &[DELAY], |reading| {
+        let mut claims = delay(reading);
+        claims.push(slightly_higher(reading, "ELA-38d", &DELAY));
         claims
     })
 }
 
 /// `ela-fig-12`.
 pub(crate) fn fig_12(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let identity = (
-        "ela-fig-12",
-        "Fig. 12: jitter over the bit error rate, with IFTP-W",
-    );
-    figure(context, identity, four, JITTER, |view| {
-        let mut claims = jitter(view);
-        claims.push(slightly_higher(view, "ELA-38e", Metric::Deviation));
+    let what = (12, "jitter over the bit error rate, with IFTP-W");
+    figure(context, what, four, JITTER, |reading| {
+        let mut claims = jitter(reading);
+        claims.push(slightly_higher(reading, "ELA-38e", &DEVIATION));
         claims
     })
 }
@@ -204,10 +191,6 @@ pub(crate) fn fig_12(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
 /// Of these lines, everything is sensitive.
 fn whole(ids: &[&str]) -> Vec<(String, u32)> {
     ids.iter().map(|&id| (id.to_owned(), PACKET)).collect()
-}
-
-fn everywhere(view: &View, holds: impl Fn(usize) -> bool) -> bool {
-    view.all().into_iter().all(holds)
 }
 
 /// The square-root law over the unloaded round trip at 1e-5, beside which a measured rate can be judged.
@@ -224,134 +207,123 @@ fn law(coverage: u32) -> String {
     )
 }
 
-fn throughput(view: &View) -> Vec<Claim> {
-    let mean = |id: &str, i| view.mean(id, Metric::Throughput, i);
-    let clean = view.at(1e-7);
-    let lost_only = everywhere(view, |i| {
-        let goodput = |i| view.mean("udp", Metric::Goodput, i);
-        let expected = mean("udp", clean) * goodput(i) / goodput(clean);
-        (mean("udp", i) - expected).abs() <= 0.02 * mean("udp", clean)
+fn throughput(reading: &Reading) -> Vec<Claim> {
+    let [udp, tcp, iftp] = reading.lines(["udp", "tcp", "iftp"], &THROUGHPUT);
+    let goodput = reading.line("udp", &GOODPUT);
+    let clean = at(&udp, 1e-7);
+    let lost_only = everywhere(&udp, &goodput, |rate, share| {
+        (rate - clean * share / at(&goodput, 1e-7)).abs() <= 0.02 * clean
     });
-    let share = |id: &str, i| mean(id, i) / mean(id, clean);
-    let below = view.within(0.0, 3e-5);
-    let severe = view.at(1e-5);
-    let shares = |ids: &[&str]| {
-        let listed = ids.iter().map(|id| {
-            let values: Vec<String> = view
-                .all()
-                .into_iter()
-                .map(|i| format!("{}: {:.3}", place(view.xs[i]), share(id, i)))
-                .collect();
-            format!("{} {}", view.name(id), values.join(", "))
+    let both = format!(
+        "{}; {goodput}",
+        reading.check(["udp"], &THROUGHPUT, |_| true).evidence
+    );
+    let of_clean = |line: &Line| line.by_mean(&line.name, |_, mean| mean / at(line, 1e-7));
+    let shares = [&udp, &tcp, &iftp].map(of_clean);
+    let evidence = |shares: &[Line]| {
+        let listed = shares.iter().map(|line| {
+            let places = line
+                .means()
+                .map(|(x, of)| format!("{}: {:.3}", place(x), of.value));
+            format!("{} {}", line.name, places.collect::<Vec<_>>().join(", "))
         });
-        format!(
-            "shares of the throughput at 1e-7: {}",
-            listed.collect::<Vec<_>>().join("; ")
-        )
+        let listed: Vec<String> = listed.collect();
+        format!("shares of the throughput at 1e-7: {}", listed.join("; "))
     };
+    let [of_udp, of_tcp, of_iftp] = &shares;
+    let severe = |line: &Line| at(line, 1e-5);
     vec![
-        Claim::new(
+        Check {
+            holds: lost_only,
+            evidence: both,
+        }
+        .claim(
             "ELA-34a",
             "UDP's throughput falls only by the packets that are lost (within 2 % of what it has at 1e-7)",
-            lost_only,
-            format!(
-                "{}; {}",
-                view.evidence(&["udp"], Metric::Throughput),
-                view.evidence(&["udp"], Metric::Goodput)
-            ),
         ),
-        Claim::new(
+        Check {
+            holds: of_udp.only(|ber| ber <= 3.1e-5).every(|share| share >= 0.75)
+                && at(of_udp, 1e-4) < 0.5,
+            evidence: evidence(&shares[..1]),
+        }
+        .claim(
             "ELA-34b",
             "UDP is not crippled until the BER nears 1e-4 (three quarters are left at 3e-5, less than half at 1e-4)",
-            below.iter().all(|&i| share("udp", i) >= 0.75) && share("udp", view.at(1e-4)) < 0.5,
-            shares(&["udp"]),
         ),
-        Claim::new(
+        reading.check(["tcp", "iftp"], &THROUGHPUT, |[tcp, iftp]| {
+            everywhere(iftp, tcp, |iftp, tcp| (iftp - tcp).abs() <= (0.25 * tcp).max(0.02))
+        })
+        .claim(
             "ELA-34c",
             "IFTP's throughput is like TCP's at every BER (within a quarter, or 20 kbit/s)",
-            everywhere(view, |i| {
-                let (iftp, tcp) = (mean("iftp", i), mean("tcp", i));
-                (iftp - tcp).abs() <= (0.25 * tcp).max(0.02)
-            }),
-            view.evidence(&["tcp", "iftp"], Metric::Throughput),
         ),
-        Claim::new(
+        Check {
+            holds: severe(of_tcp) < 0.5 && severe(of_iftp) < 0.5 && severe(of_udp) > 0.9,
+            evidence: evidence(&shares[1..]),
+        }
+        .claim(
             "ELA-34d",
             "TCP and IFTP react severely (at 1e-5 less than half of what they have at 1e-7, where UDP keeps 90 %)",
-            share("tcp", severe) < 0.5 && share("iftp", severe) < 0.5 && share("udp", severe) > 0.9,
-            shares(&["tcp", "iftp"]),
         ),
     ]
 }
 
 /// UDP, TCP and IFTP lose the same share of their packets, within two points.
-fn same_goodput(view: &View, id: &str) -> Vec<Claim> {
-    let pairs = [("tcp", "udp"), ("iftp", "udp"), ("iftp", "tcp")];
-    let text = "UDP, TCP and IFTP have the same goodput at every BER (within 0.02)";
-    let claims = pairs.map(|pair| within(view, (id, text), pair, Metric::Goodput, 0.02));
-    let evidence: Vec<&str> = claims.iter().map(|claim| claim.evidence.as_str()).collect();
-    vec![Claim::new(
+fn same_goodput(reading: &Reading, id: &str) -> Claim {
+    let pairs = [["tcp", "udp"], ["iftp", "udp"], ["iftp", "tcp"]];
+    let [first, second, third] = pairs.map(|pair| within(reading, pair, &GOODPUT, 0.02));
+    first.and(second).and(third).claim(
         id,
-        text,
-        claims.iter().all(|claim| claim.holds),
-        evidence.join("; "),
-    )]
+        "UDP, TCP and IFTP have the same goodput at every BER (within 0.02)",
+    )
 }
 
-fn delay(view: &View) -> Vec<Claim> {
-    let high = view.within(1e-4, 3e-4);
-    let mean = |id: &str, i| view.mean(id, Metric::Delay, i);
+/// At 1e-4 and 3e-4 TCP's is at least twice the others'.
+fn twice_when_high(reading: &Reading, metric: &Metric<FlowRun>) -> Check {
+    reading.check(["tcp", "udp", "iftp"], metric, |[tcp, udp, iftp]| {
+        let high = tcp.only(|ber| (0.9e-4..3.1e-4).contains(&ber));
+        let twice = |other| everywhere(&high, other, |tcp, other| tcp >= 2.0 * other);
+        twice(udp) && twice(iftp)
+    })
+}
+
+fn delay(reading: &Reading) -> Vec<Claim> {
     vec![
-        Claim::new(
+        twice_when_high(reading, &DELAY).claim(
             "ELA-36a",
             "at a high BER (1e-4 and 3e-4) TCP's delay is at least twice that of UDP and of IFTP",
-            high.iter().all(|&i| {
-                mean("tcp", i) >= 2.0 * mean("udp", i) && mean("tcp", i) >= 2.0 * mean("iftp", i)
-            }),
-            view.evidence(&["tcp", "udp", "iftp"], Metric::Delay),
         ),
-        Claim::new(
-            "ELA-36b",
-            "UDP's delay is above IFTP's at every BER where IFTP delivers",
-            alive(view, &["iftp", "udp"])
-                .into_iter()
-                .all(|i| mean("udp", i) > mean("iftp", i)),
-            view.evidence(&["udp", "iftp"], Metric::Delay),
-        ),
+        reading
+            .check(["udp", "iftp"], &DELAY, |[udp, iftp]| {
+                let udp = alive(reading, &["iftp", "udp"], udp);
+                everywhere(&udp, iftp, |udp, iftp| udp > iftp)
+            })
+            .claim(
+                "ELA-36b",
+                "UDP's delay is above IFTP's at every BER where IFTP delivers",
+            ),
     ]
 }
 
-fn jitter(view: &View) -> Vec<Claim> {
-    let high = view.within(1e-4, 3e-4);
-    let mean = |id: &str, i| view.mean(id, Metric::Deviation, i);
-    vec![Claim::new(
+fn jitter(reading: &Reading) -> Vec<Claim> {
+    vec![twice_when_high(reading, &DEVIATION).claim(
         "ELA-36c",
         "at a high BER (1e-4 and 3e-4) the standard deviation of TCP's delay is at least twice that of UDP and of IFTP",
-        high.iter().all(|&i| {
-            mean("tcp", i) >= 2.0 * mean("udp", i) && mean("tcp", i) >= 2.0 * mean("iftp", i)
-        }),
-        view.evidence(&["tcp", "udp", "iftp"], Metric::Deviation),
     )]
 }
 
 /// IFTP-W's metric is like IFTP's, in some cases slightly higher.
-fn slightly_higher(view: &View, id: &str, metric: Metric) -> Claim {
-    let mean = |id: &str, i| view.mean(id, metric, i);
-    let places = alive(view, &["iftp", "iftp-w"]);
-    let like = places
-        .iter()
-        .all(|&i| mean("iftp-w", i) >= 0.95 * mean("iftp", i));
-    let higher = places
-        .iter()
-        .any(|&i| mean("iftp-w", i) > 1.02 * mean("iftp", i));
+fn slightly_higher(reading: &Reading, id: &str, metric: &Metric<FlowRun>) -> Claim {
     let text = format!(
         "IFTP-W's {} is nowhere below IFTP's (by more than 5 %), and somewhere above (2 %)",
-        metric.name()
+        metric.name
     );
-    Claim::new(
-        id,
-        &text,
-        like && higher,
-        view.evidence(&["iftp-w", "iftp"], metric),
-    )
+    let check = reading.check(["iftp-w", "iftp"], metric, |[tolerant, plain]| {
+        let tolerant = alive(reading, &["iftp", "iftp-w"], tolerant);
+        everywhere(&tolerant, plain, |own, other| own >= 0.95 * other)
+            && tolerant
+                .means()
+                .any(|(x, own)| own.value > 1.02 * at(plain, x))
+    });
+    check.claim(id, &text)
 }

@@ -17,8 +17,6 @@
 //! A sender without retransmission throws a frame away that has waited for 40 ms: it would hold up those behind it. TCP
 //! cannot. UDP's packets leave as they are produced. Frames count from 20 s on, when windows have settled.
 
-use std::sync::Arc;
-
 use whyloss::{Duration, Time, tfrc};
 use whyloss_sim::decider::ReceiverDecider;
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
@@ -26,16 +24,17 @@ use whyloss_sim::media::StreamResult;
 use whyloss_sim::scenario::{Application, Scenario, Stream, Transport};
 use whyloss_sim::{FrameCounts, Media};
 
+use whyloss_study::{
+    Axis, Cell, Context, ExperimentError, Figure, Line, Lines, Look, Outcome, Panel, Plan, Runs,
+    Series,
+};
+
+use super::measure::{RATES, place, short};
 use super::network::Network;
 use super::protocols::{AUDIO, HEADER, Protocol, VIDEO, WIRED};
-use super::study::{RATES, place, short};
-use whyloss_study::Mean;
-use whyloss_study::Replications;
-use whyloss_study::{CONFIDENCE, Cell, Figure, Outcome, Panel, Series};
-use whyloss_study::{Context, ExperimentError};
 
 /// A media stream, and what is shown of it.
-struct Sheet {
+struct Medium {
     id: &'static str,
     title: &'static str,
     packet: u32,
@@ -53,6 +52,8 @@ const PLAYOUTS: [i64; 12] = [
 ];
 /// The one that cells and the figure over the bit error rate have: a path's latency and room for a frame that waits.
 const USUAL: usize = 3;
+/// Bit error rates as an axis.
+const BER: Axis = Axis::log("bit error rate");
 /// How long a frame waits for its transport.
 const PATIENCE: Duration = Duration::from_millis(40);
 /// Frames count from here on.
@@ -60,7 +61,7 @@ const SETTLED: Duration = Duration::from_secs(20);
 
 /// Runs `ela-media-video`.
 pub(crate) fn video(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let sheet = Sheet {
+    let medium = Medium {
         id: "ela-media-video",
         title: "Extension: video frames in time over the bit error rate",
         packet: VIDEO,
@@ -69,12 +70,12 @@ pub(crate) fn video(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         bears: 0.02,
         at: [3e-7, 3e-6],
     };
-    sheet.outcome(context)
+    medium.outcome(context)
 }
 
 /// Runs `ela-media-voice`.
 pub(crate) fn voice(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let sheet = Sheet {
+    let medium = Medium {
         id: "ela-media-voice",
         title: "Extension: voice frames in time over the bit error rate",
         packet: AUDIO,
@@ -83,11 +84,11 @@ pub(crate) fn voice(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         bears: 0.01,
         at: [3e-6, 3e-5],
     };
-    sheet.outcome(context)
+    medium.outcome(context)
 }
 
-/// What became of the frames of each protocol for each playout delay in one run.
-type Frames = Vec<Vec<FrameCounts>>;
+/// What became of the frames of a protocol in one run, for each playout delay.
+type Frames = Vec<FrameCounts>;
 
 /// A share of the frames.
 type Share = fn(&FrameCounts) -> Option<f64>;
@@ -99,37 +100,44 @@ const SHARES: [(&str, Share); 4] = [
     ("never", |f| f.share(f.never())),
 ];
 
-impl Sheet {
+impl Medium {
     fn outcome(&self, context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         let protocols = protocols(self.packet);
-        let scenarios = RATES.map(|ber| self.scenario(ber, &protocols));
-        let runs = context.each(
-            &scenarios,
-            |scenario| format!("media {scenario:?}"),
-            |scenario, seed| {
+        let each = protocols.iter().enumerate();
+        let plan = each.fold(Plan::new(&BER, &RATES), |plan, (flow, protocol)| {
+            let item = |ber| (self.scenario(ber, &protocols), flow);
+            plan.line(protocol.id, protocol.name, item)
+        });
+        let plans = [plan];
+        let runs = Plan::run_all_with(
+            context,
+            &plans,
+            |(scenario, _)| format!("media {scenario:?}"),
+            |(scenario, _), seed| {
                 let mut media = Media::new(scenario);
                 whyloss_sim::run(scenario, seed, &mut media)
                     .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
                 let counts = media.flows.iter().flatten().map(StreamResult::counts);
-                Ok(counts.collect::<Frames>())
+                Ok(counts.collect::<Vec<Frames>>())
             },
         )?;
-        let seeds = runs.iter().map(|runs| runs.len() as u64).min();
-        let view = View {
-            sheet: self,
-            protocols,
-            runs,
+        let runs = runs.into_iter().zip(&plans);
+        let mut runs =
+            runs.map(|(runs, plan)| runs.each(plan, |(_, flow), all| all[*flow].clone()));
+        let runs = runs.next().ok_or(ExperimentError::Stopped)?;
+        let damaged = |line: Line| {
+            let protocol = protocols.iter().find(|protocol| protocol.id == line.id);
+            let covered = protocol.is_some_and(|protocol| protocol.coverage.is_some());
+            Some(line.measured().drawn(Look::line(covered)))
         };
-        Ok(Outcome {
-            id: self.id.into(),
-            title: self.title.into(),
-            seeds: seeds.unwrap_or(0),
-            confidence: CONFIDENCE,
-            cells: view.cells(),
-            claims: Vec::new(),
-            figures: vec![view.over_errors(), view.over_playout()],
-            notes: view.notes(),
-        })
+        let mut outcome = Outcome::new(self.id, self.title, runs.seeds())
+            .cells(cells(&runs))
+            .notes(self.notes(&runs));
+        outcome.figures = vec![
+            self.over_errors(&runs, damaged),
+            self.over_playout(&runs, damaged),
+        ];
+        Ok(outcome)
     }
 
     fn scenario(&self, ber: f64, protocols: &[Protocol]) -> Scenario {
@@ -146,6 +154,124 @@ impl Sheet {
         }
         scenario
     }
+
+    /// These lines and the codec's limit.
+    fn panel(&self, title: &str, lines: &Lines, xs: &[f64]) -> Panel {
+        let enough = 100.0 * (1.0 - self.bears);
+        let ends = [xs.first(), xs.last()].into_iter().flatten();
+        let mut panel = lines.panel(title);
+        panel.series.push(Series::new(
+            &format!("{enough} %: what the codec needs"),
+            Look::Dashed,
+            ends.map(|&x| (x, enough)),
+        ));
+        panel
+    }
+
+    fn over_errors(&self, runs: &Runs<Frames>, drawn: impl Fn(Line) -> Option<Line>) -> Figure {
+        let panel = |title: &str, share| {
+            let lines = shares(runs, share).shown(&drawn);
+            self.panel(title, &lines, &RATES)
+        };
+        Figure {
+            name: self.id.into(),
+            caption: format!(
+                "{}: what is there {} ms after its capture",
+                self.title, PLAYOUTS[USUAL]
+            ),
+            panels: vec![
+                panel("usable: whole or damaged", FrameCounts::usable),
+                panel("whole", |f| f.share(f.whole)),
+            ],
+        }
+    }
+
+    fn over_playout(&self, runs: &Runs<Frames>, drawn: impl Fn(Line) -> Option<Line>) -> Figure {
+        let xs = PLAYOUTS.map(|ms| ms as f64);
+        let axis = Axis::log("playout delay, ms");
+        let panel = |ber: f64| {
+            let lines = shares(runs, FrameCounts::usable);
+            let lines = lines.iter().map(|line| {
+                let runs = runs.at(&line.id, ber);
+                let points = xs.iter().enumerate().map(|(playout, &x)| {
+                    let usable = |frames: &Frames| frames[playout].usable();
+                    (
+                        x,
+                        runs.iter()
+                            .map(|run| usable(run).map(|of| 100.0 * of))
+                            .collect(),
+                    )
+                });
+                Line::of(&line.id, &line.name, "%", points)
+            });
+            let lines = Lines::new("share of frames", "%", &axis, lines).shown(&drawn);
+            let title = format!("usable at a bit error rate of {}", place(ber));
+            self.panel(&title, &lines, &xs)
+        };
+        Figure {
+            name: format!("{}-playout", self.id),
+            caption: "What is there so long after its capture, whole or damaged".into(),
+            panels: self.at.map(panel).into(),
+        }
+    }
+
+    fn notes(&self, runs: &Runs<Frames>) -> [String; 4] {
+        let enough = 100.0 * (1.0 - self.bears);
+        let highest = |line: &Line| {
+            // From the lowest rate up, as far as it holds.
+            let rates = RATES.into_iter().rev();
+            let good = rates.take_while(|&ber| line.at(ber).value >= enough).last();
+            good.map_or("none".to_owned(), place)
+        };
+        let lines = shares(runs, FrameCounts::usable);
+        let list = lines
+            .iter()
+            .map(|line| format!("{} {}", line.name, highest(line)));
+        [
+            "An extension: the paper measures packets, and has no number to compare with here."
+                .into(),
+            format!(
+                "The highest bit error rate up to which {} % of the frames are usable {} ms after their capture, of those \
+                 measured: {}.",
+                short(enough),
+                PLAYOUTS[USUAL],
+                list.collect::<Vec<_>>().join(", ")
+            ),
+            format!(
+                "Whether a damaged frame is of use is the codec's business: here it counts if the first {HEADER} bytes of \
+                 each packet are right. Protocols without a coverage have no damaged frames. Over TCP a frame is there \
+                 when all before it is."
+            ),
+            format!(
+                "Except over TCP, a frame that has waited for {} ms before its first packet leaves is thrown away: never. \
+                 Every protocol has a wireless link of its own; frames of the first {} s do not count.",
+                PATIENCE.as_nanos() / 1_000_000,
+                SETTLED.as_secs_f64()
+            ),
+        ]
+    }
+}
+
+/// A share of the frames over the bit error rate, for the usual playout delay.
+fn shares(runs: &Runs<Frames>, share: Share) -> Lines {
+    runs.lines_by(("share of frames", "%"), |frames| {
+        share(&frames[USUAL]).map(|share| 100.0 * share)
+    })
+}
+
+/// A row for each of the paper's bit error rates and each share, a column for each protocol.
+fn cells(runs: &Runs<Frames>) -> Vec<Cell> {
+    let rows = RATES
+        .into_iter()
+        .step_by(2)
+        .flat_map(|ber| SHARES.map(|share| (ber, share)));
+    let cells = rows.flat_map(|(ber, (name, share))| {
+        let row = format!("{}, {name}", place(ber));
+        let lines = shares(runs, share);
+        let cell = |line: &Line| line.at(ber).cell(&row, &line.name, "%");
+        lines.iter().map(cell).collect::<Vec<_>>()
+    });
+    cells.collect()
 }
 
 /// The protocols, with packets of `size` bytes.
@@ -193,151 +319,6 @@ fn protocols(size: u32) -> Vec<Protocol> {
             ..Protocol::iftpv(size)
         },
     ]
-}
-
-/// The index of one of [`RATES`].
-fn rate(ber: f64) -> usize {
-    let near = |&rate: &f64| (rate / ber - 1.0).abs() < 1e-9;
-    RATES.iter().position(near).unwrap_or(0)
-}
-
-/// What was measured.
-struct View<'a> {
-    sheet: &'a Sheet,
-    protocols: Vec<Protocol>,
-    /// For each of [`RATES`].
-    runs: Vec<Replications<Frames>>,
-}
-
-impl View<'_> {
-    /// The mean of a share in %.
-    fn mean(&self, rate: usize, protocol: usize, playout: usize, share: Share) -> Mean {
-        let one = |run: &Arc<Frames>| share(&run[protocol][playout]).map(|share| 100.0 * share);
-        let values: Vec<f64> = self.runs[rate].iter().filter_map(one).collect();
-        Mean::of(&values)
-    }
-
-    /// A row for each of the paper's bit error rates and each share, a column for each protocol.
-    fn cells(&self) -> Vec<Cell> {
-        let mut cells = Vec::new();
-        for (rate, &ber) in RATES.iter().enumerate().step_by(2) {
-            for (name, share) in SHARES {
-                for (index, protocol) in self.protocols.iter().enumerate() {
-                    let mean = self.mean(rate, index, USUAL, share);
-                    cells.push(mean.cell(&format!("{}, {name}", place(ber)), protocol.name, "%"));
-                }
-            }
-        }
-        cells
-    }
-
-    /// A line for each protocol through the points of `xs`, and the codec's limit.
-    fn panel(
-        &self,
-        title: &str,
-        (x_label, xs): (&str, &[f64]),
-        mean: impl Fn(usize, usize) -> Mean,
-    ) -> Panel {
-        let line = |(index, protocol): (usize, &Protocol)| {
-            let point = |(at, &x): (usize, &f64)| {
-                let Mean { value, half_width } = mean(index, at);
-                let half_width = Some(half_width).filter(|half| half.is_finite());
-                value.is_finite().then_some((x, value, half_width))
-            };
-            Series {
-                name: protocol.name.into(),
-                look: whyloss_study::Look::line(protocol.coverage.is_some()),
-                points: xs.iter().enumerate().filter_map(point).collect(),
-            }
-        };
-        let mut series: Vec<Series> = self.protocols.iter().enumerate().map(line).collect();
-        let enough = 100.0 * (1.0 - self.sheet.bears);
-        let ends = [xs.first(), xs.last()].into_iter().flatten();
-        series.push(Series {
-            name: format!("{enough} %: what the codec needs"),
-            look: whyloss_study::Look::Dashed,
-            points: ends.map(|&x| (x, enough, None)).collect(),
-        });
-        Panel {
-            title: title.into(),
-            x_label: x_label.into(),
-            y_label: "share of frames, %".into(),
-            log_x: true,
-            log_y: false,
-            series,
-        }
-    }
-
-    fn over_errors(&self) -> Figure {
-        let axis = ("bit error rate", &RATES[..]);
-        let panel = |title: &str, share: Share| {
-            self.panel(title, axis, |protocol, rate| {
-                self.mean(rate, protocol, USUAL, share)
-            })
-        };
-        Figure {
-            name: self.sheet.id.into(),
-            caption: format!(
-                "{}: what is there {} ms after its capture",
-                self.sheet.title, PLAYOUTS[USUAL]
-            ),
-            panels: vec![
-                panel("usable: whole or damaged", FrameCounts::usable),
-                panel("whole", |f| f.share(f.whole)),
-            ],
-        }
-    }
-
-    fn over_playout(&self) -> Figure {
-        let xs = PLAYOUTS.map(|ms| ms as f64);
-        let panel = |ber: f64| {
-            let title = format!("usable at a bit error rate of {}", place(ber));
-            self.panel(&title, ("playout delay, ms", &xs), |protocol, playout| {
-                self.mean(rate(ber), protocol, playout, FrameCounts::usable)
-            })
-        };
-        Figure {
-            name: format!("{}-playout", self.sheet.id),
-            caption: "What is there so long after its capture, whole or damaged".into(),
-            panels: self.sheet.at.map(panel).into(),
-        }
-    }
-
-    fn notes(&self) -> Vec<String> {
-        let enough = 1.0 - self.sheet.bears;
-        let highest = |index: usize| {
-            let usable = |rate: &usize| {
-                self.mean(*rate, index, USUAL, FrameCounts::usable).value >= 100.0 * enough
-            };
-            // From the lowest rate up, as far as it holds.
-            let good = (0..RATES.len()).rev().take_while(usable).last();
-            good.map_or("none".to_owned(), |rate| place(RATES[rate]))
-        };
-        let list = self.protocols.iter().enumerate();
-        let list = list.map(|(index, protocol)| format!("{} {}", protocol.name, highest(index)));
-        vec![
-            "An extension: the paper measures packets, and has no number to compare with here."
-                .into(),
-            format!(
-                "The highest bit error rate up to which {} % of the frames are usable {} ms after their capture, of those \
-                 measured: {}.",
-                short(100.0 * enough),
-                PLAYOUTS[USUAL],
-                list.collect::<Vec<_>>().join(", ")
-            ),
-            format!(
-                "Whether a damaged frame is of use is the codec's business: here it counts if the first {HEADER} bytes of \
-                 each packet are right. Protocols without a coverage have no damaged frames. Over TCP a frame is there \
-                 when all before it is."
-            ),
-            format!(
-                "Except over TCP, a frame that has waited for {} ms before its first packet leaves is thrown away: never. \
-                 Every protocol has a wireless link of its own; frames of the first {} s do not count.",
-                PATIENCE.as_nanos() / 1_000_000,
-                SETTLED.as_secs_f64()
-            ),
-        ]
-    }
 }
 
 #[cfg(test)]

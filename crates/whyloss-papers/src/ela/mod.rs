@@ -5,7 +5,7 @@
 //! |---|---|
 //! | the networks of Fig. 1 and Section 10, and how the error rate and the medium are read (ELA-10 … -13, -32, -33) | `network` |
 //! | UDP, TCP, IFTP, IFTP-W, IFTPV (ELA-1 … -9) | `protocols` |
-//! | the metrics (ELA-14 … -17), lines, panels | `study` |
+//! | the metrics (ELA-14 … -17), readings | `measure` |
 //! | how the paper's words become comparisons | `decide`, `probability` |
 //! | Sections 6 and 8: Figs 2 to 5, 9 to 12 (ELA-18, -20) | `lossy` |
 //! | Section 7: Fig. 8 (ELA-19) | `friendliness` |
@@ -24,6 +24,7 @@ mod decide;
 mod early;
 mod friendliness;
 mod lossy;
+mod measure;
 mod media;
 mod network;
 mod probability;
@@ -31,11 +32,9 @@ mod protocols;
 mod scenarios;
 mod sensitivity;
 mod settings;
-mod study;
 mod tables;
 
-use whyloss_study::Outcome;
-use whyloss_study::{Context, Experiment, ExperimentError};
+use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
 
 /// Section 8's runs of two minutes; Sections 6, 7 and 9 state no number.
 const LONG: u64 = 10;

@@ -10,8 +10,9 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use super::study::{FlowRun, View, place};
 use whyloss_study::Claim;
+
+use super::measure::{GOODPUT, Reading, place};
 
 /// The probability that a packet is lost.
 pub(crate) fn loss(ber: f64, coverage: u32) -> f64 {
@@ -26,18 +27,18 @@ fn significance(lost: u64, known: u64, probability: f64) -> Option<f64> {
 }
 
 /// The claim over all BERs of these lines, each with its sensitive bytes.
-pub(crate) fn claim(view: &View, sensitive: &[(String, u32)]) -> Claim {
+pub(crate) fn claim(reading: &Reading, sensitive: &[(String, u32)]) -> Claim {
     let mut comparisons = Vec::new();
     for (id, coverage) in sensitive {
-        for (index, &ber) in view.xs.iter().enumerate() {
-            let sum = |count: fn(&FlowRun) -> u64| view.runs(id, index).iter().map(count).sum();
-            let lost: u64 = sum(|run| run.errors);
-            let known = lost + sum(|run| run.received);
+        let name = reading.line(id, &GOODPUT).name;
+        for &ber in reading.runs.xs() {
+            let runs = reading.runs.at(id, ber);
+            let lost: u64 = runs.iter().map(|run| run.errors).sum();
+            let known = lost + runs.iter().map(|run| run.received).sum::<u64>();
             let expected = loss(ber, *coverage);
             if let Some(significance) = significance(lost, known, expected) {
                 let text = format!(
-                    "{} at {}: {lost} of {known}, {:.1} expected (p {significance:.3})",
-                    view.name(id),
+                    "{name} at {}: {lost} of {known}, {:.1} expected (p {significance:.3})",
                     place(ber),
                     expected * known as f64
                 );

@@ -12,100 +12,81 @@
 //! Each is read in four ways (scenario 1, where nobody shares anything, in two): see `network`; `settings` has
 //! the networks.
 
-use super::decide::{alive, better, ratio, within};
+use whyloss_study::{Check, Claim, Context, ExperimentError, Metric, Outcome, Weight};
+
+use super::decide::{alive, at, better, everywhere, listed, ratio, within};
+use super::measure::{
+    self, DEVIATION, FlowRun, GOODPUT, Reading, THROUGHPUT, VARIANCE, measure, place, short,
+};
 use super::network::{CALIBRATED_BITS, Errors, Medium};
 use super::protocols::{HEADER, VIDEO};
-use super::settings::{BER_6, FIVE, FOUR, ONE, Reading, SIX, Setting, THREE, TWO, title};
-use super::study::{Metric, Study, View, average, place, short};
-use whyloss_study::Weight;
-use whyloss_study::{Claim, Outcome};
-use whyloss_study::{Context, ExperimentError};
+use super::settings::{self, BER_6, FIVE, FOUR, ONE, SIX, Setting, THREE, TWO, title};
 
-const JITTER: &[Metric] = &[Metric::Deviation, Metric::Variance];
-const THROUGHPUT: &[Metric] = &[Metric::Throughput];
-const GOODPUT: &[Metric] = &[Metric::Goodput];
+const JITTER: &[Metric<FlowRun>] = &[DEVIATION, VARIANCE];
 
 fn figure(
     context: &Context<'_>,
     (number, what): (u32, &str),
     setting: Setting,
-    metrics: &[Metric],
-    claims: fn(&View, Reading) -> Vec<Claim>,
+    metrics: &[Metric<FlowRun>],
+    claims: fn(&Reading, settings::Reading) -> Vec<Claim>,
 ) -> Result<Outcome, ExperimentError> {
-    let panels = setting.readings.iter().map(|&reading| {
-        let mut plans = (setting.plans)(reading);
-        // The paper leaves UDP out of these figures, so that the others can be told apart.
-        for plan in &mut plans {
-            plan.drawn = plan.id != "udp";
-        }
-        (title(reading), plans)
-    });
-    let study = Study::measure(context, setting.xs, panels.collect())?;
-    let views = study.views.iter().zip(setting.readings);
-    let claims = views
-        .flat_map(|(view, &reading)| {
-            let weight = if reading == setting.named() {
-                Weight::Counted
-            } else {
-                Weight::Beside
-            };
-            let claims = claims(view, reading);
-            claims.into_iter().map(move |claim| claim.weighing(weight))
-        })
-        .collect();
-    let notes = vec![
+    let reading = |&reading: &settings::Reading| {
+        let weight = if reading == setting.named() {
+            Weight::Counted
+        } else {
+            Weight::Beside
+        };
+        (title(reading), weight, (setting.plan)(reading))
+    };
+    let readings = measure(context, setting.readings.iter().map(reading).collect())?;
+    let each = readings.iter().zip(setting.readings);
+    let claims = each.flat_map(|(reading, &of)| claims(reading, of));
+    let (id, title) = (
+        format!("ela-fig-{number}"),
+        format!("Fig. {number}: {what}"),
+    );
+    // The paper leaves UDP out of these figures, so that the others can be told apart.
+    Ok(measure::outcome((&id, &title), &readings, metrics, Some("udp")).claims(claims).note(
         "\"labelled\": an error per bit with the probability that the label says; \"calibrated\": a whole packet is lost with \
          1 − e^(−88·BER), as Tables 1 and 2 say. \"own links\": a wireless link of 1 Mbit/s for each client; \"shared\": one \
          for all. Runs of 10 s. A sentence counts in the reading that the paper's words name, and is shown beside it in the \
          others: the error rate is the labelled one, and where flows \"fight for bandwidth\" (scenarios 2 to 6) the medium is \
-         shared."
-            .into(),
-    ];
-    let id = format!("ela-fig-{number}");
-    let title = format!("Fig. {number}: {what}");
-    Ok(study.outcome((&id, &title), setting.axis, metrics, claims, notes))
+         shared.",
+    ))
 }
 
 /// `ela-fig-21`.
 pub(crate) fn fig_21(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (21, "throughput of each protocol alone");
-    figure(context, what, ONE, THROUGHPUT, |view, _| {
-        let others = ["tcp", "iftp", "iftpv"];
-        // The others come to 0.87 of the link at best, so "much" cannot mean twice where hardly anything is lost.
-        let udp_over = |id: &str, index| {
-            let mean = |id: &str| view.mean(id, Metric::Throughput, index);
-            mean("udp") / mean(id)
-        };
-        let much = others.iter().all(|id| {
-            view.all().iter().all(|&i| udp_over(id, i) > 1.0)
-                && view
-                    .within(1e-5, 1e-3)
-                    .iter()
-                    .all(|&i| udp_over(id, i) >= 2.0)
+    figure(context, what, ONE, &[THROUGHPUT], |reading, _| {
+        let ids = ["udp", "tcp", "iftp", "iftpv"];
+        let much = reading.check(ids, &THROUGHPUT, |[udp, others @ ..]| {
+            // The others come to 0.87 of the link at best, so "much" cannot mean twice where hardly anything is lost.
+            let lossy = udp.only(|ber| ber >= 0.9e-5);
+            others.into_iter().all(|other| {
+                everywhere(udp, other, |udp, other| udp / other > 1.0)
+                    && everywhere(&lossy, other, |udp, other| udp / other >= 2.0)
+            })
         });
-        let low = view.within(0.0, 3e-6);
-        let over_tcp = |claim: &str, id: &str| {
-            let name = view.name(id);
-            let mean = |id: &str, i| view.mean(id, Metric::Throughput, i);
-            let holds = low.iter().all(|&i| mean(id, i) > mean("tcp", i));
+        let over_tcp = |id: &str| {
+            let check = reading.check([id, "tcp"], &THROUGHPUT, |[own, tcp]| {
+                let low = own.only(|ber| ber <= 3.1e-6);
+                everywhere(&low, tcp, |own, tcp| own > tcp)
+            });
+            let name = reading.line(id, &THROUGHPUT).name;
             let text = format!("{name} outperforms TCP at every BER below 1e-5");
-            view.claim(
-                claim,
-                &text,
-                holds,
-                view.evidence(&[id, "tcp"], Metric::Throughput),
-            )
+            reading.claim("ELA-42c", &text, check)
         };
         vec![
-            view.claim(
+            reading.claim(
                 "ELA-42a",
                 "UDP's throughput is much higher than the others' (higher at every BER, at least twice from 1e-5 up)",
                 much,
-                view.evidence(&["udp", "tcp", "iftp", "iftpv"], Metric::Throughput),
             ),
-            iftpv_better(view, "ELA-42b"),
-            over_tcp("ELA-42c", "iftp"),
-            over_tcp("ELA-42c", "iftpv"),
+            iftpv_better(reading, "ELA-42b"),
+            over_tcp("iftp"),
+            over_tcp("iftpv"),
         ]
     })
 }
@@ -113,24 +94,27 @@ pub(crate) fn fig_21(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
 /// `ela-fig-22`.
 pub(crate) fn fig_22(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (22, "goodput of each protocol alone");
-    figure(context, what, ONE, GOODPUT, |view, _| {
-        let printed = [1e-3, 1e-4, 1e-5, 1e-6].map(|ber| view.at(ber));
-        let mean = |id: &str| average(&printed.map(|index| view.mean(id, Metric::Goodput, index)));
-        let (iftpv, udp) = (mean("iftpv"), mean("udp"));
+    figure(context, what, ONE, &[GOODPUT], |reading, _| {
+        let printed = |id: &str| {
+            let line = reading.line(id, &GOODPUT);
+            let rates = [1e-3, 1e-4, 1e-5, 1e-6].map(|ber| at(&line, ber));
+            rates.iter().sum::<f64>() / rates.len() as f64
+        };
+        let (iftpv, udp) = (printed("iftpv"), printed("udp"));
         vec![
-            like_tcp(view, "ELA-42d"),
-            within(
-                view,
-                ("ELA-42e", "IFTPV's goodput is very similar to IFTP's (within 0.005)"),
-                ("iftpv", "iftp"),
-                Metric::Goodput,
-                0.005,
+            like_tcp(reading, "ELA-42d"),
+            reading.claim(
+                "ELA-42e",
+                "IFTPV's goodput is very similar to IFTP's (within 0.005)",
+                within(reading, ["iftpv", "iftp"], &GOODPUT, 0.005),
             ),
-            view.claim(
+            reading.claim(
                 "ELA-42f",
                 "on average over the BERs of Table 1, IFTPV's goodput is better than UDP's (by 0.005 at least)",
-                iftpv >= udp + 0.005,
-                format!("{iftpv:.4} and {udp:.4}"),
+                Check {
+                    holds: iftpv >= udp + 0.005,
+                    evidence: format!("{iftpv:.4} and {udp:.4}"),
+                },
             ),
         ]
     })
@@ -139,24 +123,18 @@ pub(crate) fn fig_22(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
 /// `ela-fig-23`.
 pub(crate) fn fig_23(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (23, "jitter of each protocol alone");
-    figure(context, what, ONE, JITTER, |view, _| {
+    figure(context, what, ONE, JITTER, |reading, _| {
         let low = |id: &str| {
-            let name = view.name(id);
-            let mean = |id: &str, i| view.mean(id, Metric::Deviation, i);
-            let places = alive(view, &[id, "udp", "tcp"]);
-            let holds = !places.is_empty()
-                && places
-                    .iter()
-                    .all(|&i| mean(id, i) < mean("udp", i) && mean(id, i) < mean("tcp", i));
+            let check = reading.check([id, "udp", "tcp"], &DEVIATION, |[own, udp, tcp]| {
+                let own = alive(reading, &[id, "udp", "tcp"], own);
+                let below = |other| everywhere(&own, other, |own, other| own < other);
+                below(udp) && below(tcp)
+            });
+            let name = reading.line(id, &DEVIATION).name;
             let text = format!(
                 "{name}'s jitter is low (below UDP's and TCP's, wherever 10 kbit/s get through)"
             );
-            view.claim(
-                "ELA-42g",
-                &text,
-                holds,
-                view.evidence(&[id, "udp", "tcp"], Metric::Deviation),
-            )
+            reading.claim("ELA-42g", &text, check)
         };
         vec![low("iftp"), low("iftpv")]
     })
@@ -165,131 +143,125 @@ pub(crate) fn fig_23(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
 /// `ela-fig-24`.
 pub(crate) fn fig_24(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (24, "throughput of four protocols that compete");
-    figure(context, what, TWO, THROUGHPUT, |view, _| {
-        vec![iftpv_better(view, "ELA-43a")]
+    figure(context, what, TWO, &[THROUGHPUT], |reading, _| {
+        vec![iftpv_better(reading, "ELA-43a")]
     })
 }
 
 /// `ela-fig-25`.
 pub(crate) fn fig_25(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (25, "goodput of four protocols that compete");
-    figure(context, what, TWO, GOODPUT, |view, _| {
-        vec![like_tcp(view, "ELA-43b")]
+    figure(context, what, TWO, &[GOODPUT], |reading, _| {
+        vec![like_tcp(reading, "ELA-43b")]
     })
 }
 
 /// `ela-fig-26`.
 pub(crate) fn fig_26(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (26, "jitter of four protocols that compete");
-    figure(context, what, TWO, JITTER, |view, _| {
-        vec![low_jitter(view, "ELA-43c")]
+    figure(context, what, TWO, JITTER, |reading, _| {
+        vec![low_jitter(reading, "ELA-43c")]
     })
 }
 
 /// `ela-fig-27`.
 pub(crate) fn fig_27(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (27, "throughput of TCP and IFTPV over UDP's rate");
-    figure(context, what, THREE, THROUGHPUT, |view, (_, medium)| {
-        let mean = |id: &str, i| view.mean(id, Metric::Throughput, i);
-        let places = view.all();
-        let below = places
-            .iter()
-            .filter(|&&i| mean("iftpv", i) < mean("tcp", i))
-            .count();
-        let mut claims = vec![
-            ratio(
-                view,
-                (
-                    "ELA-44a",
-                    "IFTPV is TCP-friendly: between two thirds and one and a half times TCP's throughput at every rate of UDP",
-                ),
-                ("iftpv", "tcp"),
-                Metric::Throughput,
-                &places,
-                (2.0 / 3.0, 1.5),
+    figure(
+        context,
+        what,
+        THREE,
+        &[THROUGHPUT],
+        |reading, (_, medium)| {
+            let [udp, tcp, iftpv] = reading.lines(["udp", "tcp", "iftpv"], &THROUGHPUT);
+            let rates = iftpv.means().count();
+            let below = iftpv
+                .means()
+                .filter(|(x, mean)| mean.value < at(&tcp, *x))
+                .count();
+            let mostly = reading.check(["tcp", "iftpv"], &THROUGHPUT, |_| {
+                2 * below > rates && below < rates
+            });
+            let evidence = format!("less at {below} of {rates} rates; {}", mostly.evidence);
+            let mut claims = vec![
+            reading.claim(
+                "ELA-44a",
+                "IFTPV is TCP-friendly: between two thirds and one and a half times TCP's throughput at every rate of UDP",
+                ratio(&iftpv, &tcp, (2.0 / 3.0, 1.5)),
             ),
-            view.claim(
+            reading.claim(
                 "ELA-44b",
                 "IFTPV's throughput is mostly less than TCP's (at more than half of the rates), but can be greater (at one at least)",
-                2 * below > places.len() && below < places.len(),
-                format!(
-                    "less at {below} of {} rates; {}",
-                    places.len(),
-                    view.evidence(&["tcp", "iftpv"], Metric::Throughput)
-                ),
+                mostly.put(evidence),
             ),
         ];
-        if medium == Medium::Shared {
-            let used: Vec<f64> = places
-                .iter()
-                .map(|&i| mean("udp", i) + mean("tcp", i) + mean("iftpv", i))
-                .collect();
-            let listed: Vec<String> = used.iter().map(|used| short(*used)).collect();
-            claims.push(view.claim(
-                "ELA-44c",
-                "the link's utilisation lies between 60 and 100 % at every rate",
-                used.iter().all(|used| (0.6..=1.0).contains(used)),
-                format!("Mbit/s of 1: {}", listed.join(", ")),
-            ));
-        }
-        claims
-    })
+            if medium == Medium::Shared {
+                let used = udp.by_mean("", |x, mean| mean + at(&tcp, x) + at(&iftpv, x));
+                claims.push(reading.claim(
+                    "ELA-44c",
+                    "the link's utilisation lies between 60 and 100 % at every rate",
+                    Check {
+                        holds: used.every(|used| (0.6..=1.0).contains(&used)),
+                        evidence: format!(
+                            "Mbit/s of 1: {}",
+                            listed(used.means().map(|(_, mean)| mean.value))
+                        ),
+                    },
+                ));
+            }
+            claims
+        },
+    )
 }
 
 /// `ela-fig-28`.
 pub(crate) fn fig_28(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (28, "goodput of TCP and IFTPV over UDP's rate");
-    figure(context, what, THREE, GOODPUT, |_, _| Vec::new())
+    figure(context, what, THREE, &[GOODPUT], |_, _| Vec::new())
 }
 
 /// `ela-fig-29`.
 pub(crate) fn fig_29(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (29, "jitter of TCP and IFTPV over UDP's rate");
-    figure(context, what, THREE, JITTER, |view, _| {
-        vec![low_jitter(view, "ELA-44d")]
+    figure(context, what, THREE, JITTER, |reading, _| {
+        vec![low_jitter(reading, "ELA-44d")]
     })
 }
 
 /// `ela-fig-30`.
 pub(crate) fn fig_30(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (30, "throughput of TCP, IFTP and IFTPV without UDP");
-    figure(context, what, FOUR, THROUGHPUT, |view, _| {
-        let mean = |id: &str, i| view.mean(id, Metric::Throughput, i);
-        let high = view.within(1e-5, 1e-3);
-        let over_high = |id: &str| {
-            let means: Vec<f64> = high.iter().map(|&i| mean(id, i)).collect();
-            average(&means)
-        };
-        let clean = view.at(1e-7);
-        let evidence = view.evidence(&["tcp", "iftp", "iftpv"], Metric::Throughput);
+    figure(context, what, FOUR, &[THROUGHPUT], |reading, _| {
+        let ids = ["tcp", "iftp", "iftpv"];
+        let [tcp, _, iftpv] = reading.lines(ids, &THROUGHPUT);
+        let [own, other] = [&iftpv, &tcp].map(|line| line.only(|ber| ber >= 0.9e-5).average());
+        let lower = reading.check(ids, &THROUGHPUT, |_| own < other);
+        let evidence = format!(
+            "{} and {} Mbit/s; {}",
+            short(own),
+            short(other),
+            lower.evidence
+        );
+        let surpasses = reading.check(ids, &THROUGHPUT, |[tcp, _, iftpv]| {
+            at(iftpv, 1e-7) > at(tcp, 1e-7)
+        });
+        let living = alive(reading, &["iftpv", "tcp"], &iftpv);
         vec![
-            iftpv_better(view, "ELA-45a"),
-            view.claim(
+            iftpv_better(reading, "ELA-45a"),
+            reading.claim(
                 "ELA-45b",
                 "from 1e-3 to 1e-5, IFTPV's throughput is on average lower than TCP's",
-                over_high("iftpv") < over_high("tcp"),
-                format!(
-                    "{} and {} Mbit/s; {evidence}",
-                    short(over_high("iftpv")),
-                    short(over_high("tcp"))
-                ),
+                lower.put(evidence),
             ),
-            view.claim(
+            reading.claim(
                 "ELA-45c",
                 "as BER falls IFTPV's throughput eventually surpasses TCP's (at 1e-7)",
-                mean("iftpv", clean) > mean("tcp", clean),
-                evidence,
+                surpasses,
             ),
-            ratio(
-                view,
-                (
-                    "ELA-45d",
-                    "IFTPV and TCP share fairly (between half of and twice TCP's throughput, wherever 10 kbit/s get through)",
-                ),
-                ("iftpv", "tcp"),
-                Metric::Throughput,
-                &alive(view, &["iftpv", "tcp"]),
-                (0.5, 2.0),
+            reading.claim(
+                "ELA-45d",
+                "IFTPV and TCP share fairly (between half of and twice TCP's throughput, wherever 10 kbit/s get through)",
+                ratio(&living, &tcp, (0.5, 2.0)),
             ),
         ]
     })
@@ -298,44 +270,44 @@ pub(crate) fn fig_30(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
 /// `ela-fig-31`.
 pub(crate) fn fig_31(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (31, "goodput of TCP, IFTP and IFTPV without UDP");
-    figure(context, what, FOUR, GOODPUT, |view, _| {
-        vec![like_tcp(view, "ELA-45e")]
+    figure(context, what, FOUR, &[GOODPUT], |reading, _| {
+        vec![like_tcp(reading, "ELA-45e")]
     })
 }
 
 /// `ela-fig-32`.
 pub(crate) fn fig_32(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (32, "jitter of TCP, IFTP and IFTPV without UDP");
-    figure(context, what, FOUR, JITTER, |view, _| {
-        vec![low_jitter(view, "ELA-45f")]
+    figure(context, what, FOUR, JITTER, |reading, _| {
+        vec![low_jitter(reading, "ELA-45f")]
     })
 }
 
 /// `ela-fig-33`.
 pub(crate) fn fig_33(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (33, "throughput of IFTP-W and IFTPV");
-    figure(context, what, FIVE, THROUGHPUT, |view, _| {
-        let words = (
+    figure(context, what, FIVE, &[THROUGHPUT], |reading, _| {
+        vec![reading.claim(
             "ELA-46a",
             "IFTPV outperforms IFTP-W in throughput (nowhere below by more than 1 %, somewhere 5 % above)",
-        );
-        vec![better(view, words, ("iftpv", "iftp-w"), &view.all())]
+            better(reading, ["iftpv", "iftp-w"]),
+        )]
     })
 }
 
 /// `ela-fig-34`.
 pub(crate) fn fig_34(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (34, "goodput of IFTP-W and IFTPV");
-    figure(context, what, FIVE, GOODPUT, |view, _| {
-        vec![greater_goodput(view, "ELA-46b")]
+    figure(context, what, FIVE, &[GOODPUT], |reading, _| {
+        vec![greater_goodput(reading, "ELA-46b")]
     })
 }
 
 /// `ela-fig-35`.
 pub(crate) fn fig_35(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (35, "jitter of IFTP-W and IFTPV");
-    figure(context, what, FIVE, JITTER, |view, _| {
-        vec![lower_jitter(view, "ELA-46c")]
+    figure(context, what, FIVE, JITTER, |reading, _| {
+        vec![lower_jitter(reading, "ELA-46c")]
     })
 }
 
@@ -345,21 +317,15 @@ pub(crate) fn fig_36(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
         36,
         "throughput of IFTPV and IFTP-W over the sensitive length",
     );
-    figure(context, what, SIX, THROUGHPUT, |view, (errors, _)| {
-        let mean = |id: &str, i| view.mean(id, Metric::Throughput, i);
-        let holds = view
-            .all()
-            .into_iter()
-            .all(|i| mean("iftpv", i) > mean("iftp-w", i));
-        vec![view.claim(
+    figure(context, what, SIX, &[THROUGHPUT], |reading, (errors, _)| {
+        let greater = reading.check(["iftpv", "iftp-w"], &THROUGHPUT, |[a, b]| {
+            everywhere(a, b, |a, b| a > b)
+        });
+        let evidence = format!("{}; {}", loss_rates(errors), greater.evidence);
+        vec![reading.claim(
             "ELA-47a",
             "IFTPV's throughput is greater than IFTP-W's whatever the length of the sensitive section",
-            holds,
-            format!(
-                "{}; {}",
-                loss_rates(errors),
-                view.evidence(&["iftpv", "iftp-w"], Metric::Throughput)
-            ),
+            greater.put(evidence),
         )]
     })
 }
@@ -367,16 +333,16 @@ pub(crate) fn fig_36(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
 /// `ela-fig-37`.
 pub(crate) fn fig_37(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (37, "goodput of IFTPV and IFTP-W over the sensitive length");
-    figure(context, what, SIX, GOODPUT, |view, _| {
-        vec![greater_goodput(view, "ELA-47b")]
+    figure(context, what, SIX, &[GOODPUT], |reading, _| {
+        vec![greater_goodput(reading, "ELA-47b")]
     })
 }
 
 /// `ela-fig-38`.
 pub(crate) fn fig_38(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (38, "jitter of IFTPV and IFTP-W over the sensitive length");
-    figure(context, what, SIX, JITTER, |view, _| {
-        vec![lower_jitter(view, "ELA-47c")]
+    figure(context, what, SIX, JITTER, |reading, _| {
+        vec![lower_jitter(reading, "ELA-47c")]
     })
 }
 
@@ -400,63 +366,56 @@ fn loss_rates(errors: Errors) -> String {
     )
 }
 
-fn iftpv_better(view: &View, claim: &str) -> Claim {
-    let words = (
+fn iftpv_better(reading: &Reading, claim: &str) -> Claim {
+    reading.claim(
         claim,
         "IFTPV maintains a better throughput than IFTP (nowhere below by more than 1 %, somewhere 5 % above)",
-    );
-    better(view, words, ("iftpv", "iftp"), &view.all())
+        better(reading, ["iftpv", "iftp"]),
+    )
 }
 
-fn like_tcp(view: &View, claim: &str) -> Claim {
-    let words = (
+fn like_tcp(reading: &Reading, claim: &str) -> Claim {
+    reading.claim(
         claim,
         "IFTPV's goodput is within 0.1 % of TCP's at every BER",
-    );
-    within(view, words, ("iftpv", "tcp"), Metric::Goodput, 0.001)
+        within(reading, ["iftpv", "tcp"], &GOODPUT, 0.001),
+    )
 }
 
-fn low_jitter(view: &View, claim: &str) -> Claim {
-    let words = (
+fn low_jitter(reading: &Reading, claim: &str) -> Claim {
+    let [tcp, iftpv] = reading.lines(["tcp", "iftpv"], &DEVIATION);
+    let tcp = alive(reading, &["iftpv", "tcp"], &tcp);
+    reading.claim(
         claim,
         "TCP's jitter is very high against IFTPV's (twice its standard deviation at least, wherever 10 kbit/s get through)",
-    );
-    let places = alive(view, &["iftpv", "tcp"]);
-    ratio(
-        view,
-        words,
-        ("tcp", "iftpv"),
-        Metric::Deviation,
-        &places,
-        (2.0, f64::INFINITY),
+        ratio(&tcp, &iftpv, (2.0, f64::INFINITY)),
     )
 }
 
 /// IFTP-W's goodput is greater.
-fn greater_goodput(view: &View, claim: &str) -> Claim {
-    let mean = |id: &str, i| view.mean(id, Metric::Goodput, i);
-    let holds = view.all().into_iter().all(|i| {
+fn greater_goodput(reading: &Reading, claim: &str) -> Claim {
+    let check = reading.check(["iftp-w", "iftpv"], &GOODPUT, |[tolerant, other]| {
+        let first = reading.runs.xs()[0];
         // At full coverage, and without a lost packet, they are the same.
-        let slack = 0.001;
-        mean("iftpv", i).is_nan() || mean("iftp-w", i) >= mean("iftpv", i) - slack
+        everywhere(tolerant, other, |own, other| {
+            other.is_nan() || own >= other - 0.001
+        }) && at(tolerant, first) > at(other, first)
     });
-    let first = mean("iftp-w", 0) > mean("iftpv", 0);
-    view.claim(
+    reading.claim(
         claim,
         "IFTP-W's goodput is greater than IFTPV's (nowhere below by more than 0.001, and above at the highest BER or the least coverage)",
-        holds && first,
-        view.evidence(&["iftp-w", "iftpv"], Metric::Goodput),
+        check,
     )
 }
 
-fn lower_jitter(view: &View, claim: &str) -> Claim {
-    let mean = |id: &str, i| view.mean(id, Metric::Deviation, i);
-    let places = alive(view, &["iftpv", "iftp-w"]);
-    let holds = !places.is_empty() && places.iter().all(|&i| mean("iftpv", i) < mean("iftp-w", i));
-    view.claim(
+fn lower_jitter(reading: &Reading, claim: &str) -> Claim {
+    let check = reading.check(["iftpv", "iftp-w"], &DEVIATION, |[own, other]| {
+        let own = alive(reading, &["iftpv", "iftp-w"], own);
+        everywhere(&own, other, |own, other| own < other)
+    });
+    reading.claim(
         claim,
         "IFTPV's jitter is lower than IFTP-W's, wherever 10 kbit/s get through",
-        holds,
-        view.evidence(&["iftpv", "iftp-w"], Metric::Deviation),
+        check,
     )
 }

@@ -5,14 +5,12 @@ use whyloss::iftp::WindowMode;
 use whyloss_link::queue::Limit;
 use whyloss_sim::host::tcp::{Recovery, RtoOptions};
 
+use whyloss_study::{Axis, Context, ExperimentError, Outcome, Plan, Runs};
+
+use super::measure::{DEVIATION, Item, THROUGHPUT, VARIANCE, run};
 use super::network::{Errors, FINITE, Medium, Network};
 use super::protocols::{HEADER, PACKET, Protocol, UDP_RATE, VIDEO};
 use super::settings::alone;
-use super::study::{FlowRun, Metric, run};
-use whyloss_study::Mean;
-use whyloss_study::Replications;
-use whyloss_study::{CONFIDENCE, Cell, Outcome};
-use whyloss_study::{Context, ExperimentError};
 
 /// A reading: what it changes of every network.
 struct Reading {
@@ -105,11 +103,11 @@ fn with_tcp(net: &mut Network, change: fn(&mut whyloss_sim::host::tcp::Options))
     }
 }
 
-/// What is looked at: a network, and some of its flows.
+/// What is looked at: a network, and some of its flows by name and id.
 struct Place {
     name: &'static str,
     network: fn() -> Network,
-    flows: &'static [(&'static str, usize)],
+    flows: &'static [(&'static str, &'static str)],
 }
 
 fn four(ber: f64) -> Network {
@@ -126,12 +124,12 @@ const PLACES: &[Place] = &[
     Place {
         name: "Fig. 9 at 1e-5",
         network: || four(1e-5),
-        flows: &[("TCP", 1), ("IFTP", 2), ("IFTP-W", 3)],
+        flows: &[("TCP", "tcp"), ("IFTP", "iftp"), ("IFTP-W", "iftp-w")],
     },
     Place {
         name: "Fig. 9 at 1e-6",
         network: || four(1e-6),
-        flows: &[("TCP", 1), ("IFTP", 2), ("IFTP-W", 3)],
+        flows: &[("TCP", "tcp"), ("IFTP", "iftp"), ("IFTP-W", "iftp-w")],
     },
     Place {
         name: "all with 40 sensitive bytes, 1e-5",
@@ -147,7 +145,7 @@ const PLACES: &[Place] = &[
             ];
             Network::one_router(1e-5, protocols.map(tolerant).into())
         },
-        flows: &[("TCP", 0), ("IFTP-W", 1), ("IFTPV-W", 2)],
+        flows: &[("TCP", "tcp"), ("IFTP-W", "iftp"), ("IFTPV-W", "iftpv")],
     },
     Place {
         name: "Fig. 8, UDP at 400 kbit/s",
@@ -163,27 +161,27 @@ const PLACES: &[Place] = &[
                 ],
             )
         },
-        flows: &[("TCP", 1), ("IFTP-W", 2)],
+        flows: &[("TCP", "tcp"), ("IFTP-W", "iftp-w")],
     },
     Place {
         name: "scenario 4, labelled, 1e-6",
         network: || scenario_4(Errors::Labelled),
-        flows: &[("TCP", 0), ("IFTP", 1), ("IFTPV", 2)],
+        flows: &[("TCP", "tcp"), ("IFTP", "iftp"), ("IFTPV", "iftpv")],
     },
     Place {
         name: "scenario 4, calibrated, 1e-6",
         network: || scenario_4(Errors::Calibrated),
-        flows: &[("TCP", 0), ("IFTP", 1), ("IFTPV", 2)],
+        flows: &[("TCP", "tcp"), ("IFTP", "iftp"), ("IFTPV", "iftpv")],
     },
     Place {
         name: "scenario 6, labelled, 40 B",
         network: || scenario_6(Errors::Labelled),
-        flows: &[("IFTP-W", 0), ("IFTPV", 1)],
+        flows: &[("IFTP-W", "iftp-w"), ("IFTPV", "iftpv")],
     },
     Place {
         name: "scenario 6, calibrated, 40 B",
         network: || scenario_6(Errors::Calibrated),
-        flows: &[("IFTP-W", 0), ("IFTPV", 1)],
+        flows: &[("IFTP-W", "iftp-w"), ("IFTPV", "iftpv")],
     },
 ];
 
@@ -202,78 +200,77 @@ fn scenario_6(errors: Errors) -> Network {
 }
 
 /// Rates of UDP's wireless link, kbit/s: what they make of its jitter.
-const RATES: [u64; 8] = [1000, 1050, 1100, 1200, 1500, 2000, 5500, 10_000];
+const RATES: [f64; 8] = [
+    1000.0, 1050.0, 1100.0, 1200.0, 1500.0, 2000.0, 5500.0, 10_000.0,
+];
 
-/// `ela-sensitivity`.
-pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let mut networks = Vec::new();
-    for place in PLACES {
-        for reading in READINGS {
+/// The flows of every place under a reading.
+fn plan(reading: &Reading) -> Plan<Item> {
+    let flows = PLACES
+        .iter()
+        .flat_map(|place| place.flows.iter().map(move |flow| (place, flow)));
+    flows.fold(Plan::table(), |plan, (place, &(name, id))| {
+        let column = format!("{}: {name}", place.name);
+        plan.line(&column, &column, |_| {
             let mut network = (place.network)();
             (reading.change)(&mut network);
-            networks.push(network);
-        }
-    }
-    let udp = |header| {
-        move |rate: u64| Network {
-            wireless: Rate::from_kbps(rate),
-            ..alone(
-                (Errors::Calibrated, Medium::Own),
-                0.0,
-                Protocol::udp_with_header(UDP_RATE, header),
-            )
-        }
-    };
-    networks.extend(RATES.map(udp(0)));
-    networks.extend(RATES.map(udp(super::tables::UDP_HEADER)));
-    let runs = run(context, &networks.iter().collect::<Vec<_>>())?;
-    let seeds = runs.iter().map(Vec::len).min().unwrap_or(0) as u64;
-    let mut cells: Vec<Cell> = Vec::new();
-    let mut next = runs.iter();
-    for place in PLACES {
-        for (reading, runs) in READINGS.iter().zip(next.by_ref()) {
-            for &(name, flow) in place.flows {
-                let mean = Mean::of(&values(runs, flow, Metric::Throughput));
-                let column = format!("{}: {name}", place.name);
-                cells.push(mean.cell(reading.name, &column, "Mbit/s"));
-            }
-        }
-    }
-    for header in ["1024", "1040"] {
-        for (rate, runs) in RATES.iter().zip(next.by_ref()) {
-            for metric in [Metric::Throughput, Metric::Deviation, Metric::Variance] {
-                let row = format!(
-                    "UDP alone over its link's rate in kbit/s: {}",
-                    metric.name()
-                );
-                let column = format!("packets of {header} B");
-                let mean = Mean::of(&values(runs, 0, metric));
-                cells.push(Cell {
-                    x: Some(*rate as f64),
-                    ..mean.cell(&row, &column, metric.unit())
-                });
-            }
-        }
-    }
-    Ok(Outcome {
-        id: "ela-sensitivity".into(),
-        title: "the stated numbers under other readings of the paper".into(),
-        seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims: Vec::new(),
-        figures: Vec::new(),
-        notes: vec![
-            "One thing varies at a time; throughput in Mbit/s. The paper: at 1e-5 IFTP-W has more than 0.8 Mbit/s and IFTP less \
-             than 0.2 (Fig. 9); in scenario 4 IFTPV is above IFTP and, at low BERs, above TCP; in scenario 6 IFTPV is above IFTP-W \
-             at every coverage; UDP's jitter is 32.3 to 37.1 ms. Of scenario 4 and 6 every client has its own link; IFTPV-W is IFTPV \
-             with a partial checksum, which the paper suggests in its conclusion."
-                .into(),
-        ],
+            (network, id)
+        })
     })
 }
 
-fn values(runs: &Replications<Vec<FlowRun>>, flow: usize, metric: Metric) -> Vec<f64> {
-    let runs = runs.iter().filter_map(|run| run.get(flow));
-    runs.filter_map(|run| metric.of(run)).collect()
+/// UDP alone with packets of 1024 bytes, and with a header on top.
+fn over_rate() -> Plan<Item> {
+    let plan = Plan::new(&Axis::linear(""), &RATES);
+    [("1024", 0), ("1040", super::tables::UDP_HEADER)]
+        .into_iter()
+        .fold(plan, |plan, (size, header)| {
+            plan.line(size, &format!("packets of {size} B"), |rate| {
+                let udp = Protocol::udp_with_header(UDP_RATE, header);
+                let network = Network {
+                    wireless: Rate::from_kbps(rate as u64),
+                    ..alone((Errors::Calibrated, Medium::Own), 0.0, udp)
+                };
+                (network, "udp")
+            })
+        })
+}
+
+/// `ela-sensitivity`.
+pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
+    let mut plans: Vec<Plan<Item>> = READINGS.iter().map(plan).collect();
+    plans.push(over_rate());
+    let runs = run(context, &plans)?;
+    let lines: Vec<_> = runs.iter().map(|runs| runs.lines(&THROUGHPUT)).collect();
+    let columns = PLACES.iter().flat_map(|place| {
+        let readings = READINGS.iter().zip(&lines);
+        readings.flat_map(move |(reading, lines)| {
+            let lines = place
+                .flows
+                .iter()
+                .map(|(name, _)| lines.line(&format!("{}: {name}", place.name)));
+            lines
+                .flat_map(|line| line.cells(reading.name))
+                .collect::<Vec<_>>()
+        })
+    });
+    let alone = &runs[READINGS.len()];
+    let by_size = ["1024", "1040"].into_iter().flat_map(|size| {
+        let lines = [THROUGHPUT, DEVIATION, VARIANCE].map(|metric| {
+            let row = format!("UDP alone over its link's rate in kbit/s: {}", metric.name);
+            alone.line(size, &metric).cells(&row)
+        });
+        (0..RATES.len()).flat_map(move |rate| lines.each_ref().map(|cells| cells[rate].clone()))
+    });
+    let title = "the stated numbers under other readings of the paper";
+    let seeds = runs.iter().map(Runs::seeds).min();
+    Ok(Outcome::new("ela-sensitivity", title, seeds.unwrap_or(0))
+        .cells(columns)
+        .cells(by_size)
+        .note(
+            "One thing varies at a time; throughput in Mbit/s. The paper: at 1e-5 IFTP-W has more than 0.8 Mbit/s and IFTP less \
+             than 0.2 (Fig. 9); in scenario 4 IFTPV is above IFTP and, at low BERs, above TCP; in scenario 6 IFTPV is above IFTP-W \
+             at every coverage; UDP's jitter is 32.3 to 37.1 ms. Of scenario 4 and 6 every client has its own link; IFTPV-W is IFTPV \
+             with a partial checksum, which the paper suggests in its conclusion.",
+        ))
 }

@@ -2,10 +2,12 @@
 
 use whyloss_link::queue::Limit;
 
-use super::friendliness::{UDP_RATE as UDP_AXIS, kbps};
+use whyloss_study::Plan;
+
+use super::friendliness::kbps;
+use super::measure::{BER, COVERAGE, Item, RATES, UDP_RATE as UDP_AXIS, together};
 use super::network::{Errors, Medium, Network};
 use super::protocols::{PACKET, Protocol, UDP_RATE, VIDEO};
-use super::study::{Axis, BER, Plan, RATES, together};
 
 /// How the error rate and the medium are read.
 pub(crate) type Reading = (Errors, Medium);
@@ -44,10 +46,8 @@ pub(crate) fn title((errors, medium): Reading) -> String {
 /// One of the scenarios.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting {
-    pub(crate) axis: Axis,
-    pub(crate) xs: &'static [f64],
     pub(crate) readings: &'static [Reading],
-    pub(crate) plans: fn(Reading) -> Vec<Plan>,
+    pub(crate) plan: fn(Reading) -> Plan<Item>,
 }
 
 impl Setting {
@@ -83,40 +83,37 @@ pub(crate) fn all_compete(reading: Reading, ber: f64, udp: Protocol) -> Network 
 }
 
 pub(crate) const ONE: Setting = Setting {
-    axis: BER,
-    xs: &RATES,
     readings: &ALONE,
-    plans: |reading| {
+    plan: |reading| {
         let protocols = [
             Protocol::udp(UDP_RATE),
             Protocol::tcp(),
             Protocol::iftp(PACKET),
             Protocol::iftpv(PACKET),
         ];
-        let plans = protocols
-            .iter()
-            .flat_map(|protocol| together(&RATES, |ber| alone(reading, ber, protocol.clone())));
-        plans.collect()
+        protocols
+            .into_iter()
+            .fold(Plan::new(&BER, &RATES), |plan, of| {
+                plan.line(of.id, of.name, |ber| {
+                    (alone(reading, ber, of.clone()), of.id)
+                })
+            })
     },
 };
 
 pub(crate) const TWO: Setting = Setting {
-    axis: BER,
-    xs: &RATES,
     readings: &READINGS,
-    plans: |reading| {
-        together(&RATES, |ber| {
+    plan: |reading| {
+        together(&BER, &RATES, |ber| {
             all_compete(reading, ber, Protocol::udp(UDP_RATE))
         })
     },
 };
 
 pub(crate) const THREE: Setting = Setting {
-    axis: UDP_AXIS,
-    xs: &UDP_RATES,
     readings: &READINGS,
-    plans: |reading| {
-        together(&UDP_RATES, |x| {
+    plan: |reading| {
+        together(&UDP_AXIS, &UDP_RATES, |x| {
             let protocols = vec![
                 Protocol::udp(kbps(x)),
                 Protocol::tcp(),
@@ -128,11 +125,9 @@ pub(crate) const THREE: Setting = Setting {
 };
 
 pub(crate) const FOUR: Setting = Setting {
-    axis: BER,
-    xs: &RATES,
     readings: &READINGS,
-    plans: |reading| {
-        together(&RATES, |ber| {
+    plan: |reading| {
+        together(&BER, &RATES, |ber| {
             let protocols = vec![
                 Protocol::tcp(),
                 Protocol::iftp(PACKET),
@@ -149,25 +144,18 @@ fn tolerant_and_differentiating(reading: Reading, ber: f64, coverage: u32) -> Ne
 }
 
 pub(crate) const FIVE: Setting = Setting {
-    axis: BER,
-    xs: &RATES,
     readings: &READINGS,
-    plans: |reading| {
-        together(&RATES, |ber| {
+    plan: |reading| {
+        together(&BER, &RATES, |ber| {
             tolerant_and_differentiating(reading, ber, COVERAGE_5)
         })
     },
 };
 
 pub(crate) const SIX: Setting = Setting {
-    axis: Axis {
-        label: "sensitive bytes of IFTP-W's 1464",
-        log: false,
-    },
-    xs: &COVERAGES,
     readings: &READINGS,
-    plans: |reading| {
-        together(&COVERAGES, |coverage| {
+    plan: |reading| {
+        together(&COVERAGE, &COVERAGES, |coverage| {
             tolerant_and_differentiating(reading, BER_6, coverage as u32)
         })
     },

@@ -16,16 +16,15 @@
 
 use whyloss::Rate;
 
+use whyloss_study::{
+    Cell, Check, Claim, Context, ExperimentError, Line, Metric, Outcome, Plan, Runs, Weight,
+};
+
+use super::decide::{at, listed};
+use super::measure::{BER, DEVIATION, FlowRun, GOODPUT, Item, THROUGHPUT, VARIANCE, place, run};
 use super::network::{Errors, Medium, Network, WIRELESS};
 use super::protocols::{Protocol, UDP_RATE, WIRED};
 use super::settings::{all_compete, alone};
-use super::study::{FlowRun, Metric, run, short};
-use whyloss_study::Mean;
-use whyloss_study::Replications;
-use whyloss_study::Weight;
-use whyloss_study::statistics::mean;
-use whyloss_study::{CONFIDENCE, Cell, Claim, Outcome};
-use whyloss_study::{Context, ExperimentError};
 
 /// BERs of the tables.
 pub(super) const BERS: [f64; 4] = [1e-3, 1e-4, 1e-5, 1e-6];
@@ -123,136 +122,137 @@ fn udp(reading: &Reading) -> Protocol {
     Protocol::udp_with_header(UDP_RATE, reading.header)
 }
 
-/// The values of UDP, which is the first flow, in the seeds' order.
-pub(super) fn values(runs: &Replications<Vec<FlowRun>>, metric: Metric) -> Vec<f64> {
-    let first = runs.iter().filter_map(|run| run.first());
-    first.filter_map(|run| metric.of(run)).collect()
-}
-
 fn table(
     context: &Context<'_>,
-    identity: (&str, &str),
+    (id, title): (&str, &str),
     readings: &[Reading],
     printed: Printed,
     network: impl Fn(&Reading, f64) -> Network,
 ) -> Result<Outcome, ExperimentError> {
-    let networks: Vec<Network> = readings
-        .iter()
-        .flat_map(|reading| BERS.map(|ber| network(reading, ber)))
-        .collect();
-    let runs = run(context, &networks.iter().collect::<Vec<_>>())?;
-    let seeds = runs.iter().map(Vec::len).min().unwrap_or(0) as u64;
-    let mut cells = Vec::new();
-    let mut claims = Vec::new();
-    for (reading, runs) in readings.iter().zip(runs.chunks(BERS.len())) {
-        for (runs, (ber, printed)) in runs.iter().zip(BERS.iter().zip(printed)) {
-            let column = format!("{ber:e}");
-            cells.extend(row_cells(reading, &column, runs, printed));
-        }
-        let weight = match reading.of.0 {
-            Errors::Labelled => Weight::Counted,
-            Errors::Calibrated => Weight::Beside,
-        };
-        for metric in [Metric::Deviation, Metric::Variance] {
-            claims.push(jitter(reading, metric, runs, printed).weighing(weight));
-        }
-    }
+    let plan =
+        |reading| Plan::new(&BER, &BERS).line("udp", "UDP", |ber| (network(reading, ber), "udp"));
+    let plans: Vec<Plan<Item>> = readings.iter().map(plan).collect();
+    let runs = run(context, &plans)?;
+    let read = || readings.iter().zip(&runs);
     // All readings of a metric together.
-    let metric = |cell: &Cell| cell.row.split(", ").next().map(str::to_owned);
-    let metrics: Vec<_> = cells.iter().take(5).map(metric).collect();
-    cells.sort_by_key(|cell| metrics.iter().position(|known| *known == metric(cell)));
-    Ok(Outcome {
-        id: identity.0.into(),
-        title: identity.1.into(),
-        seeds,
-        confidence: CONFIDENCE,
-        cells,
-        claims,
-        figures: Vec::new(),
-        notes: vec![
-            "−ln(goodput)/BER of the printed values is 88.1, 1318, 12 085, 93.0 bits in Table 1 and 88.7, 90.4, 87.2, 95.4 in \
-             Table 2: but for the two middle rows of Table 1 (`ela-table-1-rows`), a packet is lost to errors within 88 bits, \
-             not within its 8192. \"calibrated\" loses packets so; \"labelled\" takes the BER at its word."
-                .into(),
-            "\"sent\" is throughput over goodput. The paper's is 1.0146 to 1.0174 Mbit/s in all eight rows, where the text says \
-             1 Mbit/s: 1040/1024 = 1.0156 if a header of 16 bytes comes on top of 1024; 10 s/(10 s − 169 ms) = 1.0172 if \
-             the time counted from the first arrival. A wireless link of 1 Mbit/s carries neither, so both need a faster one; \
-             Section 10 states none."
-                .into(),
-            "Throughput and goodput are to be within 1 % where there is a target; the calibrated readings descend from the \
-             goodputs printed here, so their cells are fitted and do not count. Jitter is shown as standard deviation (ms) and \
-             as variance (ms²), with claims for each: the paper says variance and prints ms."
-                .into(),
-        ],
-    })
+    let rows = [THROUGHPUT, GOODPUT]
+        .into_iter()
+        .enumerate()
+        .flat_map(|(index, metric)| {
+            read().flat_map(move |(reading, runs)| {
+                let paper = move |row: [f64; 3]| {
+                    (row[index], reading.target.then_some(TOLERANCE * row[index]))
+                };
+                row(
+                    reading,
+                    metric.name,
+                    &runs.line("udp", &metric),
+                    printed,
+                    paper,
+                )
+            })
+        });
+    let sent = read().flat_map(|(reading, runs)| {
+        let line = runs.read_off("udp", ("udp", "UDP"), "Mbit/s", |run| {
+            Some(run.throughput / run.goodput()?)
+        });
+        let paper =
+            |[throughput, goodput, _]: [f64; 3]| ((1e4 * throughput / goodput).round() / 1e4, None);
+        row(reading, "sent", &line, printed, paper)
+            .into_iter()
+            .map(|cell| Cell {
+                metric: "",
+                fitted: false,
+                ..cell
+            })
+    });
+    let jitters = [DEVIATION, VARIANCE].into_iter().flat_map(|metric| {
+        read().flat_map(move |(reading, runs)| {
+            let paper = |row: [f64; 3]| (row[2], None);
+            row(
+                reading,
+                metric.name,
+                &runs.line("udp", &metric),
+                printed,
+                paper,
+            )
+        })
+    });
+    let claims = read().flat_map(|(reading, runs)| {
+        [DEVIATION, VARIANCE].map(|metric| jitter(reading, &metric, runs, printed))
+    });
+    let seeds = runs.iter().map(Runs::seeds).min();
+    Ok(Outcome::new(id, title, seeds.unwrap_or(0))
+        .cells(rows)
+        .cells(sent)
+        .cells(jitters)
+        .claims(claims)
+        .notes(NOTES))
 }
 
-/// What a reading gives at a BER.
-fn row_cells(
+const NOTES: [&str; 3] = [
+    "−ln(goodput)/BER of the printed values is 88.1, 1318, 12 085, 93.0 bits in Table 1 and 88.7, 90.4, 87.2, 95.4 in \
+     Table 2: but for the two middle rows of Table 1 (`ela-table-1-rows`), a packet is lost to errors within 88 bits, \
+     not within its 8192. \"calibrated\" loses packets so; \"labelled\" takes the BER at its word.",
+    "\"sent\" is throughput over goodput. The paper's is 1.0146 to 1.0174 Mbit/s in all eight rows, where the text says \
+     1 Mbit/s: 1040/1024 = 1.0156 if a header of 16 bytes comes on top of 1024; 10 s/(10 s − 169 ms) = 1.0172 if \
+     the time counted from the first arrival. A wireless link of 1 Mbit/s carries neither, so both need a faster one; \
+     Section 10 states none.",
+    "Throughput and goodput are to be within 1 % where there is a target; the calibrated readings descend from the \
+     goodputs printed here, so their cells are fitted and do not count. Jitter is shown as standard deviation (ms) and \
+     as variance (ms²), with claims for each: the paper says variance and prints ms.",
+];
+
+/// What a reading gives at each BER, beside what `paper` takes of the printed row: a value, and how far from it.
+fn row(
     reading: &Reading,
-    column: &str,
-    runs: &Replications<Vec<FlowRun>>,
-    [throughput, goodput, jitter]: [f64; 3],
-) -> [Cell; 5] {
-    let row = |what: &str| format!("{what}, {}", reading.name);
-    let cell = |metric: Metric, paper: f64, target: bool| {
-        let mean = Mean::of(&values(runs, metric));
+    what: &'static str,
+    line: &Line,
+    printed: Printed,
+    paper: impl Fn([f64; 3]) -> (f64, Option<f64>),
+) -> Vec<Cell> {
+    let cells = line.cells(&format!("{what}, {}", reading.name));
+    let beside = |(cell, printed): (Cell, [f64; 3])| {
+        let (paper, tolerance) = paper(printed);
         Cell {
+            column: place(cell.x.unwrap_or(f64::NAN)),
+            x: None,
             paper: Some(paper),
-            tolerance: target.then_some(TOLERANCE * paper),
-            metric: metric.name(),
+            tolerance,
+            metric: what,
             fitted: reading.of.0 == Errors::Calibrated,
-            ..mean.cell(&row(metric.name()), column, metric.unit())
+            ..cell
         }
     };
-    let rate = values(runs, Metric::Throughput)
-        .iter()
-        .zip(values(runs, Metric::Goodput))
-        .map(|(throughput, goodput)| throughput / goodput)
-        .collect::<Vec<f64>>();
-    [
-        cell(Metric::Throughput, throughput, reading.target),
-        cell(Metric::Goodput, goodput, reading.target),
-        Cell {
-            paper: Some((1e4 * throughput / goodput).round() / 1e4),
-            ..Mean::of(&rate).cell(&row("sent"), column, "Mbit/s")
-        },
-        cell(Metric::Deviation, jitter, false),
-        cell(Metric::Variance, jitter, false),
-    ]
+    cells.into_iter().zip(printed).map(beside).collect()
 }
 
 /// Whether what the paper prints as jitter is this metric.
 fn jitter(
     reading: &Reading,
-    metric: Metric,
-    runs: &[Replications<Vec<FlowRun>>],
+    metric: &Metric<FlowRun>,
+    runs: &Runs<FlowRun>,
     printed: Printed,
 ) -> Claim {
-    let ours: Vec<f64> = runs
-        .iter()
-        .map(|runs| mean(&values(runs, metric)).unwrap_or(f64::NAN))
-        .collect();
-    let holds = ours
-        .iter()
-        .zip(printed)
-        .all(|(ours, [_, _, paper])| (ours / paper - 1.0).abs() <= JITTER_TOLERANCE);
-    let (letter, what) = match metric {
-        Metric::Deviation => ("a", "the standard deviation in ms"),
-        _ => ("b", "the variance in ms²"),
+    let ours = runs.line("udp", metric);
+    let ours = BERS.map(|ber| at(&ours, ber));
+    let paper = printed.map(|row| row[2]);
+    let near = |(ours, paper): (&f64, &f64)| (ours / paper - 1.0).abs() <= JITTER_TOLERANCE;
+    let (letter, what) = if metric.unit == "ms" {
+        ("a", "the standard deviation in ms")
+    } else {
+        ("b", "the variance in ms²")
     };
-    let listed = |values: &mut dyn Iterator<Item = f64>| {
-        let values: Vec<String> = values.map(short).collect();
-        values.join(", ")
+    let check = Check {
+        holds: ours.iter().zip(&paper).all(near),
+        evidence: format!("{}; paper {}", listed(ours), listed(paper)),
     };
-    Claim::new(
-        &format!("ELA-17{letter} ({})", reading.name),
-        &format!("the table's jitter is {what} (within 20 % in every row)"),
-        holds,
-        format!(
-            "{}; paper {}",
-            listed(&mut ours.iter().copied()),
-            listed(&mut printed.iter().map(|row| row[2]))
-        ),
-    )
+    let weight = match reading.of.0 {
+        Errors::Labelled => Weight::Counted,
+        Errors::Calibrated => Weight::Beside,
+    };
+    let text = format!("the table's jitter is {what} (within 20 % in every row)");
+    check
+        .claim(&format!("ELA-17{letter} ({})", reading.name), &text)
+        .weighing(weight)
 }
