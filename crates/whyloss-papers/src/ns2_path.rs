@@ -24,6 +24,7 @@ use whyloss_sim::Observer;
 use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::tcp::{self, Recovery};
 use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
+use whyloss_study::statistics::jain;
 
 use crate::build::{duplex, node, simplex};
 
@@ -209,10 +210,8 @@ fn measure(row: &Row, options: &tcp::Options, packet_size: u32) -> (f64, f64) {
             let each = acknowledged.0.iter().map(|&count| {
                 count.saturating_sub(1) as f64 * f64::from(8 * SEGMENT) / row.seconds as f64
             });
-            let (sum, squares) = each.fold((0.0, 0.0), |(sum, squares), rate| {
-                (sum + rate, squares + rate * rate)
-            });
-            (sum, sum * sum / (row.flows as f64 * squares))
+            let each: Vec<f64> = each.collect();
+            (each.iter().sum(), jain(&each).unwrap_or(f64::NAN))
         })
         .collect();
     let mean = |of: fn(&(f64, f64)) -> f64| runs.iter().map(of).sum::<f64>() / SEEDS as f64;

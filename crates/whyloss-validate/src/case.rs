@@ -5,6 +5,7 @@ use whyloss_sim::Observer;
 use whyloss_sim::RunError;
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::{Scenario, Transport};
+use whyloss_study::statistics::jain;
 
 use crate::margin::Margin;
 
@@ -104,10 +105,7 @@ impl Case {
         let sum: f64 = run.packets.iter().sum();
         let also = self.also.iter().map(|also| match also {
             Also::Drops => 100.0 * run.dropped / run.offered,
-            Also::Jain => {
-                let squares: f64 = run.packets.iter().map(|packets| packets * packets).sum();
-                sum * sum / (run.packets.len() as f64 * squares)
-            }
+            Also::Jain => jain(&run.packets).unwrap_or(f64::NAN),
             Also::FirstFlow => percent(run.packets.first().copied().unwrap_or(0.0)),
         });
         [percent(sum)].into_iter().chain(also).collect()
