@@ -133,8 +133,8 @@ pub(crate) fn fig_7(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
              goodputs is within 5 % of the paper's.",
         )
         .note(
-            "All three run on ns-2's TCP with Reno's recovery, every segment acknowledged, 1000 bytes a packet on the wire \
-             and in windows. The paper states none of this; `bal-sensitivity` varies it.",
+            "All three run on ns-2's TCP, Reno and BaLDE with Reno's recovery, Westwood with that of UCLA's module; every segment is \
+             acknowledged, 1000 bytes a packet on the wire and in windows. `bal-sensitivity` varies what the paper does not state.",
         ))
 }
 

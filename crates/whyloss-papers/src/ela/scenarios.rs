@@ -12,7 +12,7 @@
 //! Each is read in four ways (scenario 1, where nobody shares anything, in two): see `network`; `settings` has
 //! the networks.
 
-use whyloss_study::{Check, Claim, Context, ExperimentError, Metric, Outcome, Weight};
+use whyloss_study::{Check, Claim, Context, ExperimentError, Line, Metric, Outcome, Weight};
 
 use super::decide::{alive, at, better, everywhere, listed, ratio, within};
 use super::measure::{
@@ -69,15 +69,17 @@ pub(crate) fn fig_21(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
                     && everywhere(&lossy, other, |udp, other| udp / other >= 2.0)
             })
         });
-        let over_tcp = |id: &str| {
-            let check = reading.check([id, "tcp"], &THROUGHPUT, |[own, tcp]| {
-                let low = own.only(|ber| ber <= 3.1e-6);
-                everywhere(&low, tcp, |own, tcp| own > tcp)
-            });
-            let name = reading.line(id, &THROUGHPUT).name;
-            let text = format!("{name} outperforms TCP at every BER below 1e-5");
-            reading.claim("ELA-42c", &text, check)
-        };
+        let over_tcp = reading.check(
+            ["iftp", "iftpv", "tcp"],
+            &THROUGHPUT,
+            |[iftp, iftpv, tcp]| {
+                let over = |own: &Line| {
+                    let low = own.only(|ber| ber <= 3.1e-6);
+                    everywhere(&low, tcp, |own, tcp| own > tcp)
+                };
+                over(iftp) && over(iftpv)
+            },
+        );
         vec![
             reading.claim(
                 "ELA-42a",
@@ -85,8 +87,11 @@ pub(crate) fn fig_21(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
                 much,
             ),
             iftpv_better(reading, "ELA-42b"),
-            over_tcp("iftp"),
-            over_tcp("iftpv"),
+            reading.claim(
+                "ELA-42c",
+                "IFTP and IFTPV outperform TCP at every BER below 1e-5",
+                over_tcp,
+            ),
         ]
     })
 }
@@ -124,19 +129,20 @@ pub(crate) fn fig_22(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
 pub(crate) fn fig_23(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let what = (23, "jitter of each protocol alone");
     figure(context, what, ONE, JITTER, |reading, _| {
-        let low = |id: &str| {
-            let check = reading.check([id, "udp", "tcp"], &DEVIATION, |[own, udp, tcp]| {
-                let own = alive(reading, &[id, "udp", "tcp"], own);
+        let ids = ["iftp", "iftpv", "udp", "tcp"];
+        let low = reading.check(ids, &DEVIATION, |[iftp, iftpv, udp, tcp]| {
+            let low = |own: &Line| {
+                let own = alive(reading, &[&own.id, "udp", "tcp"], own);
                 let below = |other| everywhere(&own, other, |own, other| own < other);
                 below(udp) && below(tcp)
-            });
-            let name = reading.line(id, &DEVIATION).name;
-            let text = format!(
-                "{name}'s jitter is low (below UDP's and TCP's, wherever 10 kbit/s get through)"
-            );
-            reading.claim("ELA-42g", &text, check)
-        };
-        vec![low("iftp"), low("iftpv")]
+            };
+            low(iftp) && low(iftpv)
+        });
+        vec![reading.claim(
+            "ELA-42g",
+            "IFTP's and IFTPV's jitter is low (below UDP's and TCP's, wherever 10 kbit/s get through)",
+            low,
+        )]
     })
 }
 

@@ -17,24 +17,6 @@ pub(super) const REASONS: &[Reason] = &[
         "2.2 to 2.6 times at 200 to 800 kbit/s: Reno repairs one loss of a window and waits a second for the others; with SACK it is 1.15 times at 400 kbit/s (`ela-sensitivity`)",
     ),
     (
-        "ela-fig-8",
-        "ELA-37a (own links)",
-        Open,
-        "with a link for each client, as Fig. 1 draws it, nobody can notice UDP: the figure needs the shared one",
-    ),
-    (
-        "ela-fig-8",
-        "ELA-37b (own links)",
-        Open,
-        "with a link for each client, as Fig. 1 draws it, nobody can notice UDP: the figure needs the shared one",
-    ),
-    (
-        "ela-fig-8",
-        "ELA-37d (own links)",
-        Open,
-        "at 1 Mbit/s UDP just fills its own link; it loses from there on",
-    ),
-    (
         "ela-fig-9",
         "ELA-31a",
         Open,
@@ -51,12 +33,6 @@ pub(super) const REASONS: &[Reason] = &[
         "ELA-31c",
         Papers,
         "arithmetic: 40 bytes at 1e-4 are lost with 1 − e^−0.032 = 3.15 %",
-    ),
-    (
-        "ela-fig-21",
-        "ELA-42a",
-        Open,
-        "where hardly anything is lost, the others fill most of the link in 10 s, too: their slow start is all they lack",
     ),
     (
         "ela-fig-21",
@@ -101,12 +77,6 @@ pub(super) const REASONS: &[Reason] = &[
         "at a true BER of 1e-5 8 % of the packets are lost: TCP halves, IFTPV keeps its window, and has up to six times as much",
     ),
     (
-        "ela-fig-27",
-        "ELA-44a (calibrated, shared)",
-        Open,
-        "up to 1.64 times, from 600 kbit/s of UDP on, where a full queue takes several packets of a window, and Reno waits for its timer",
-    ),
-    (
         "ela-fig-24",
         "ELA-43a",
         Open,
@@ -117,12 +87,6 @@ pub(super) const REASONS: &[Reason] = &[
         "ELA-44b",
         Open,
         "labelled: IFTPV keeps its window at random losses; calibrated, shared: less at four of eleven rates, where the claim asks for six",
-    ),
-    (
-        "ela-fig-27",
-        "ELA-44b (calibrated, own links)",
-        Open,
-        "by 10 % above TCP at every rate, none of which it can notice",
     ),
     (
         "ela-fig-27",
@@ -207,12 +171,6 @@ pub(super) const REASONS: &[Reason] = &[
         "ELA-39",
         Open,
         "1.0 % of TCP's and 0.9 % of IFTP's: from half of 32 the largest window is ten seconds away, of 120",
-    ),
-    (
-        "ela",
-        "ELA-17a",
-        Open,
-        "no standard deviation of our runs: it would be with a link of 1.05 to 1.1 Mbit/s (`ela-sensitivity`)",
     ),
     (
         "ela",
