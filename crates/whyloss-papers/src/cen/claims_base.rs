@@ -311,7 +311,7 @@ pub(crate) fn backbone(wb: &Runs<Run>, wlh: &Runs<Run>) -> Vec<Claim> {
     ]
 }
 
-/// It is so for more than half of the numbers of flows.
+/// Check that a line satisfies `holds` at more than half of the numbers of flows.
 fn most(line: &Line, holds: impl Fn(f64, f64) -> bool) -> Check {
     Check::of([line], |[line]| {
         let holding = line.means().filter(|(n, mean)| holds(*n, mean.value));

@@ -183,7 +183,7 @@ impl Each {
         Self { what, values }
     }
 
-    /// NaN of a scheme that it does not have.
+    /// Value of a scheme; NaN of one that it does not have.
     pub(crate) fn get(&self, scheme: &str) -> f64 {
         let found = self.values.iter().find(|(id, _)| *id == scheme);
         found.map_or(f64::NAN, |(_, value)| *value)

@@ -17,7 +17,7 @@ struct Probe {
     from: Time,
     /// Arrivals at flows with a hybrid, and sums over them.
     all: Sums,
-    /// Those at which T_narr shows the link underutilised: T_narr ≥ 1.5, where ZBS uses Spike.
+    /// Arrivals at which T_narr shows the link underutilised: T_narr ≥ 1.5, where ZBS uses Spike.
     underutilised: Sums,
 }
 

@@ -189,7 +189,7 @@ pub(crate) fn fig_12(context: &Context<'_>) -> Result<Outcome, ExperimentError> 
     })
 }
 
-/// Of these lines, everything is sensitive.
+/// Lines of which everything is sensitive.
 fn whole(ids: &[&str]) -> Vec<(String, u32)> {
     ids.iter().map(|&id| (id.to_owned(), PACKET)).collect()
 }

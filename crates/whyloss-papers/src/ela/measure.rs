@@ -64,7 +64,7 @@ pub(crate) const DEVIATION: Metric<FlowRun> =
         run.variance.map(libm::sqrt)
     }));
 
-/// Its values differ by powers of ten.
+/// A metric whose values differ by powers of ten.
 const fn log(metric: Metric<FlowRun>) -> Metric<FlowRun> {
     Metric {
         log: true,
