@@ -318,6 +318,42 @@ fn a_failing_disk_leaves_the_results() {
     assert!(String::from_utf8_lossy(&output.stdout).contains("video-1"));
 }
 
+/// 10,000 flows of 1 Mbit/s into 1 Mbit/s with an unlimited queue: the run ends and names the link, with either engine.
+#[test]
+fn too_many_packets_are_exit_one_and_say_where() {
+    let scratch = Scratch::new("flood");
+    let file = scratch.path("flood.toml");
+    let text = r#"
+        duration = "100 s"
+        most_packets = 50_000
+        link = [
+            { name = "wide", from = "s", to = "r", rate = "20 Gbit/s", delay = "1 ms", queue = "unlimited" },
+            { name = "narrow", from = "r", to = "m", rate = "1 Mbit/s", delay = "1 ms", queue = "unlimited" },
+            { name = "last", from = "m", to = "d", rate = "1 Mbit/s", delay = "1 ms", queue = "unlimited" },
+        ]
+        [[flow]]
+        from = "s"
+        to = "d"
+        count = 9_999
+        packet = "1000 B"
+        transport = { kind = "cbr", rate = "1 Mbit/s" }
+        [[flow]]
+        from = "m"
+        to = "d"
+        packet = "1000 B"
+        transport = { kind = "cbr", rate = "1 kbit/s" }
+    "#;
+    fs::write(&file, text).expect("written");
+    for engine in [&[][..], &["--plain"]] {
+        let output = run(&[&[file.as_str()], engine].concat());
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(output.stdout.is_empty());
+        let expected = "link `narrow` holds too many packets";
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
 #[test]
 fn a_scenario_may_come_from_standard_input() {
     use std::io::Write as _;

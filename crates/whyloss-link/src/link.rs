@@ -70,8 +70,10 @@ struct Rest {
     delay_changes: Vec<(Time, Duration)>,
     /// `delay` is that of all departures before this time.
     delay_until: Time,
-    /// The last size asked about and its transmission time: most packets of a link are of one size.
+    /// The last size asked about and its transmission time, …
     transmission: (u32, Duration),
+    /// … and those before: most packets of a link are of one size, or of two.
+    transmission_before: (u32, Duration),
     queue: Queue,
     channel: Channel,
     channel_before_queue: bool,
@@ -104,6 +106,7 @@ impl Link {
                 delay_changes: spec.delay_changes.iter().rev().copied().collect(),
                 delay_until: first_change.map_or(Time::MAX, |first| first.0),
                 transmission: (0, Duration::ZERO),
+                transmission_before: (0, Duration::ZERO),
                 queue,
                 channel: spec.channel.build(streams.stream("channel", index)),
                 channel_before_queue: spec.channel_before_queue,
@@ -167,7 +170,10 @@ impl Link {
     fn transmit(&mut self, now: Time, size: u32) -> Fate {
         let rest = &mut *self.rest;
         if rest.transmission.0 != size {
-            rest.transmission = (size, rest.rate.transmission_time(size));
+            std::mem::swap(&mut rest.transmission, &mut rest.transmission_before);
+            if rest.transmission.0 != size {
+                rest.transmission = (size, rest.rate.transmission_time(size));
+            }
         } else if rest.steady && self.size != size {
             self.open_short_cut(size);
         }

@@ -152,8 +152,8 @@ pub(crate) struct Network {
     /// Packets for which there may be room in all of these.
     most_packets: u64,
     room: u64,
-    /// The link for whose packet there was none, and when.
-    overfull: Option<(usize, Time)>,
+    /// The link for whose packet there was none.
+    overfull: Option<usize>,
     /// Of each link, what is counted but for what is delivered.
     counts: Vec<LinkResult>,
     /// Every route's links, one after the other, each ended by its host.
@@ -346,22 +346,22 @@ impl Network {
             events.push(index, at);
         }
         if transit.is_full() && !transit.grow(&mut self.room) {
-            return self.end(index, at, events);
+            return self.end(index, events);
         }
         transit.push(Parcel { due: at, ..parcel });
     }
 
-    /// Ends the run: there is no room for a packet that is due at the end of link `index` at `at`.
+    /// Ends the run: there is no room for a packet that is under way over link `index`.
     #[cold]
     #[inline(never)]
-    fn end(&mut self, index: usize, at: Time, events: &mut EventQueue) {
-        self.overfull = Some((index, at));
+    fn end(&mut self, index: usize, events: &mut EventQueue) {
+        self.overfull = Some(index);
         events.close();
     }
 
-    /// Why the run ended early, if it did.
-    pub(crate) fn overfull(&self) -> Option<RunError> {
-        let (index, at) = self.overfull?;
+    /// Why the run ended early, at `at`, if it did.
+    pub(crate) fn overfull(&self, at: Time) -> Option<RunError> {
+        let index = self.overfull?;
         // It is the link that holds most which must be named: the last straw may be another's.
         let fullest = (0..self.transits.len()).max_by_key(|&link| self.transits[link].len());
         Some(RunError::TooManyPackets {

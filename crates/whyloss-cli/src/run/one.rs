@@ -10,8 +10,8 @@ use whyloss_sim::observe::Order;
 use whyloss_sim::scenario::duration;
 use whyloss_sim::trace::Sink;
 use whyloss_sim::{
-    Capture, CsvFiles, Delays, Measurement, Media, Observer, OutputError, RunError, Scenario,
-    Trace, TraceOptions,
+    Capture, CsvFiles, Delays, Measurement, Media, Observer, OutputError, Scenario, Trace,
+    TraceOptions,
 };
 
 use super::picture::Timeline;
@@ -106,14 +106,16 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
     let watched = ((Delays::new(scenario), Media::new(scenario)), clock);
     let mut watched = watched;
     let streams = watched.0.1.flows.iter().any(Option::is_some);
-    if plan.trace.is_none() && plan.pcap.is_none() && plan.timeline.is_none() {
+    // What is fast is compiled for what it has to tell; what is plain once.
+    let bare = plan.trace.is_none() && plan.pcap.is_none() && plan.timeline.is_none();
+    if bare && !plan.plain {
         let measurement = if streams {
-            simulate(scenario, seed, plan.plain, &mut watched)?
+            whyloss_sim::run(scenario, seed, &mut watched)?
         } else {
             // Without frames to follow.
             let ((delays, media), clock) = watched;
             let mut fewer = (delays, clock);
-            let measurement = simulate(scenario, seed, plan.plain, &mut fewer)?;
+            let measurement = whyloss_sim::run(scenario, seed, &mut fewer)?;
             watched = ((fewer.0, media), fewer.1);
             measurement
         };
@@ -131,7 +133,12 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
     let timeline = plan.timeline;
     let timeline = timeline.map(|sink| Trace::new(scenario, TraceOptions::default(), sink));
     let mut observers = (watched, ((trace, pcap), timeline));
-    let measurement = simulate(scenario, seed, plan.plain, &mut observers)?;
+    let simulate = if plan.plain {
+        whyloss_sim::run_plain
+    } else {
+        whyloss_sim::run
+    };
+    let measurement = simulate(scenario, seed, &mut observers)?;
     let (watched, ((trace, pcap), timeline)) = observers;
     keep(
         trace.map_or(Ok(()), |trace| trace.finish().map(drop)),
@@ -144,19 +151,6 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
         timeline,
         ..done(seed, watched, measurement, unwritten)
     })
-}
-
-fn simulate<O: Observer>(
-    scenario: &Scenario,
-    seed: u64,
-    plain: bool,
-    observer: &mut O,
-) -> Result<Measurement, RunError> {
-    if plain {
-        whyloss_sim::run_plain(scenario, seed, observer)
-    } else {
-        whyloss_sim::run(scenario, seed, observer)
-    }
 }
 
 /// Keeps the first error.

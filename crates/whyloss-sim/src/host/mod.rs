@@ -134,10 +134,11 @@ impl Source {
     /// When the source must be woken.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {
-        if let Self::Tcp(sender) = self {
-            return sender.next_timeout();
+        match self {
+            Self::Tcp(sender) => sender.next_timeout(),
+            Self::Tfrc(sender) => sender.next_timeout(),
+            _ => self.next_timeout_of_others(),
         }
-        self.next_timeout_of_others()
     }
 
     #[inline(never)]
@@ -233,10 +234,11 @@ impl Source {
     /// packets that it spoke about.
     #[inline]
     pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
-        if let Self::Tcp(sender) = self {
-            return sender.judgement();
+        match self {
+            Self::Tcp(sender) => sender.judgement(),
+            Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => None,
+            Self::Iftp(_) | Self::Supplied(_) => self.judgement_of_others(),
         }
-        self.judgement_of_others()
     }
 
     #[inline(never)]

@@ -19,6 +19,8 @@ pub(super) struct Engine {
     pub(super) path: Path,
     pub(super) ends: Vec<Ends>,
     handled: u64,
+    /// The time of the last event.
+    reached: Time,
 }
 
 /// What lies between the hosts.
@@ -50,12 +52,13 @@ impl Engine {
             },
             ends,
             handled: 0,
+            reached: Time::ZERO,
         }
     }
 
     pub(super) fn run<O: Observer>(mut self, observer: &mut O) -> Result<Measurement, RunError> {
         self.advance(observer);
-        if let Some(error) = self.path.network.overfull() {
+        if let Some(error) = self.path.network.overfull(self.reached) {
             return Err(error);
         }
         Ok(Measurement {
@@ -70,7 +73,9 @@ impl Engine {
     pub(super) fn advance<O: Observer>(&mut self, observer: &mut O) {
         let links = self.path.network.links();
         let mut ask_at = ASK_EVERY;
+        let mut reached = Time::ZERO;
         while let Some((now, entity)) = self.path.events.pop() {
+            reached = now;
             if O::CLOCK && self.handled >= ask_at {
                 ask_at = self.handled + ASK_EVERY;
                 if !observer.goes_on(now) {
@@ -94,6 +99,7 @@ impl Engine {
                 ends.wake_source(now, &mut self.path, observer);
             }
         }
+        self.reached = reached;
         if O::CLOCK {
             observer.goes_on(self.path.window.end());
         }
