@@ -43,15 +43,15 @@ pub struct Sender {
     /// How many segments there are.
     pub(super) segments: u64,
     /// When the retransmission timer expires; [`Time::MAX`] if it does not run.
-    pub(super) deadline: Time,
+    deadline: Time,
     timed_sequence: u64,
     timed_at: Time,
     pub(super) control: Governed<Held>,
     /// Whether the classifier wants to hear of acknowledgements, or there is a meter.
     attentive: bool,
     /// Whether the last event found a loss: see [`Sender::judgement`].
-    pub(super) judged: bool,
-    pub(super) judge: Box<Judge>,
+    judged: bool,
+    judge: Box<Judge>,
     /// What the judge said last.
     judgement: Option<Judgement>,
     latest_rtt: Duration,
