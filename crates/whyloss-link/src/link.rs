@@ -264,7 +264,7 @@ impl Rest {
         };
         let due = |change: &mut (Time, Duration)| change.0 <= departure;
         while let Some((_, delay)) = self.delay_changes.pop_if(due) {
-            self.settled = delay;
+            self.settled = delay.max(Duration::ZERO);
         }
         self.delay = self.settled.max(last_arrival - departure);
         self.delay_until = if self.delay > self.settled {

@@ -182,11 +182,11 @@ impl Vegas {
         }
         match self.growth {
             Growth::SlowStart if self.cwnd >= self.ssthresh => self.growth = Growth::None,
-            Growth::SlowStart => self.cwnd += self.segment,
+            Growth::SlowStart => self.cwnd = self.cwnd.saturating_add(self.segment),
             Growth::Linear(window) => {
-                let credit = self.credit + self.segment * self.segment;
+                let credit = (self.segment * self.segment).saturating_add(self.credit);
                 self.credit = credit % window;
-                self.cwnd += credit / window;
+                self.cwnd = self.cwnd.saturating_add(credit / window);
             }
             Growth::None => {}
         }
@@ -252,7 +252,7 @@ impl Controller for Vegas {
             _ if loss.transmissions > 1 => window / 2,
             _ => window - window / 4,
         };
-        self.cwnd = remaining * self.segment;
+        self.cwnd = remaining.saturating_mul(self.segment);
         self.cut_to = self.cwnd;
         self.last_cut = Some(loss.now);
         self.credit = 0;
