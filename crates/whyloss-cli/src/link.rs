@@ -16,6 +16,8 @@ use whyloss_emulate::{Options, Snapshot, archive, run};
 
 use crate::error::CliError;
 
+mod page;
+
 /// The hidden subcommand that plays a role beside a command.
 pub(crate) const INIT: &str = "link-init";
 
@@ -97,7 +99,7 @@ pub(crate) struct LinkArgs {
     /// The nodes whose commands the run waits for [default: those of all --at].
     #[arg(long, value_name = "NODE,…", value_delimiter = ',', requires = "at")]
     leads: Vec<String>,
-    /// Write what became of every packet into this directory (docs/emulator.md).
+    /// Write what became of every packet, and a page about it, into this directory (docs/emulator.md).
     #[arg(long, value_name = "DIR")]
     log: Option<PathBuf>,
     /// The seed of queues and channels.
@@ -169,6 +171,9 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
     let done = done.map_err(CliError::Emulate)?;
     if let Some(directory) = &args.log {
         archive::end(directory, &done.summary).map_err(CliError::Archive)?;
+        #[cfg(feature = "parquet")]
+        whyloss_emulate::packets::write(directory).map_err(CliError::Archive)?;
+        page::write(directory, &links, &done.summary)?;
     }
     if !args.quiet || done.summary.is_faulty() {
         // Standard output is the command's.

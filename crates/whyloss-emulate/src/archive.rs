@@ -7,6 +7,7 @@
 //! | `link.toml`, `NAME.trace` | the links |
 //! | `run.json` | the seed, and the time of day at time 0 |
 //! | `summary.json` | what it came to |
+//! | `packets.parquet` | the log as a table (`packets`, feature `parquet`) |
 
 use std::fs::{self, File};
 use std::io::{self, BufReader};
@@ -112,13 +113,28 @@ pub fn links(directory: &Path) -> Result<(Links, u64), ArchiveError> {
 /// # Errors
 /// If it cannot be read.
 pub fn records(directory: &Path) -> Result<Vec<Record>, ArchiveError> {
+    stream(directory)?.collect()
+}
+
+/// The log of a run, record by record.
+///
+/// # Errors
+/// If it cannot be read; each record, if it is none.
+pub fn stream(
+    directory: &Path,
+) -> Result<impl Iterator<Item = Result<Record, ArchiveError>>, ArchiveError> {
     let path = directory.join("packets.jsonl");
     let file = File::open(&path).map_err(|source| ArchiveError::Read {
         path: path.clone(),
         source,
     })?;
-    let records: Result<_, _> = record::read(BufReader::new(file)).collect();
-    records.map_err(|source| ArchiveError::Log { path, source })
+    let records = record::read(BufReader::new(file));
+    Ok(records.map(move |record| {
+        record.map_err(|source| ArchiveError::Log {
+            path: path.clone(),
+            source,
+        })
+    }))
 }
 
 /// Replays the log of a run through its links.

@@ -7,6 +7,7 @@
 //! | `run` | hosts in network namespaces, TUN devices, the forwarder (Linux) |
 //! | `init` | the processes by which nothing outlives a run (Linux) |
 //! | [`record`], [`archive`] | the log of a run, the directory it is in |
+//! | `packets` | the log as a Parquet table (feature `parquet`) |
 //! | [`replay`] | the log, through `whyloss-link` again |
 //! | [`summary`] | counts, lateness, the emulator's faults |
 //! | `reality` | simulation against reality, in tables (Linux) |
@@ -20,6 +21,8 @@ pub mod archive;
 pub mod endpoint;
 pub mod header;
 pub mod network;
+#[cfg(feature = "parquet")]
+pub mod packets;
 pub mod record;
 pub mod replay;
 pub mod spec;

@@ -162,10 +162,10 @@ pub fn read(log: impl BufRead) -> impl Iterator<Item = Result<Record, LogError>>
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn record() -> Record {
+    pub(crate) fn record() -> Record {
         Record {
             offer: 1,
             packet: 1,

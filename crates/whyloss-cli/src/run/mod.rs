@@ -7,7 +7,7 @@ mod csv;
 mod json;
 mod one;
 mod page;
-mod picture;
+pub(crate) mod picture;
 mod results;
 mod table;
 

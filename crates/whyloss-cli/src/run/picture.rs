@@ -16,7 +16,7 @@ const PLACES: usize = 800;
 
 /// The time series of every flow and link.
 #[derive(Debug)]
-pub(super) struct Timeline {
+pub(crate) struct Timeline {
     end_s: f64,
     flows: Vec<Flow>,
     links: Vec<Link>,
@@ -44,6 +44,8 @@ struct Link {
     waiting: Bins,
     /// Seconds of transmission.
     busy: Bins,
+    /// Whether a packet was lost for each of [`LOST`] at this place.
+    losses: Vec<[bool; LOST.len()]>,
 }
 
 /// What is known of the values within each bin.
@@ -157,6 +159,12 @@ const KINDS: [(Cause, Option<Cause>, &str); 6] = [
     (Cause::Wireless, None, "channel, not judged"),
 ];
 
+/// Causes of a link's losses, and what they are called.
+const LOST: [(Cause, &str); 2] = [
+    (Cause::Congestion, "lost to the queue"),
+    (Cause::Wireless, "lost to the channel"),
+];
+
 fn sign(truth: Cause, verdict: Option<Cause>) -> Sign {
     Sign {
         colour: match truth {
@@ -174,6 +182,11 @@ fn sign(truth: Cause, verdict: Option<Cause>) -> Sign {
 impl Timeline {
     /// Empty series of a scenario's flows and links.
     pub(super) fn new(scenario: &Scenario) -> Self {
+        Self::until(scenario, (scenario.end - Time::ZERO).as_secs_f64())
+    }
+
+    /// Empty series of a scenario's flows and links, for a run that took so many seconds.
+    pub(crate) fn until(scenario: &Scenario, end_s: f64) -> Self {
         let flow = |flow: &whyloss_sim::scenario::Flow| Flow {
             name: flow.name.clone(),
             losses: vec![[false; KINDS.len()]; PLACES],
@@ -182,10 +195,11 @@ impl Timeline {
         let link = |link: &whyloss_sim::scenario::Connection| Link {
             name: link.name.clone(),
             bps: link.link.rate.as_bps() as f64,
+            losses: vec![[false; LOST.len()]; PLACES],
             ..Link::default()
         };
         Self {
-            end_s: (scenario.end - Time::ZERO).as_secs_f64(),
+            end_s,
             flows: scenario.flows.iter().map(flow).collect(),
             links: scenario.links.iter().map(link).collect(),
         }
@@ -257,6 +271,15 @@ impl Timeline {
         };
         let link = &mut self.links[link];
         link.waiting.add(part, waiting);
+        let cause = match fate {
+            "congestion" => Some(0),
+            "wireless" => Some(1),
+            _ => None,
+        };
+        if let Some(cause) = cause {
+            let place = ((part * PLACES as f64) as usize).min(PLACES - 1);
+            link.losses[place][cause] = true;
+        }
         // What is lost on arrival used none of the link's time.
         if matches!(fate, "delivered" | "damaged") || (fate == "wireless" && row[6] != row[0]) {
             let transmission = size * 8.0 / link.bps;
@@ -389,19 +412,31 @@ impl Timeline {
     }
 
     /// The picture of link number `index`: queue and utilisation.
-    pub(super) fn link(&self, index: usize) -> Figure {
+    pub(crate) fn link(&self, index: usize) -> Figure {
         let (link, end) = (&self.links[index], self.end_s);
-        let queue = vec![
+        let mut queue = vec![
             Series::new("waiting", Look::Line, link.waiting.means(end, 1.0)),
             Series::band("waiting", link.waiting.range(end, 1.0)),
         ];
+        for (kind, &(cause, name)) in LOST.iter().enumerate() {
+            let marks = link.losses.iter().enumerate().filter(|(_, at)| at[kind]);
+            let marks: Vec<(f64, f64)> = marks
+                .map(|(place, _)| {
+                    let part = (place as f64 + 0.5) / PLACES as f64;
+                    (part * end, link.waiting.near(part).unwrap_or(0.0))
+                })
+                .collect();
+            if !marks.is_empty() {
+                queue.push(Series::new(name, Look::Signs(sign(cause, None)), marks));
+            }
+        }
         let used = link.busy.per_second(end, 100.0);
         let used = vec![Series::new("used", Look::Line, used)];
         Figure {
             name: format!("link-{}", index + 1),
             caption: format!("Link {} over time.", link.name),
             panels: vec![
-                Panel::new("queue", (TIME, "packets waiting"), queue),
+                Panel::new("queue and losses", (TIME, "packets waiting"), queue),
                 Panel::new("utilisation", (TIME, "%"), used),
             ],
         }

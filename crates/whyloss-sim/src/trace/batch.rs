@@ -45,7 +45,7 @@ impl Cell {
 
 impl Batch {
     /// No rows of a table whose columns of words choose from `words`, in the order of those columns.
-    pub(super) fn new(table: &'static Table, words: impl IntoIterator<Item = Words>) -> Self {
+    pub fn new(table: &'static Table, words: impl IntoIterator<Item = Words>) -> Self {
         let mut words = words.into_iter();
         let mut of = |kind| match kind {
             Kind::Word => words.next().unwrap_or_default(),
@@ -59,7 +59,7 @@ impl Batch {
     }
 
     /// Appends a row, which has a cell for each column.
-    pub(super) fn push<const N: usize>(&mut self, row: [Cell; N]) {
+    pub fn push<const N: usize>(&mut self, row: [Cell; N]) {
         debug_assert_eq!(N, self.table.columns.len());
         self.cells.extend(row);
     }

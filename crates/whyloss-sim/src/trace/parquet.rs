@@ -26,27 +26,36 @@ use super::sink::Sink;
 use super::tables::{Column, Kind, TABLES, Table};
 use crate::output::{OutputError, create_directory, create_file};
 
-/// Writes `sources.parquet`, `arrivals.parquet`, `losses.parquet` and `links.parquet`.
+/// Writes each table to a file of its name, such as `losses.parquet`.
 pub struct ParquetFiles {
-    files: Vec<(PathBuf, SerializedFileWriter<File>)>,
+    files: Vec<(&'static Table, PathBuf, SerializedFileWriter<File>)>,
 }
 
 impl std::fmt::Debug for ParquetFiles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list()
-            .entries(self.files.iter().map(|(path, _)| path))
+            .entries(self.files.iter().map(|(_, path, _)| path))
             .finish()
     }
 }
 
 impl ParquetFiles {
-    /// Opens the files in `directory`, which is made if it is not there; files of the same names are replaced.
+    /// Opens files for the tables of a trace in `directory`, which is made if it is not there; files of the same names are
+    /// replaced.
     ///
     /// # Errors
     /// If the directory or a file cannot be made.
     pub fn create(directory: &Path) -> Result<Self, OutputError> {
+        Self::of(&TABLES, directory)
+    }
+
+    /// Opens files for these tables, likewise.
+    ///
+    /// # Errors
+    /// If the directory or a file cannot be made.
+    pub fn of(tables: &[&'static Table], directory: &Path) -> Result<Self, OutputError> {
         create_directory(directory)?;
-        let open = |table: &&Table| {
+        let open = |&table: &&'static Table| {
             let path = directory.join(format!("{}.parquet", table.name));
             let file = create_file(&path)?;
             let writer = schema(table)
@@ -54,18 +63,19 @@ impl ParquetFiles {
                     SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties(table)))
                 })
                 .map_err(|error| refuse(&path, error))?;
-            Ok((path, writer))
+            Ok((table, path, writer))
         };
         Ok(Self {
-            files: TABLES.iter().map(open).collect::<Result<_, _>>()?,
+            files: tables.iter().map(open).collect::<Result<_, _>>()?,
         })
     }
 }
 
 impl Sink for ParquetFiles {
     fn write(&mut self, batch: &Batch) -> Result<(), OutputError> {
-        let place = TABLES.iter().position(|table| *table == batch.table());
-        let Some((path, writer)) = place.map(|place| &mut self.files[place]) else {
+        let files = &mut self.files;
+        let Some((_, path, writer)) = files.iter_mut().find(|(table, ..)| *table == batch.table())
+        else {
             return Ok(());
         };
         let mut write = || {
@@ -83,7 +93,7 @@ impl Sink for ParquetFiles {
 
     fn finish(&mut self) -> Result<(), OutputError> {
         let mut result = Ok(());
-        for (path, mut writer) in self.files.drain(..) {
+        for (_, path, mut writer) in self.files.drain(..) {
             if let Err(error) = writer.finish() {
                 result = result.and(Err(refuse(&path, error)));
             }

@@ -40,7 +40,8 @@ pub enum Kind {
     Word,
 }
 
-const fn column(
+/// Describes a column that every row has a value in.
+pub const fn column(
     name: &'static str,
     unit: &'static str,
     kind: Kind,
@@ -55,7 +56,8 @@ const fn column(
     }
 }
 
-const fn optional(
+/// Describes a column in which values may be missing.
+pub const fn optional(
     name: &'static str,
     unit: &'static str,
     kind: Kind,

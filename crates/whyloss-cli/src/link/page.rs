@@ -1,0 +1,169 @@
+//! A run behind an emulated link as one page that needs no network: what its links did, and when packets were lost, and why.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use whyloss_emulate::archive;
+use whyloss_emulate::record::{Fate, Record};
+use whyloss_emulate::spec::Links;
+use whyloss_emulate::summary::Summary;
+use whyloss_sim::trace::tables::LINKS;
+use whyloss_sim::trace::{Batch, Cell, Sink};
+use whyloss_study::report::page::{Entry, Page, Table};
+use whyloss_study::report::{self, svg};
+
+use crate::error::CliError;
+use crate::run::picture::Timeline;
+
+/// Rows that are taken at once.
+const ROWS: usize = 1 << 14;
+/// Links that are drawn.
+const MOST_DRAWN: usize = 12;
+/// What a link's table calls the fates of a log.
+const FATES: [&str; 4] = ["delivered", "damaged", "congestion", "wireless"];
+
+/// Writes `index.html` and a picture of each link beside the log.
+pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), CliError> {
+    let timeline = timeline(dir, links, summary.seconds)?;
+    let mut page = Page::new("What happened behind the link");
+    page.section("links", "Links");
+    page.table(&counts(summary));
+    let mut notes = vec![
+        "overflow: the queue was full; aqm: its discipline dropped the packet; channel: the channel corrupted it".to_owned(),
+    ];
+    if summary.links.len() > MOST_DRAWN {
+        notes.push(format!("only the first {MOST_DRAWN} links are drawn"));
+    }
+    page.notes(&notes);
+    page.section("time", "Over time");
+    page.text(
+        "A cross is a packet that was lost: red to a full queue or its discipline, blue to the channel. Losses of a kind less \
+         than half a pixel apart share one. Lines are means over short times, bands reach from the least to the most in \
+         them. Of a link whose rate follows a trace, 100 % is the trace's mean.",
+    );
+    for index in 0..summary.links.len().min(MOST_DRAWN) {
+        let figure = timeline.link(index);
+        page.figure_with_file(&figure);
+        report::write(dir, &format!("{}.svg", figure.name), &svg::render(&figure))?;
+    }
+    page.section("emulator", "The emulator");
+    let millis = |nanos: u64| nanos as f64 / 1e6;
+    let late = summary.lateness;
+    page.text(&format!(
+        "{:.1} s, seed {}. Packets left later than scheduled by {:.3} ms (half of them less), {:.3} ms (99 % less), {:.3} ms at most.",
+        summary.seconds,
+        summary.seed,
+        millis(late.p50_ns),
+        millis(late.p99_ns),
+        millis(late.max_ns),
+    ));
+    page.text(&if summary.is_faulty() {
+        format!(
+            "The emulator was at fault: {} packets left more than {} ms late, {} were dropped by the kernel. What is above is not what the link alone would have done.",
+            summary.faults.late,
+            millis(summary.late_bound_ns),
+            summary.faults.device,
+        )
+    } else {
+        format!(
+            "No packet left more than {} ms late, and the kernel dropped none: every loss is the link's.",
+            millis(summary.late_bound_ns)
+        )
+    });
+    page.section("again", "Again");
+    page.text("In virtual time, from the log: the same fates must come out.");
+    page.listing("whyloss link --replay .");
+    page.text("The links, as scenarios have them (`link.toml`):");
+    page.listing(&crate::text::printable(&links.text));
+    let html = page.finish(&format!(
+        "Written by whyloss {}. `packets.jsonl` beside this page has every packet.",
+        env!("CARGO_PKG_VERSION")
+    ));
+    Ok(report::write(dir, "index.html", &html)?)
+}
+
+fn counts(summary: &Summary) -> Table {
+    let mut table = Table::new([
+        "link",
+        "offered",
+        "delivered",
+        "damaged",
+        "overflow",
+        "aqm",
+        "channel",
+        "kbit/s",
+        "most waiting",
+    ]);
+    for link in &summary.links {
+        let rate = link.bytes as f64 * 8e-3 / summary.seconds.max(1e-9);
+        let counts = [
+            link.offered,
+            link.delivered,
+            link.damaged,
+            link.overflow,
+            link.aqm,
+            link.channel,
+        ];
+        let counts = counts.map(|count| Entry::from(count.to_string()));
+        table.row(
+            [Entry::from(link.name.clone())]
+                .into_iter()
+                .chain(counts)
+                .chain([
+                    Entry::from(format!("{rate:.1}")),
+                    Entry::from(link.most_waiting.to_string()),
+                ]),
+        );
+    }
+    table
+}
+
+fn timeline(dir: &Path, links: &Links, seconds: f64) -> Result<Timeline, CliError> {
+    let mut timeline = Timeline::until(&links.scenario, seconds);
+    let names: Vec<String> = links
+        .scenario
+        .links
+        .iter()
+        .map(|l| l.name.clone())
+        .collect();
+    let fates: Vec<String> = FATES.map(str::to_owned).to_vec();
+    let mut records = archive::stream(dir).map_err(CliError::Archive)?;
+    loop {
+        let rows: Result<Vec<Record>, _> = records.by_ref().take(ROWS).collect();
+        let rows = rows.map_err(CliError::Archive)?;
+        if rows.is_empty() {
+            return Ok(timeline);
+        }
+        let words = [names.clone(), Vec::new(), fates.clone()].map(Arc::from);
+        let mut batch = Batch::new(&LINKS, words);
+        for record in &rows {
+            if let Some(row) = row(record, &names) {
+                batch.push(row);
+            }
+        }
+        // A timeline is memory alone: it takes all.
+        let _ = timeline.write(&batch);
+    }
+}
+
+/// A packet as a link's table has it; `None` if the run ended before its fate.
+fn row(record: &Record, names: &[String]) -> Option<[Cell; 7]> {
+    let link = names.iter().position(|name| *name == record.link)? as u32;
+    let fate = match record.fate {
+        Fate::Delivered | Fate::Fault => 0,
+        Fate::Damaged => 1,
+        Fate::Overflow | Fate::Aqm => 2,
+        Fate::Channel => 3,
+        Fate::Unfinished => return None,
+    };
+    let nanos = |at: u64| Cell::Nanos(at.cast_signed());
+    Some([
+        nanos(record.enqueued),
+        Cell::Word(link),
+        Cell::None,
+        Cell::Whole(record.bytes.into()),
+        Cell::Whole(record.waiting.into()),
+        Cell::Word(fate),
+        nanos(record.scheduled),
+    ])
+}
