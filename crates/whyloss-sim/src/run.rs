@@ -85,6 +85,16 @@ pub fn run<O: Observer>(
     Engine::new(scenario, seed, fuse).run(observer)
 }
 
+/// Runs one replication that nobody watches.
+///
+/// It is [`run`] with no observer, compiled once for everybody.
+///
+/// # Errors
+/// The same.
+pub fn run_unwatched(scenario: &Scenario, seed: u64) -> Result<Measurement, RunError> {
+    run(scenario, seed, &mut ())
+}
+
 /// Runs one replication as [`run`] does, in the plain way: one event per arrival and per deadline.
 ///
 /// The result is the same but for [`Measurement::events`]; it takes several times as long. The observer is told everything

@@ -116,7 +116,7 @@ impl Plan {
         plans: &[Self],
     ) -> Result<Vec<Runs<Measurement>>, ExperimentError> {
         let run = |scenario: &Scenario, seed| {
-            whyloss_sim::run(scenario, seed, &mut ())
+            whyloss_sim::run_unwatched(scenario, seed)
                 .map_err(|error| ExperimentError::Failed(Box::new(error)))
         };
         Self::run_all_with(context, plans, |scenario| format!("{scenario:?}"), run)

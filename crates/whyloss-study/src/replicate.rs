@@ -72,7 +72,7 @@ impl Context<'_> {
             scenarios,
             |scenario| format!("{scenario:?}"),
             |scenario, seed| {
-                whyloss_sim::run(scenario, seed, &mut ())
+                whyloss_sim::run_unwatched(scenario, seed)
                     .map_err(|error| ExperimentError::Failed(Box::new(error)))
             },
         )

@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ChildArgs, out: &mut dyn Write) -> Result<(), CliError>
     };
     let scenario = load.scenario()?;
     let one = |seed: u64| {
-        let run = whyloss_sim::run(&scenario, seed, &mut ())?;
+        let run = whyloss_sim::run_unwatched(&scenario, seed)?;
         let packets: u64 = run.flows.iter().map(|flow| flow.received).sum();
         Ok::<_, CliError>((packets, run.events))
     };

@@ -331,7 +331,7 @@ fn simulated(name: &str, flows: u32, id: &str, seconds: u64) -> Result<Measured,
         .map_err(|error| RealityError::Result(error.to_string()))?;
     let mut measured = Measured::default();
     for seed in 1..=10 {
-        let run = whyloss_sim::run(&scenario, seed, &mut ())
+        let run = whyloss_sim::run_unwatched(&scenario, seed)
             .map_err(|error| RealityError::Result(error.to_string()))?;
         for flow in &run.flows {
             let rate = flow.received_bytes as f64 * 8.0 / seconds as f64;

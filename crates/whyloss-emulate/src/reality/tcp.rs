@@ -132,7 +132,7 @@ fn simulated(controller: &str, loss: f64, seconds: u64) -> Result<f64, RealityEr
         .map_err(|error| RealityError::Result(error.to_string()))?;
     let mut rates = Vec::new();
     for seed in 1..=10 {
-        let run = whyloss_sim::run(&scenario, seed, &mut ())
+        let run = whyloss_sim::run_unwatched(&scenario, seed)
             .map_err(|error| RealityError::Result(error.to_string()))?;
         rates.push(run.flows[0].delivered as f64 * PAYLOAD * 8e-6 / seconds as f64);
     }
