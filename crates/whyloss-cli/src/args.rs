@@ -15,6 +15,8 @@ use crate::reproduce::ReproduceArgs;
 use crate::run::RunArgs;
 #[cfg(target_os = "linux")]
 use crate::session::{RecvArgs, SendArgs};
+#[cfg(feature = "parquet")]
+use crate::sweep::SweepArgs;
 use crate::validate::ValidateArgs;
 
 /// Why was a packet lost, congestion or radio? Algorithms that tell, and the papers about them, reproduced.
@@ -36,6 +38,9 @@ pub(crate) enum Command {
     Reproduce(ReproduceArgs),
     /// Simulate a scenario file, and print what happened to each flow and on each link.
     Run(RunArgs),
+    /// Run a scenario over axes and seeds on all cores, and keep a row of each run; what is there is not run again.
+    #[cfg(feature = "parquet")]
+    Sweep(SweepArgs),
     /// Say of a capture what was lost, and why.
     Diagnose(DiagnoseArgs),
     /// Measure what a delivered packet costs, here and in ns-2.

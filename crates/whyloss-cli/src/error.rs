@@ -13,6 +13,8 @@ use whyloss_emulate::spec::SpecError;
 use whyloss_sim::RunError as EngineError;
 use whyloss_sim::scenario::ScenarioError;
 use whyloss_study::report::ReportError;
+#[cfg(feature = "parquet")]
+use whyloss_study::sweep::SweepError;
 use whyloss_validate::peers::PeerError;
 
 use crate::bench::error::BenchError;
@@ -53,9 +55,13 @@ pub(crate) enum CliError {
         option: &'static str,
         source: ReportError,
     },
-    /// The scenario file cannot be read.
-    #[error("cannot read the scenario `{}`: {source}", path.display())]
-    Unreadable { path: PathBuf, source: io::Error },
+    /// The scenario file, or a plan, cannot be read.
+    #[error("cannot read the {kind} `{}`: {source}", path.display())]
+    Unreadable {
+        kind: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
     /// A capture or log cannot be read.
     #[error("`{}`: {source}", path.display())]
     Capture {
@@ -95,6 +101,28 @@ pub(crate) enum CliError {
         id: &'static str,
         source: Box<dyn Error + Send + Sync>,
     },
+    /// The plan of a sweep, or where it is to be kept, is of no use.
+    #[cfg(feature = "parquet")]
+    #[error(transparent)]
+    Plan(SweepError),
+    /// A sweep could not go on.
+    #[cfg(feature = "parquet")]
+    #[error("{0}; what was written before is whole, and the same command goes on from there")]
+    Sweep(SweepError),
+    /// Runs of a sweep failed, as they will again.
+    #[cfg(feature = "parquet")]
+    #[error("{runs} of {asked} runs failed, and their rows say why; the first: {first}")]
+    RunsFailed {
+        runs: usize,
+        asked: usize,
+        first: String,
+    },
+    /// Ctrl-C during a sweep.
+    #[cfg(feature = "parquet")]
+    #[error(
+        "interrupted: {finished} of {asked} runs are done; the same command goes on from there"
+    )]
+    SweepStopped { finished: usize, asked: usize },
     /// Something was not measured.
     #[error(transparent)]
     Bench(#[from] BenchError),
@@ -205,6 +233,12 @@ impl CliError {
             | Self::NoCommand
             | Self::NeedsRoot
             | Self::Jobs(_) => 2,
+            #[cfg(feature = "parquet")]
+            Self::Plan(_) => 2,
+            #[cfg(feature = "parquet")]
+            Self::Sweep(_) | Self::RunsFailed { .. } => 1,
+            #[cfg(feature = "parquet")]
+            Self::SweepStopped { .. } => 130,
             #[cfg(target_os = "linux")]
             Self::Emulate(_) => 1,
             // As shells have it.

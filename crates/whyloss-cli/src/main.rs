@@ -27,6 +27,8 @@ mod run;
 mod schema;
 #[cfg(target_os = "linux")]
 mod session;
+#[cfg(feature = "parquet")]
+mod sweep;
 mod text;
 mod validate;
 
@@ -45,6 +47,8 @@ fn main() -> ExitCode {
         Command::List(args) => list::run(args, out),
         Command::Reproduce(args) => reproduce::run(args, out),
         Command::Run(args) => run::run(args, out),
+        #[cfg(feature = "parquet")]
+        Command::Sweep(args) => sweep::run(args, out),
         Command::Diagnose(args) => diagnose::run(args, out),
         Command::Bench(args) => bench::run(args, out),
         Command::BenchChild(args) => bench::child::run(args, out),

@@ -36,6 +36,14 @@ impl Bar {
         });
     }
 
+    /// What is being run, where it is all of one kind.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn named(name: &str) -> Self {
+        let bar = Self::new();
+        bar.0.set_message(printable(name));
+        bar
+    }
+
     /// Prints without the bar in between.
     pub(crate) fn aside<T>(&self, print: impl FnOnce() -> T) -> T {
         self.0.suspend(print)

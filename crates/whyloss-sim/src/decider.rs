@@ -10,15 +10,20 @@
 //! MAR-4 (NewReno-Ideal-LP) and MIL-7 (the ideal LDA) leave open what exactly an oracle at a sender looks up; [`Lookup`]
 //! has the choices, and each paper's experiments name theirs.
 
+use std::fmt;
+use std::sync::Arc;
+
 use whyloss::registry::{Entry, Parameter, ParameterError};
 use whyloss::{Cause, receiver, sender};
 
-/// What decides the causes of a flow's losses: a classifier `C`, or one of the references. `O` is what an oracle has to be
-/// told about its job.
+/// What decides the causes of a flow's losses: a classifier `C`, one from outside `X`, or one of the references. `O` is
+/// what an oracle has to be told about its job.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Decider<C, O> {
+pub enum Decider<C, O, X> {
     /// A classifier, which sees what an end host sees.
     Classifier(C),
+    /// The same, which no registry lists: somebody tries an idea. No scenario file can name it.
+    Outside(X),
     /// The oracle: the true cause.
     Oracle(O),
     /// The true cause, given wrongly with probability `mc` (congestion called wireless) or `mw` (wireless called
@@ -32,10 +37,55 @@ pub enum Decider<C, O> {
 }
 
 /// What decides at a receiver. Its oracle is told the cause of each packet.
-pub type ReceiverDecider = Decider<receiver::Classifier, ()>;
+pub type ReceiverDecider = Decider<receiver::Classifier, (), OutsideReceiver>;
 
 /// What decides at a sender.
-pub type SenderDecider = Decider<sender::Classifier, Lookup>;
+pub type SenderDecider = Decider<sender::Classifier, Lookup, OutsideSender>;
+
+/// A receiver classifier from outside.
+pub type OutsideReceiver = Outside<dyn receiver::ReceiverClassifier + Send + Sync>;
+
+/// A sender classifier from outside.
+pub type OutsideSender = Outside<dyn sender::SenderClassifier + Send + Sync>;
+
+/// Makes classifiers from outside, one for each run of each flow: a copy starts anew.
+pub struct Outside<T: ?Sized> {
+    make: Arc<dyn Fn() -> Box<T> + Send + Sync>,
+    made: Option<Box<T>>,
+}
+
+impl<T: ?Sized> Outside<T> {
+    /// What `make` makes, when a run asks it first.
+    pub fn new(make: impl Fn() -> Box<T> + Send + Sync + 'static) -> Self {
+        let (make, made) = (Arc::new(make), None);
+        Self { make, made }
+    }
+
+    /// The classifier of this run.
+    pub(crate) fn classifier(&mut self) -> &mut T {
+        self.made.get_or_insert_with(|| (self.make)())
+    }
+}
+
+impl<T: ?Sized> Clone for Outside<T> {
+    fn clone(&self) -> Self {
+        let (make, made) = (Arc::clone(&self.make), None);
+        Self { make, made }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Outside<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outside").finish_non_exhaustive()
+    }
+}
+
+/// Two are the same if they are made by the same.
+impl<T: ?Sized> PartialEq for Outside<T> {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.make, &other.make)
+    }
+}
 
 /// What an oracle looks up about a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,7 +111,7 @@ pub enum LookupOf {
     Acknowledged,
 }
 
-impl<C: Unaware, O> Decider<C, O> {
+impl<C: Unaware, O, X> Decider<C, O, X> {
     /// Makes what a transport without a classifier does: every loss is congestion.
     pub fn unaware() -> Self {
         Self::Classifier(C::unaware())
@@ -97,9 +147,9 @@ impl Unaware for sender::Classifier {
 
 /// A registry of classifiers with the references beside them.
 #[derive(Debug)]
-pub struct Family<C: 'static, O: 'static> {
+pub struct Family<C: 'static, O: 'static, X: 'static> {
     classifiers: &'static [Entry<C>],
-    references: &'static [Entry<Decider<C, O>>],
+    references: &'static [Entry<Decider<C, O, X>>],
 }
 
 /// What a registry says about a line of its own.
@@ -129,7 +179,7 @@ impl<C> From<&Entry<C>> for Line {
     }
 }
 
-impl<C, O> Family<C, O> {
+impl<C, O, X> Family<C, O, X> {
     /// Every line: the classifiers in their order, then the references.
     pub fn lines(&self) -> impl Iterator<Item = Line> + Clone {
         let classifiers = self.classifiers.iter().map(Line::from);
@@ -149,7 +199,7 @@ impl<C, O> Family<C, O> {
         &self,
         id: &str,
         overrides: &[(&str, f64)],
-    ) -> Option<Result<Decider<C, O>, ParameterError>> {
+    ) -> Option<Result<Decider<C, O, X>, ParameterError>> {
         if let Some(entry) = self.classifiers.iter().find(|entry| entry.id == id) {
             return Some(entry.build(overrides).map(Decider::Classifier));
         }
@@ -172,7 +222,7 @@ const MW: Parameter = Parameter::real(
 );
 
 /// What may decide at a receiver (TFRC).
-pub static RECEIVERS: Family<receiver::Classifier, ()> = Family {
+pub static RECEIVERS: Family<receiver::Classifier, (), OutsideReceiver> = Family {
     classifiers: receiver::REGISTRY,
     references: &[
         Entry::new(
@@ -198,7 +248,7 @@ pub static RECEIVERS: Family<receiver::Classifier, ()> = Family {
 };
 
 /// What may decide at a sender (TCP, IFTP).
-pub static SENDERS: Family<sender::Classifier, Lookup> = Family {
+pub static SENDERS: Family<sender::Classifier, Lookup, OutsideSender> = Family {
     classifiers: sender::REGISTRY,
     references: &[
         Entry::new(
@@ -277,5 +327,51 @@ mod tests {
         }
         assert!(SENDERS.find("zigzag").is_none());
         assert!(RECEIVERS.build("vegas", &[]).is_none());
+    }
+
+    /// A classifier from outside does what the same one does from within, at either end, and starts anew with each run.
+    #[test]
+    fn what_comes_from_outside_is_asked_as_what_is_within() {
+        use crate::scenario::{Scenario, Transport};
+        let text = |transport: &str, classifier: &str| {
+            format!(
+                "duration = \"20 s\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"20 ms\"\nqueue = {{ packets = 9 }}\nchannel = {{ kind = \"bernoulli\", loss = 0.02 }}\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\npacket = \"1000 B\"\ntransport = \"{transport}\"\nclassifier = \"{classifier}\"\n"
+            )
+        };
+        for (transport, classifier) in [("tfrc", "zigzag"), ("tcp", "veno"), ("iftp", "veno")] {
+            let within = Scenario::from_toml(&text(transport, classifier), "test", &[]);
+            let within = within.expect("valid");
+            let mut outside = within.clone();
+            match &mut outside.flows[0].transport {
+                Transport::Tfrc { classifier, .. } => {
+                    *classifier = Decider::Outside(OutsideReceiver::new(|| {
+                        Box::new(receiver::zigzag::ZigZag::default())
+                    }));
+                }
+                Transport::Tcp { classifier, .. } | Transport::Iftp { classifier, .. } => {
+                    let Decider::Classifier(known) = classifier.clone() else {
+                        panic!("no classifier")
+                    };
+                    *classifier =
+                        Decider::Outside(OutsideSender::new(move || Box::new(known.clone())));
+                }
+                _ => panic!("no classifier"),
+            }
+            let expected = crate::run(&within, 3, &mut ()).expect("runs");
+            assert!(
+                expected.flows[0]
+                    .gaps
+                    .count(Cause::Wireless, Cause::Wireless)
+                    > 0
+            );
+            for _ in 0..2 {
+                let found = crate::run(&outside, 3, &mut ()).expect("runs");
+                // IFTP's own classifier may say more than a cause.
+                if transport != "iftp" {
+                    assert_eq!(found, expected, "{transport}");
+                }
+                assert!(found.flows[0].gaps.count(Cause::Wireless, Cause::Wireless) > 0);
+            }
+        }
     }
 }

@@ -15,8 +15,11 @@ pub mod outcome;
 mod plan;
 pub mod replicate;
 pub mod report;
+pub mod results;
 mod shape;
 pub mod statistics;
+#[cfg(feature = "sweep")]
+pub mod sweep;
 
 pub use axis::{Axis, Notation};
 pub use check::Check;

@@ -31,7 +31,7 @@ impl Precision {
     }
 
     /// How many values it takes by the look of these; no more than `at_most`.
-    fn needed(&self, values: &[f64]) -> u64 {
+    pub(crate) fn needed(&self, values: &[f64]) -> u64 {
         let count = values.len() as u64;
         let (least, most) = (count + 1, 2 * count.max(1));
         let needed = match self.excess(values) {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::results::{Item, Results, Value};
+use whyloss_study::results::{Item, Results, Value};
 
 pub(super) fn render(results: &Results<'_>) -> String {
     let mut text = String::from("kind,name,metric,seed,value\n");

@@ -4,11 +4,9 @@
 //! Ctrl-C stops the seeds under way, and what had finished is printed; the second ends the command at once.
 
 mod csv;
-mod json;
 mod one;
 mod page;
 pub(crate) mod picture;
-mod results;
 mod table;
 
 use std::fs::File;
@@ -26,10 +24,10 @@ use whyloss_study::report;
 use self::one::{Done, Plan, WriteArgs, one};
 use self::page::Source;
 use self::picture::Timeline;
-use self::results::{Results, Run};
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Simulated;
+use whyloss_study::results::{Results, Run};
 
 /// More threads than this only cost.
 pub(crate) const MOST_JOBS: i64 = 1024;
@@ -76,7 +74,7 @@ enum Format {
 const LARGEST_FILE: u64 = 16 << 20;
 
 pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
-    let text = read(&args.scenario)?;
+    let text = read(&args.scenario, "scenario")?;
     let name = args.scenario.to_string_lossy();
     let ScenarioFile {
         scenario,
@@ -109,7 +107,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
         let results = Results::new(&scenario, &runs);
         let text_of = match args.format {
             Format::Table => table::render(&results),
-            Format::Json => json::render(&results, &args.scenario),
+            Format::Json => whyloss_study::results::json::render(&results, &args.scenario),
             Format::Csv => csv::render(&results),
         };
         match out.write_all(text_of.as_bytes()).and_then(|()| out.flush()) {
@@ -189,9 +187,10 @@ pub(crate) fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// The text of the scenario; `-` is standard input.
-fn read(path: &Path) -> Result<String, CliError> {
+/// The text of a file of that kind; `-` is standard input.
+pub(crate) fn read(path: &Path, kind: &'static str) -> Result<String, CliError> {
     let unreadable = |source| CliError::Unreadable {
+        kind,
         path: path.to_owned(),
         source,
     };

@@ -15,9 +15,9 @@ use whyloss_sim::{
 };
 
 use super::picture::Timeline;
-use super::results::Run;
 use crate::error::CliError;
 use crate::progress::Simulated;
+use whyloss_study::results::Run;
 
 /// What a run writes beside its results.
 #[derive(Debug, Args)]

@@ -7,9 +7,9 @@ use whyloss_study::report::page::{Entry, Page, Table};
 use whyloss_study::report::{self, ReportError, svg};
 
 use super::picture::Timeline;
-use super::results::Results;
 use super::table;
 use crate::text::printable;
+use whyloss_study::results::Results;
 
 /// Flows, and links, that are drawn: more would be a book.
 const MOST_DRAWN: usize = 12;
@@ -56,7 +56,11 @@ pub(super) fn write(
         env!("CARGO_PKG_VERSION")
     ));
     report::write(dir, "results.csv", &super::csv::render(results))?;
-    report::write(dir, "results.json", &super::json::render(results, file))?;
+    report::write(
+        dir,
+        "results.json",
+        &whyloss_study::results::json::render(results, file),
+    )?;
     report::write(dir, "scenario.toml", source.text)?;
     report::write(dir, "index.html", &html)
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::results::{Item, Metric, Results};
 use crate::text::printable;
+use whyloss_study::results::{Item, Metric, Results};
 
 /// A column: its heading, its metric, what the metric is multiplied by, and the decimals shown.
 type Column = (&'static str, &'static str, f64, usize);

@@ -103,10 +103,12 @@ impl Flow {
 }
 
 /// The classifier, if what decides is one: nobody tells an endpoint the truth.
-fn real<C, O>(decider: Decider<C, O>) -> Result<C, EndpointError> {
+fn real<C, O, X>(decider: Decider<C, O, X>) -> Result<C, EndpointError> {
     match decider {
         Decider::Classifier(classifier) => Ok(classifier),
-        Decider::Oracle(_) | Decider::Erring { .. } => Err(EndpointError::NeedsTruth),
+        Decider::Oracle(_) | Decider::Erring { .. } | Decider::Outside(_) => {
+            Err(EndpointError::NeedsTruth)
+        }
     }
 }
 

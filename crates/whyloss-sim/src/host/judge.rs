@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use whyloss::Cause;
 use whyloss::event::{AckEvent, Detection, LossEvent};
-use whyloss::sender::{Classifier, SenderClassifier};
+use whyloss::sender::{Classifier, SenderClassifier as _};
 use whyloss_link::Random;
 
 use crate::decider::{Decider, Lookup, LookupOf, SenderDecider};
@@ -71,8 +71,10 @@ impl Judge {
 
     #[inline]
     pub(super) fn on_ack(&mut self, ack: &AckEvent) {
-        if let Decider::Classifier(classifier) = &mut self.decider {
-            classifier.on_ack(ack);
+        match &mut self.decider {
+            Decider::Classifier(classifier) => classifier.on_ack(ack),
+            Decider::Outside(outside) => outside.classifier().on_ack(ack),
+            Decider::Oracle(_) | Decider::Erring { .. } => {}
         }
     }
 
@@ -124,6 +126,7 @@ impl Judge {
         let or_congestion = |truth: Option<Cause>| truth.unwrap_or(Cause::Congestion);
         let said = match self.decider {
             Decider::Classifier(ref mut classifier) => ask(classifier),
+            Decider::Outside(ref mut outside) => outside.classifier().on_loss(loss).into(),
             Decider::Oracle(Lookup { timeouts, .. })
                 if loss.detection.is_timeout() && !timeouts =>
             {

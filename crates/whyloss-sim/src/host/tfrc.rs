@@ -78,6 +78,10 @@ impl TfrcSink {
                 let arrival = Arrival::new(data.sequence, data.stamp, now, size);
                 classifier.on_arrival(&arrival, missing)
             }
+            Decider::Outside(outside) => {
+                let arrival = Arrival::new(data.sequence, data.stamp, now, size);
+                outside.classifier().on_arrival(&arrival, missing)
+            }
             _ => None,
         };
         if missing == 0 {

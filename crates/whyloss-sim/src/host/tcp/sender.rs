@@ -95,7 +95,11 @@ pub struct Sender {
 
 /// Whether it wants to hear of acknowledgements.
 fn listens(decider: &SenderDecider) -> bool {
-    matches!(decider, Decider::Classifier(classifier) if !matches!(classifier, Classifier::Unaware(_)))
+    match decider {
+        Decider::Classifier(classifier) => !matches!(classifier, Classifier::Unaware(_)),
+        Decider::Outside(_) => true,
+        Decider::Oracle(_) | Decider::Erring { .. } => false,
+    }
 }
 
 impl Sender {

@@ -8,10 +8,10 @@ use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
 /// What `family` calls by the name that is given; without a name, what a transport without a classifier does.
-pub(super) fn decider<C: Unaware, O>(
+pub(super) fn decider<C: Unaware, O, X>(
     field: Option<&Field<'_>>,
-    family: &'static Family<C, O>,
-) -> Result<Decider<C, O>, Fault> {
+    family: &'static Family<C, O, X>,
+) -> Result<Decider<C, O, X>, Fault> {
     let Some(field) = field else {
         return Ok(Decider::unaware());
     };

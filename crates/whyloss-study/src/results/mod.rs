@@ -1,54 +1,133 @@
-//! What is printed about a run, in whatever format: one list of metrics for flows, one for links, each with a value per
+//! What is said about a run, in whatever format: one list of metrics for flows, one for links, each with a value per
 //! seed.
+//!
+//! [`run`] simulates one seed and measures what is asked for, [`Results`] holds what several seeds gave, [`json`] writes
+//! them, and [`Metric`]s have the same keys wherever they stand: in the command's output, in sweeps and in Python.
 
+use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};
-use whyloss_sim::{DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Scenario};
-use whyloss_study::statistics;
+use whyloss_sim::media::StreamResult;
+use whyloss_sim::{
+    DelaySummary, Delays, FlowResult, FrameCounts, LinkResult, Measurement, Media, Observer,
+    RunError, Scenario,
+};
+
+pub mod json;
 
 /// What one seed gave.
-pub(super) struct Run {
-    pub(super) seed: u64,
-    pub(super) measurement: Measurement,
-    /// One per flow of the scenario, in its order.
-    pub(super) delays: Vec<DelaySummary>,
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The seed.
+    pub seed: u64,
+    /// Counts of every flow and link.
+    pub measurement: Measurement,
+    /// One per flow of the scenario, in its order; none if delays were not measured.
+    pub delays: Vec<DelaySummary>,
     /// Counts of frames of each flow of the scenario, for each playout delay; none without a stream.
-    pub(super) frames: Vec<Vec<FrameCounts>>,
+    pub frames: Vec<Vec<FrameCounts>>,
+}
+
+/// What is measured beside the counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Delays of every flow.
+    pub delays: bool,
+    /// Frames of every flow with a stream.
+    pub frames: bool,
+}
+
+/// Runs one seed, measures what is needed, and lets `clock` watch as well, which is given back.
+///
+/// # Errors
+/// As [`whyloss_sim::run`].
+pub fn run<O: Observer>(
+    scenario: &Scenario,
+    seed: u64,
+    needs: Needs,
+    clock: O,
+) -> Result<(Run, O), RunError> {
+    let mut clock = clock;
+    let (mut delays, mut media) = (None, None);
+    let measurement = match (needs.delays, needs.frames) {
+        (false, false) => whyloss_sim::run(scenario, seed, &mut clock)?,
+        (true, false) => {
+            let mut watched = (Delays::new(scenario), clock);
+            let measurement = whyloss_sim::run(scenario, seed, &mut watched)?;
+            (delays, clock) = (Some(watched.0), watched.1);
+            measurement
+        }
+        (false, true) => {
+            let mut watched = (Media::new(scenario), clock);
+            let measurement = whyloss_sim::run(scenario, seed, &mut watched)?;
+            (media, clock) = (Some(watched.0), watched.1);
+            measurement
+        }
+        (true, true) => {
+            let mut watched = ((Delays::new(scenario), Media::new(scenario)), clock);
+            let measurement = whyloss_sim::run(scenario, seed, &mut watched)?;
+            let (both, last) = watched;
+            (delays, media, clock) = (Some(both.0), Some(both.1), last);
+            measurement
+        }
+    };
+    let counts =
+        |flow: &Option<StreamResult>| flow.as_ref().map_or_else(Vec::new, StreamResult::counts);
+    let run = Run {
+        seed,
+        measurement,
+        delays: delays.map_or_else(Vec::new, |delays| delays.flows),
+        frames: media.map_or_else(
+            || vec![Vec::new(); scenario.flows.len()],
+            |media| media.flows.iter().map(counts).collect(),
+        ),
+    };
+    Ok((run, clock))
 }
 
 /// The values of every flow and link under every seed.
-pub(super) struct Results<'a> {
-    pub(super) title: &'a str,
-    pub(super) seeds: Vec<u64>,
+#[derive(Clone, Debug)]
+pub struct Results<'a> {
+    /// The scenario's title.
+    pub title: &'a str,
+    /// Seeds, in the order of every metric's values.
+    pub seeds: Vec<u64>,
     /// Length of the measurement window.
-    pub(super) window: Duration,
+    pub window: Duration,
     /// The sum over all flows but background traffic.
-    pub(super) total: Item,
-    pub(super) flows: Vec<Item>,
+    pub total: Item,
+    /// One for each flow, in the scenario's order.
+    pub flows: Vec<Item>,
     /// One for each flow with a stream and each of its playout delays.
-    pub(super) frames: Vec<Item>,
-    pub(super) links: Vec<Item>,
+    pub frames: Vec<Item>,
+    /// One for each link, in the scenario's order.
+    pub links: Vec<Item>,
 }
 
 /// A flow, the frames of a flow, or a link.
-pub(super) struct Item {
-    pub(super) name: String,
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Its name in the scenario.
+    pub name: String,
     /// How long after their capture frames are played, in ms.
-    pub(super) playout_ms: Option<f64>,
+    pub playout_ms: Option<f64>,
     /// Warm-up or cross traffic.
-    pub(super) background: bool,
-    pub(super) metrics: Vec<Metric>,
+    pub background: bool,
+    /// What is said about it, in the order of the lists below.
+    pub metrics: Vec<Metric>,
 }
 
 /// One metric under every seed. A dot in its key parts a group from its member.
-#[derive(Clone)]
-pub(super) struct Metric {
-    pub(super) key: &'static str,
-    pub(super) values: Vec<Value>,
+#[derive(Clone, Debug)]
+pub struct Metric {
+    /// Its name, which ends with its unit if it has one.
+    pub key: &'static str,
+    /// A value for each seed.
+    pub values: Vec<Value>,
 }
 
 /// One value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value {
+pub enum Value {
     /// Something that is counted.
     Count(u64),
     /// Something that is measured; `None` when there was nothing to measure it by.
@@ -56,7 +135,8 @@ pub(super) enum Value {
 }
 
 impl Value {
-    pub(super) fn as_f64(self) -> Option<f64> {
+    /// As a real, if there is one.
+    pub fn as_f64(self) -> Option<f64> {
         match self {
             Self::Count(count) => Some(count as f64),
             Self::Real(real) => real,
@@ -66,17 +146,17 @@ impl Value {
 
 impl Metric {
     /// Over the seeds that have a value.
-    pub(super) fn mean(&self) -> Option<f64> {
+    pub fn mean(&self) -> Option<f64> {
         statistics::mean(&self.known())
     }
 
     /// Half the width of the 95 % confidence interval of the mean.
-    pub(super) fn ci95(&self) -> Option<f64> {
+    pub fn ci95(&self) -> Option<f64> {
         statistics::ci95(&self.known())
     }
 
     /// Whether not all seeds that have a value have the same.
-    pub(super) fn varies(&self) -> bool {
+    pub fn varies(&self) -> bool {
         let known = self.known();
         known
             .windows(2)
@@ -89,22 +169,23 @@ impl Metric {
 }
 
 impl Item {
-    /// Names the row, with the playout delay if it has one.
-    pub(super) fn label(&self) -> String {
+    /// Its name, with the playout delay if it has one.
+    pub fn label(&self) -> String {
         match self.playout_ms {
             Some(ms) => format!("{} {ms} ms", self.name),
             None => self.name.clone(),
         }
     }
 
-    pub(super) fn metric(&self, key: &str) -> Option<&Metric> {
+    /// What is said under this key.
+    pub fn metric(&self, key: &str) -> Option<&Metric> {
         self.metrics.iter().find(|metric| metric.key == key)
     }
 }
 
 impl<'a> Results<'a> {
     /// Whether any value differs between seeds.
-    pub(super) fn is_random(&self) -> bool {
+    pub fn is_random(&self) -> bool {
         let items = [&self.flows, &self.frames, &self.links];
         let mut metrics = items.into_iter().flatten().flat_map(|item| &item.metrics);
         metrics.any(|metric| {
@@ -118,10 +199,11 @@ impl<'a> Results<'a> {
     }
 
     /// `runs` are of this scenario, at least one.
-    pub(super) fn new(scenario: &'a Scenario, runs: &[&Run]) -> Self {
+    pub fn new(scenario: &'a Scenario, runs: &[&Run]) -> Self {
         let totals: Vec<FlowResult> = runs.iter().map(|run| total(&run.measurement)).collect();
         let flow = |index: usize| runs.iter().map(move |run| &run.measurement.flows[index]);
         let delay = |index: usize| runs.iter().map(move |run| &run.delays[index]);
+        let measured = runs.iter().all(|run| !run.delays.is_empty());
         let link = |index: usize| runs.iter().map(move |run| &run.measurement.links[index]);
         let window = runs
             .first()
@@ -146,7 +228,11 @@ impl<'a> Results<'a> {
                     background: spec.background,
                     metrics: [
                         metrics(FLOW, &flow(index), window),
-                        metrics(DELAY, &delay(index), window),
+                        if measured {
+                            metrics(DELAY, &delay(index), window)
+                        } else {
+                            Vec::new()
+                        },
                     ]
                     .concat(),
                 })
@@ -186,10 +272,11 @@ fn frames(scenario: &Scenario, runs: &[&Run], window: Duration) -> Vec<Item> {
         .collect()
 }
 
-type Metrics<T> = &'static [(&'static str, fn(&T, Duration) -> Value)];
+/// A list of metrics: the key of each, and its value over a measurement window.
+pub(crate) type Metrics<T> = &'static [(&'static str, fn(&T, Duration) -> Value)];
 
 /// What is printed about a flow.
-const FLOW: Metrics<FlowResult> = &[
+pub(crate) const FLOW: Metrics<FlowResult> = &[
     ("sent", |f, _| Value::Count(f.sent)),
     ("received", |f, _| Value::Count(f.received)),
     ("delivered", |f, _| Value::Count(f.delivered)),
@@ -230,7 +317,7 @@ const FLOW: Metrics<FlowResult> = &[
 ];
 
 /// What is printed about the delays of a flow.
-const DELAY: Metrics<DelaySummary> = &[
+pub(crate) const DELAY: Metrics<DelaySummary> = &[
     ("delay.mean_ms", |d, _| Value::Real(d.mean_ms())),
     ("delay.min_ms", |d, _| Value::Real(d.min_ms())),
     ("delay.p50_ms", |d, _| Value::Real(d.quantile_ms(0.5))),
@@ -245,7 +332,7 @@ const DELAY: Metrics<DelaySummary> = &[
 ];
 
 /// What is printed about the frames of a flow.
-const FRAMES: Metrics<FrameCounts> = &[
+pub(crate) const FRAMES: Metrics<FrameCounts> = &[
     ("frames", |f, _| Value::Count(f.frames)),
     ("whole", |f, _| Value::Real(f.share(f.whole))),
     ("damaged", |f, _| Value::Real(f.share(f.damaged))),
@@ -254,7 +341,7 @@ const FRAMES: Metrics<FrameCounts> = &[
 ];
 
 /// What is printed about a link.
-const LINK: Metrics<LinkResult> = &[
+pub(crate) const LINK: Metrics<LinkResult> = &[
     ("delivered", |l, _| Value::Count(l.delivered)),
     ("damaged", |l, _| Value::Count(l.damaged)),
     ("lost.congestion", |l, _| Value::Count(l.lost.congestion)),
@@ -283,7 +370,8 @@ fn metrics<'r, T: 'r>(
     list.iter().map(metric).collect()
 }
 
-fn total(run: &Measurement) -> FlowResult {
+/// The sum over all flows but background traffic.
+pub(crate) fn total(run: &Measurement) -> FlowResult {
     let mut total = FlowResult::default();
     for flow in run.flows.iter().filter(|flow| !flow.background) {
         total.sent += flow.sent;

@@ -15,9 +15,10 @@ use std::path::Path;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use super::results::{Item, Metric, Results, Value};
+use super::{Item, Metric, Results, Value};
 
-pub(super) fn render(results: &Results<'_>, file: &Path) -> String {
+/// One object on one line, with the newline; `file` is what the scenario was read from.
+pub fn render(results: &Results<'_>, file: &Path) -> String {
     let item = |item, named| ItemObject { item, named };
     let object = Object {
         scenario: results.title,

@@ -1,0 +1,75 @@
+//! `whyloss sweep`: runs a plan (docs/sweeps.md) on all cores, and keeps a row of each run as Parquet.
+//!
+//! Whatever ends the command, the same command goes on from there: the first Ctrl-C stops the runs under way and writes
+//! what had finished, the second, or a kill, loses no more than what finished since the last part was written.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time;
+
+use clap::Args;
+use rayon::ThreadPoolBuilder;
+use whyloss::Duration;
+use whyloss_sim::scenario::duration;
+use whyloss_study::sweep::{Plan, Store, Sweep};
+
+use crate::error::CliError;
+use crate::interrupt::stop_on_interrupt;
+use crate::progress::Bar;
+use crate::run::{MOST_JOBS, read};
+
+#[derive(Debug, Args)]
+pub(crate) struct SweepArgs {
+    /// The plan (docs/sweeps.md).
+    #[arg(value_name = "PLAN.toml")]
+    plan: PathBuf,
+    /// Keep the runs in this directory, and write all rows of the plan there as `rows.parquet`.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Threads [default: one per core]. The rows do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    jobs: Option<u16>,
+    /// Write what has finished at least so often: a kill costs no more than that.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10 s")]
+    every: Duration,
+}
+
+pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let name = args.plan.to_string_lossy();
+    let text = read(&args.plan, "plan")?;
+    let plan = Plan::parse(&text, &name).map_err(CliError::Plan)?;
+    let pool = ThreadPoolBuilder::new()
+        .num_threads(args.jobs.map_or(0, usize::from))
+        .build()?;
+    let mut sweep = pool.install(|| Sweep::new(plan)).map_err(CliError::Plan)?;
+    let store = Store::open(&args.out).map_err(CliError::Plan)?;
+    store
+        .parts(|part| sweep.learn(part))
+        .map_err(CliError::Plan)?;
+    let (before, _) = sweep.count();
+    let stop = stop_on_interrupt().map_err(CliError::Signal)?;
+    let bar = Bar::named(&name);
+    let every = time::Duration::from_nanos(args.every.as_nanos().unsigned_abs());
+    let ran = pool.install(|| sweep.run(Some(&store), every, &bar, &stop));
+    bar.clear();
+    ran.map_err(CliError::Sweep)?;
+    let (finished, asked) = sweep.count();
+    let path = store.put_rows(&sweep.rows()).map_err(CliError::Sweep)?;
+    writeln!(
+        out,
+        "{finished} runs in {}, {} of them new",
+        path.display(),
+        finished - before
+    )?;
+    if finished < asked {
+        return Err(CliError::SweepStopped { finished, asked });
+    }
+    match sweep.failed() {
+        None => Ok(()),
+        Some(failed) => Err(CliError::RunsFailed {
+            runs: failed.runs,
+            asked,
+            first: failed.first,
+        }),
+    }
+}

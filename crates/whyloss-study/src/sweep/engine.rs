@@ -1,0 +1,391 @@
+//! What a sweep knows, and what it is missing.
+
+use std::collections::{HashMap, HashSet};
+use std::mem;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use twox_hash::XxHash3_128;
+use whyloss_sim::Scenario;
+
+use super::metric::Column;
+use super::part::{Part, PartError};
+use super::plan::{Plan, description};
+use super::rows::{AxisColumn, Rows};
+use super::store::Store;
+use super::task::{Runs, Task};
+use super::{Key, SweepError};
+use crate::experiment::Progress;
+
+/// A plan, and the runs that are known of it.
+#[derive(Debug)]
+pub struct Sweep {
+    plan: Plan,
+    columns: Vec<Column>,
+    /// What the keys of each point's runs are made of.
+    points: Vec<Key>,
+    /// How many seeds each point is to have.
+    wanted: Vec<u64>,
+    known: HashMap<Key, Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    values: Box<[f64]>,
+    error: Option<Box<str>>,
+}
+
+/// Runs that failed, as they will again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// How many.
+    pub runs: usize,
+    /// What was wrong with the first.
+    pub first: String,
+}
+
+/// Runs that go together: points and seeds.
+pub type Batch = Vec<(u64, u64)>;
+
+/// Runs of a batch that stays on this machine: few, so that no core waits long for the last one.
+const LOCAL: usize = 10;
+
+impl Sweep {
+    /// Reads the scenario of every point.
+    ///
+    /// # Errors
+    /// If a metric is none, or a point's scenario is wrong.
+    pub fn new(plan: Plan) -> Result<Self, SweepError> {
+        let columns = plan.document.metrics.iter().map(|name| Column::find(name));
+        let columns: Vec<Column> = columns
+            .collect::<Result<_, _>>()
+            .map_err(|message| plan.refuse(message))?;
+        let salt = format!(
+            "{}\0{:?}\0",
+            env!("CARGO_PKG_VERSION"),
+            plan.document.metrics
+        );
+        let read = (0..plan.points()).into_par_iter().map(|point| {
+            let set = plan.point(point).1;
+            let scenario = Scenario::from_toml(&plan.scenario, &plan.scenario_file, &set);
+            let mut scenario = scenario.map_err(|source| SweepError::Scenario {
+                point,
+                at: plan.place(point),
+                source: Box::new(source),
+            })?;
+            let about: Vec<bool> = columns
+                .iter()
+                .map(|column| column.is_about(&scenario))
+                .collect();
+            scenario.title.clear();
+            let key = XxHash3_128::oneshot(format!("{salt}{scenario:?}").as_bytes());
+            Ok((key, about))
+        });
+        let (points, about): (Vec<Key>, Vec<Vec<bool>>) = read
+            .collect::<Result<Vec<_>, SweepError>>()?
+            .into_iter()
+            .unzip();
+        for (index, column) in columns.iter().enumerate() {
+            if !about.iter().any(|about| about[index]) {
+                return Err(plan.refuse(format!(
+                    "metric {:?}: no point's scenario has what it is about",
+                    column.name
+                )));
+            }
+        }
+        Ok(Self {
+            wanted: vec![plan.seeds().1; points.len()],
+            plan,
+            columns,
+            points,
+            known: HashMap::new(),
+        })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn key(&self, point: u64, seed: u64) -> Key {
+        let mut of = [0; 24];
+        of[..16].copy_from_slice(&self.points[point as usize].to_be_bytes());
+        of[16..].copy_from_slice(&seed.to_be_bytes());
+        XxHash3_128::oneshot(&of)
+    }
+
+    /// Takes the rows of a part, whatever plan it was made for.
+    pub fn learn(&mut self, part: &Part) {
+        if part.metrics != self.plan.document.metrics {
+            return;
+        }
+        for row in &part.rows {
+            let known = Known {
+                values: row.values.clone().into(),
+                error: row.error.clone().map(Into::into),
+            };
+            self.known.insert(row.key, known);
+        }
+    }
+
+    /// The runs of the plan, as far as it is known how many there must be: points in their order, under each its seeds.
+    fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let first = self.plan.seeds().0;
+        let wanted = self.wanted.iter().enumerate();
+        wanted.flat_map(move |(point, &seeds)| {
+            (first..first + seeds).map(move |seed| (point as u64, seed))
+        })
+    }
+
+    /// How many of the plan's runs are known, and how many there must be, as far as that is known.
+    pub fn count(&self) -> (usize, usize) {
+        let known = self
+            .runs()
+            .filter(|&(point, seed)| self.known.contains_key(&self.key(point, seed)));
+        (known.count(), self.wanted.iter().sum::<u64>() as usize)
+    }
+
+    /// Batches of at most `most` runs that are missing; none, if everything is known. Where a metric must be precise, what
+    /// comes back may show that more is missing.
+    pub fn missing(&mut self, most: usize) -> Vec<Batch> {
+        self.want_more();
+        let mut seen = HashSet::new();
+        let mut batches: Vec<Batch> = Vec::new();
+        for (point, seed) in self.runs() {
+            let key = self.key(point, seed);
+            if self.known.contains_key(&key) || !seen.insert(key) {
+                continue;
+            }
+            match batches.last_mut() {
+                Some(batch) if batch.len() < most => batch.push((point, seed)),
+                _ => batches.push(vec![(point, seed)]),
+            }
+        }
+        batches
+    }
+
+    /// Asks for more seeds where all are known that were asked for and the mean is not precise yet.
+    fn want_more(&mut self) {
+        let Some((metric, precision)) = self.plan.precision() else {
+            return;
+        };
+        let first = self.plan.seeds().0;
+        for point in 0..self.points.len() {
+            loop {
+                let wanted = self.wanted[point];
+                let known = (first..first + wanted)
+                    .map_while(|seed| self.known.get(&self.key(point as u64, seed)));
+                let known: Vec<f64> = known.map(|known| known.values[metric]).collect();
+                if (known.len() as u64) < wanted {
+                    break;
+                }
+                let values: Vec<f64> = known.into_iter().filter(|value| !value.is_nan()).collect();
+                let silent = wanted - values.len() as u64;
+                let more = (precision.needed(&values) + silent).min(precision.at_most);
+                if more <= wanted {
+                    break;
+                }
+                self.wanted[point] = more;
+            }
+        }
+    }
+
+    /// The runs of a batch, with all that is needed to do them elsewhere.
+    pub fn task(&self, batch: &Batch) -> Task {
+        let mut points: Vec<Runs> = Vec::new();
+        for runs in batch.chunk_by(|a, b| a.0 == b.0) {
+            let point = runs[0].0;
+            points.push(Runs {
+                set: self.plan.point(point).1,
+                seeds: runs.iter().map(|&(_, seed)| seed).collect(),
+                keys: runs
+                    .iter()
+                    .map(|&(_, seed)| format!("{:032x}", self.key(point, seed)))
+                    .collect(),
+            });
+        }
+        Task {
+            scenario: self.plan.scenario.clone(),
+            file: self.plan.scenario_file.clone(),
+            metrics: self.plan.document.metrics.clone(),
+            points,
+        }
+    }
+
+    /// Does what is missing on the threads of the caller's pool, and writes it to `store` at least every so often; until
+    /// `stop` is set.
+    ///
+    /// # Errors
+    /// If a part cannot be written. What was written before is whole, and known to whoever goes on.
+    pub fn run(
+        &mut self,
+        store: Option<&Store>,
+        every: Duration,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<(), SweepError> {
+        loop {
+            let threads = rayon::current_num_threads();
+            let (known, wanted) = self.count();
+            let most = (wanted.saturating_sub(known) / (8 * threads)).clamp(1, LOCAL);
+            let batches = self.missing(most);
+            if batches.is_empty() || stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            progress.expect(batches.iter().map(|batch| batch.len() as u64).sum());
+            let desk = Desk::new(store, every);
+            // Handed out one by one in order.
+            let done = batches.iter().par_bridge().try_for_each(|batch| {
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                let part = self.task(batch).run(stop, || progress.finish());
+                let part = part.map_err(|source| SweepError::Scenario {
+                    point: batch[0].0,
+                    at: self.plan.place(batch[0].0),
+                    source: Box::new(source),
+                })?;
+                desk.take(part)
+            });
+            for part in done.and_then(|()| desk.finish())? {
+                self.learn(&part);
+            }
+        }
+    }
+
+    /// What failed, if anything did.
+    pub fn failed(&self) -> Option<Failed> {
+        let known = self.runs().filter_map(|(point, seed)| {
+            let known = self.known.get(&self.key(point, seed))?;
+            Some((point, seed, known.error.as_deref()?))
+        });
+        let mut failed = known.peekable();
+        let &(point, seed, error) = failed.peek()?;
+        let first = format!(
+            "point {point} ({}), seed {seed}: {error}",
+            self.plan.place(point)
+        );
+        Some(Failed {
+            runs: failed.count(),
+            first,
+        })
+    }
+
+    /// The plan's runs as far as they are known, in the plan's order.
+    pub fn rows(&self) -> Rows {
+        let mut rows = Rows::new(&self.plan.scenario, &self.plan.scenario_file, &self.columns);
+        let mut axes: Vec<Vec<super::Setting>> = self.plan.axes().map(|_| Vec::new()).collect();
+        let mut at = None;
+        let (mut shown, mut set) = (Vec::new(), String::new());
+        for (point, seed) in self.runs() {
+            let Some(known) = self.known.get(&self.key(point, seed)) else {
+                continue;
+            };
+            if at != Some(point) {
+                let (settings, sets) = self.plan.point(point);
+                (shown, set, at) = (settings, description(&sets), Some(point));
+            }
+            for (axis, setting) in axes.iter_mut().zip(&shown) {
+                axis.push(setting.clone());
+            }
+            rows.points.push(point);
+            rows.seeds.push(seed);
+            rows.sets.push(set.clone());
+            rows.errors.push(known.error.as_deref().map(str::to_owned));
+            for (column, value) in rows.metrics.iter_mut().zip(&known.values) {
+                column.1.push(*value);
+            }
+        }
+        let names = self.plan.axes().map(str::to_owned);
+        rows.axes = names
+            .zip(axes)
+            .map(|(name, settings)| (name, AxisColumn::of(&settings)))
+            .collect();
+        rows
+    }
+}
+
+/// Where parts of many threads come together until they are worth a file.
+struct Desk<'a> {
+    store: Option<&'a Store>,
+    every: Duration,
+    waiting: Mutex<(Option<Part>, Instant)>,
+    written: Mutex<Vec<Part>>,
+}
+
+impl<'a> Desk<'a> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how often files are written is no result"
+    )]
+    fn new(store: Option<&'a Store>, every: Duration) -> Self {
+        Self {
+            store,
+            every,
+            waiting: Mutex::new((None, Instant::now())),
+            written: Mutex::default(),
+        }
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how often files are written is no result"
+    )]
+    fn take(&self, part: Part) -> Result<(), SweepError> {
+        let due = {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut waiting.0 {
+                Some(whole) => whole.rows.extend(part.rows),
+                none => *none = Some(part),
+            }
+            if waiting.1.elapsed() < self.every {
+                None
+            } else {
+                waiting.1 = Instant::now();
+                mem::take(&mut waiting.0)
+            }
+        };
+        due.map_or(Ok(()), |part| self.write(part))
+    }
+
+    fn write(&self, part: Part) -> Result<(), SweepError> {
+        if part.rows.is_empty() {
+            return Ok(());
+        }
+        if let Some(store) = self.store {
+            store.put(&part)?;
+        }
+        self.written
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(part);
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Vec<Part>, SweepError> {
+        let rest = mem::take(
+            &mut self
+                .waiting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .0,
+        );
+        rest.map_or(Ok(()), |part| self.write(part))?;
+        Ok(self
+            .written
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl SweepError {
+    pub(super) fn of_part(path: &Path, source: PartError) -> Self {
+        Self::Part {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}

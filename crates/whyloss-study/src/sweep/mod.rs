@@ -1,0 +1,95 @@
+//! Sweeps: one scenario over axes and seeds, on all cores or on somebody else's, with rows that can be made again.
+//!
+//! ```text
+//! Plan      what is to be run: a scenario, axes, seeds, metrics (TOML: `docs/sweeps.md`)
+//!   ↓       each point is the scenario with what its place on the axes sets
+//! Sweep     what is known, and what is missing; in rounds, if seeds are added until a metric is precise enough
+//!   ↓ task  some runs of one point, on any machine; the answer is a part
+//! part      a Parquet file: the key, the description and the metrics of each of its runs
+//!   ↓       written whole or not at all (`Store`), read again by whoever resumes
+//! rows      the plan's runs in the plan's order: the same bytes, whoever ran them in whatever order
+//! ```
+//!
+//! A run's key is a hash of everything its row depends on: the version, the scenario as it was read (files that it names
+//! included), the metrics and the seed. Whatever has that key in some part is not run again, in whatever plan.
+
+mod engine;
+mod metric;
+mod part;
+mod plan;
+mod rows;
+mod store;
+mod task;
+#[cfg(test)]
+mod tests;
+
+pub use engine::{Batch, Failed, Sweep};
+pub use metric::{Column, Kind};
+pub use part::{Part, PartError, Row};
+pub use plan::{Plan, Setting};
+pub use rows::{AxisColumn, Rows};
+pub use store::Store;
+pub use task::Task;
+
+use std::io;
+use std::path::PathBuf;
+
+use whyloss_sim::scenario::ScenarioError;
+
+/// The key of a run: 128 bits of a hash of all that its row depends on.
+pub type Key = u128;
+
+/// Why there is no sweep, or no end of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SweepError {
+    /// The plan cannot be read as one.
+    #[error("{file}:{line}:{column}: {message}")]
+    Syntax {
+        /// As the caller named it.
+        file: String,
+        /// From 1.
+        line: usize,
+        /// From 1, in characters.
+        column: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// The plan is of no use.
+    #[error("{file}: {message}")]
+    Plan {
+        /// As the caller named it.
+        file: String,
+        /// What is wrong, and what would be right.
+        message: String,
+    },
+    /// The scenario of some point is wrong.
+    #[error("point {point} ({at}): {source}")]
+    Scenario {
+        /// The point's number.
+        point: u64,
+        /// Where on the axes it is.
+        at: String,
+        /// What is wrong.
+        source: Box<ScenarioError>,
+    },
+    /// A part is none.
+    #[error("{}: {source}", path.display())]
+    Part {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: PartError,
+    },
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Another sweep is writing there.
+    #[error("{}: another sweep is running there", .0.display())]
+    Busy(PathBuf),
+}

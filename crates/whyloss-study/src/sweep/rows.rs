@@ -1,0 +1,203 @@
+//! All rows of a plan, in its order.
+//!
+//! | column | |
+//! |---|---|
+//! | `point` | the point's number, from 0 |
+//! | one for each axis | the value there; of several keys that move together, the first one's |
+//! | `seed` | |
+//! | metrics | whole numbers and reals; missing where there was nothing to measure |
+//! | `error` | why the run has no metrics, if it has none |
+//! | `set` | what the run sets in the scenario: a JSON list of pairs of a key and a value, as `--set` has them |
+//!
+//! The file's metadata has the scenario (`whyloss.scenario`), its name (`whyloss.file`), the version, and the unit of each
+//! metric that has one (`NAME.unit`).
+
+use std::sync::Arc;
+
+use parquet::basic::{LogicalType, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+
+use super::metric::{Column, Kind};
+use super::part::{PartError, field, properties, write, write_reals, write_texts};
+use super::plan::Setting;
+
+/// Rows, column by column, all of the same length.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// The scenario's text.
+    pub scenario: String,
+    /// The scenario's name.
+    pub file: String,
+    /// Each axis: its name and its values.
+    pub axes: Vec<(String, AxisColumn)>,
+    /// The point's number.
+    pub points: Vec<u64>,
+    /// The seed.
+    pub seeds: Vec<u64>,
+    /// Each metric, and its values; NaN where there is none.
+    pub metrics: Vec<(Column, Vec<f64>)>,
+    /// Why there are no metrics.
+    pub errors: Vec<Option<String>>,
+    /// What the run sets in the scenario, as JSON.
+    pub sets: Vec<String>,
+}
+
+/// The values of an axis, of one type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AxisColumn {
+    /// Whole numbers.
+    Whole(Vec<i64>),
+    /// Numbers, some of which are not whole.
+    Real(Vec<f64>),
+    /// Anything else.
+    Text(Vec<String>),
+}
+
+impl AxisColumn {
+    pub(super) fn of(settings: &[Setting]) -> Self {
+        let whole = settings.iter().map(|setting| match setting {
+            Setting::Whole(whole) => Some(*whole),
+            _ => None,
+        });
+        if let Some(whole) = whole.collect() {
+            return Self::Whole(whole);
+        }
+        let real = settings.iter().map(|setting| match setting {
+            Setting::Whole(whole) => Some(*whole as f64),
+            Setting::Real(real) => Some(*real),
+            Setting::Text(_) => None,
+        });
+        match real.collect() {
+            Some(real) => Self::Real(real),
+            None => Self::Text(settings.iter().map(ToString::to_string).collect()),
+        }
+    }
+}
+
+/// Rows that are compressed together.
+const GROUP: usize = 1 << 20;
+
+impl Rows {
+    pub(super) fn new(scenario: &str, file: &str, columns: &[Column]) -> Self {
+        Self {
+            scenario: scenario.to_owned(),
+            file: file.to_owned(),
+            axes: Vec::new(),
+            points: Vec::new(),
+            seeds: Vec::new(),
+            metrics: columns
+                .iter()
+                .map(|column| (column.clone(), Vec::new()))
+                .collect(),
+            errors: Vec::new(),
+            sets: Vec::new(),
+        }
+    }
+
+    /// As a Parquet file: the same rows are the same bytes.
+    ///
+    /// # Errors
+    /// None that is known: it is written into memory.
+    pub fn to_parquet(&self) -> Result<Vec<u8>, PartError> {
+        Ok(self.write()?)
+    }
+
+    fn write(&self) -> Result<Vec<u8>, ParquetError> {
+        let whole = || Some(LogicalType::integer(64, false));
+        let text = || Some(LogicalType::String);
+        let mut fields = vec![field("point", Physical::INT64, whole(), false, 0)?];
+        for (name, column) in &self.axes {
+            fields.push(match column {
+                AxisColumn::Whole(_) => field(name, Physical::INT64, None, false, 0)?,
+                AxisColumn::Real(_) => field(name, Physical::DOUBLE, None, false, 0)?,
+                AxisColumn::Text(_) => field(name, Physical::BYTE_ARRAY, text(), false, 0)?,
+            });
+        }
+        fields.push(field("seed", Physical::INT64, whole(), false, 0)?);
+        let mut metadata = vec![
+            ("whyloss.scenario", self.scenario.clone()),
+            ("whyloss.file", self.file.clone()),
+        ];
+        let units: Vec<(String, &str)> = self
+            .metrics
+            .iter()
+            .map(|(column, _)| (format!("{}.unit", column.name), column.unit()))
+            .collect();
+        metadata.extend(
+            units
+                .iter()
+                .filter(|(_, unit)| !unit.is_empty())
+                .map(|(key, unit)| (key.as_str(), (*unit).to_owned())),
+        );
+        for (column, _) in &self.metrics {
+            fields.push(match column.kind {
+                Kind::Count => field(&column.name, Physical::INT64, whole(), true, 0)?,
+                Kind::Real => field(&column.name, Physical::DOUBLE, None, true, 0)?,
+            });
+        }
+        fields.push(field("error", Physical::BYTE_ARRAY, text(), true, 0)?);
+        fields.push(field("set", Physical::BYTE_ARRAY, text(), false, 0)?);
+        let schema = Type::group_type_builder("rows")
+            .with_fields(fields)
+            .build()?;
+        let properties = properties(&metadata, &[]);
+        let mut writer =
+            SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))?;
+        for start in (0..self.points.len()).step_by(GROUP) {
+            let rows = start..self.points.len().min(start + GROUP);
+            let signed = |values: &[u64]| {
+                values
+                    .iter()
+                    .map(|value| value.cast_signed())
+                    .collect::<Vec<i64>>()
+            };
+            let mut group = writer.next_row_group()?;
+            write::<Int64Type>(&mut group, &signed(&self.points[rows.clone()]), None)?;
+            for (_, column) in &self.axes {
+                match column {
+                    AxisColumn::Whole(values) => {
+                        write::<Int64Type>(&mut group, &values[rows.clone()], None)?;
+                    }
+                    AxisColumn::Real(values) => {
+                        write::<DoubleType>(&mut group, &values[rows.clone()], None)?;
+                    }
+                    AxisColumn::Text(values) => {
+                        write::<ByteArrayType>(&mut group, &texts(&values[rows.clone()]), None)?;
+                    }
+                }
+            }
+            write::<Int64Type>(&mut group, &signed(&self.seeds[rows.clone()]), None)?;
+            for (column, values) in &self.metrics {
+                let values = values[rows.clone()].iter().copied();
+                match column.kind {
+                    Kind::Real => write_reals(&mut group, values)?,
+                    Kind::Count => {
+                        let levels: Vec<i16> = values
+                            .clone()
+                            .map(|value| i16::from(!value.is_nan()))
+                            .collect();
+                        let counts: Vec<i64> = values
+                            .filter(|value| !value.is_nan())
+                            .map(|value| value as i64)
+                            .collect();
+                        write::<Int64Type>(&mut group, &counts, Some(&levels))?;
+                    }
+                }
+            }
+            write_texts(
+                &mut group,
+                self.errors[rows.clone()].iter().map(Option::as_deref),
+            )?;
+            write::<ByteArrayType>(&mut group, &texts(&self.sets[rows]), None)?;
+            group.close()?;
+        }
+        writer.into_inner()
+    }
+}
+
+fn texts(texts: &[String]) -> Vec<ByteArray> {
+    texts.iter().map(|text| text.as_str().into()).collect()
+}

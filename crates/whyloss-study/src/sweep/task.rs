@@ -1,0 +1,109 @@
+//! Tasks: some runs, with all that is needed to do them on any machine.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Deserialize, Serialize};
+use whyloss::Time;
+use whyloss_sim::observe::Order;
+use whyloss_sim::scenario::ScenarioError;
+use whyloss_sim::{Observer, Scenario};
+
+use super::Key;
+use super::metric::Column;
+use super::part::{Part, Row};
+use super::plan::description;
+use crate::results;
+
+/// Some runs. It goes to another machine as JSON; the scenario's own files must be there under the same names.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Task {
+    pub(super) scenario: String,
+    pub(super) file: String,
+    pub(super) metrics: Vec<String>,
+    pub(super) points: Vec<Runs>,
+}
+
+/// Runs of one point.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(super) struct Runs {
+    pub(super) set: Vec<(String, String)>,
+    pub(super) seeds: Vec<u64>,
+    /// In hexadecimal, since JSON has no whole numbers of 128 bits.
+    pub(super) keys: Vec<String>,
+}
+
+impl Task {
+    /// How many runs it has.
+    pub fn runs(&self) -> usize {
+        self.points.iter().map(|runs| runs.seeds.len()).sum()
+    }
+
+    /// Does them one after the other. Those that `stop` cuts short are left out; `finished` hears of each that was done.
+    ///
+    /// # Errors
+    /// If the scenario is not what it was when the task was made.
+    pub fn run(&self, stop: &AtomicBool, finished: impl Fn()) -> Result<Part, ScenarioError> {
+        let columns: Vec<Column> = self
+            .metrics
+            .iter()
+            .filter_map(|name| Column::find(name).ok())
+            .collect();
+        let needs = Column::needs(&columns);
+        let mut part = Part::new(&self.scenario, &self.file, &self.metrics);
+        for runs in &self.points {
+            let scenario = Scenario::from_toml(&self.scenario, &self.file, &runs.set)?;
+            let set = description(&runs.set);
+            for (&seed, key) in runs.seeds.iter().zip(&runs.keys) {
+                let clock = Clock {
+                    stop,
+                    end: scenario.end,
+                    reached: Time::ZERO,
+                };
+                let (values, error) = match results::run(&scenario, seed, needs, clock) {
+                    Ok((run, clock)) => {
+                        if clock.reached < clock.end {
+                            return Ok(part);
+                        }
+                        (
+                            columns
+                                .iter()
+                                .map(|column| column.value(&scenario, &run))
+                                .collect(),
+                            None,
+                        )
+                    }
+                    Err(error) => (vec![f64::NAN; columns.len()], Some(error.to_string())),
+                };
+                finished();
+                let key = Key::from_str_radix(key, 16).unwrap_or_default();
+                part.rows.push(Row {
+                    key,
+                    set: set.clone(),
+                    seed,
+                    error,
+                    values,
+                });
+            }
+        }
+        Ok(part)
+    }
+}
+
+/// Stops a run when that is wished.
+struct Clock<'a> {
+    stop: &'a AtomicBool,
+    end: Time,
+    reached: Time,
+}
+
+impl Observer for Clock<'_> {
+    const ORDER: Order = Order::Place;
+    const LINKS: bool = false;
+    const SOURCES: bool = false;
+    const CLOCK: bool = true;
+
+    fn goes_on(&mut self, now: Time) -> bool {
+        self.reached = now;
+        now >= self.end || !self.stop.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,224 @@
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::*;
+use crate::experiment::Unwatched;
+
+const SCENARIO: &str = r#"
+title = "Two hosts"
+duration = "4 s"
+[[link]]
+name = "air"
+from = "a"
+to = "b"
+rate = "2 Mbit/s"
+delay = "10 ms"
+queue = { packets = 10 }
+channel = { kind = "bernoulli", loss = 0.01 }
+[[flow]]
+name = "video"
+from = "a"
+to = "b"
+packet = "1000 B"
+transport = "tfrc"
+classifier = "zigzag"
+start = ["0 s", "500 ms"]
+"#;
+
+const AXES: &str = r#"
+seeds = 2
+metrics = ["total.throughput_bps", "flow.video.mw", "flow.video.sent", "flow.video.delay.p95_ms"]
+[set]
+duration = "2 s"
+[[axis]]
+name = "classifier"
+key = "flow.video.classifier"
+values = ["zigzag", "unaware"]
+[[axis]]
+name = "rate"
+keys = ["link.air.rate", "link.air.queue.packets"]
+values = [["1 Mbit/s", 5], ["3 Mbit/s", 15]]
+[[axis]]
+name = "loss"
+key = "link.air.channel.loss"
+draw = { low = 0.001, high = 0.1, log = true }
+[draws]
+count = 3
+seed = 7
+"#;
+
+fn plan(text: &str) -> Plan {
+    Plan::of_scenario(text, "plan.toml", SCENARIO.into(), "two.toml".into()).expect("a plan")
+}
+
+fn complaint(text: &str) -> String {
+    let plan = Plan::of_scenario(text, "plan.toml", SCENARIO.into(), "two.toml".into());
+    plan.and_then(Sweep::new)
+        .expect_err("a complaint")
+        .to_string()
+}
+
+fn run(sweep: &mut Sweep, threads: usize) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let (stop, every) = (AtomicBool::new(false), Duration::from_secs(10));
+    pool.expect("threads")
+        .install(|| sweep.run(None, every, &Unwatched, &stop))
+        .expect("runs");
+}
+
+#[test]
+fn points_are_the_product_of_the_axes() {
+    let plan = plan(AXES);
+    assert_eq!(plan.points(), 12);
+    let (shown, set) = plan.point(0);
+    assert_eq!(
+        shown[..2],
+        [
+            Setting::Text("zigzag".into()),
+            Setting::Text("1 Mbit/s".into())
+        ]
+    );
+    assert_eq!(set[0], ("duration".into(), "\"2 s\"".into()));
+    assert_eq!(set[3], ("link.air.queue.packets".into(), "5".into()));
+    // The draws turn fastest, then the last grid axis; what is drawn is the same everywhere.
+    assert_eq!(plan.point(3).0[1], Setting::Text("3 Mbit/s".into()));
+    assert_eq!(plan.point(6).0[0], Setting::Text("unaware".into()));
+    assert_eq!(plan.point(1).0[2], plan.point(10).0[2]);
+    assert_ne!(plan.point(1).0[2], plan.point(2).0[2]);
+    for point in 0..12 {
+        let Setting::Real(loss) = plan.point(point).0[2] else {
+            panic!("no real")
+        };
+        assert!((0.001..0.1).contains(&loss), "{loss}");
+    }
+}
+
+#[test]
+fn rows_do_not_depend_on_who_ran_them() {
+    let mut one = Sweep::new(plan(AXES)).expect("valid");
+    run(&mut one, 1);
+    let mut two = Sweep::new(plan(AXES)).expect("valid");
+    // Half of it elsewhere, on the way through JSON and Parquet.
+    for batch in two.missing(5).into_iter().step_by(2) {
+        let json = serde_json::to_string(&two.task(&batch)).expect("plain data");
+        let task: Task = serde_json::from_str(&json).expect("the same");
+        let part = task.run(&AtomicBool::new(false), || ()).expect("runs");
+        let read = Part::from_parquet(part.to_parquet().expect("written")).expect("read");
+        assert_eq!((read.name(), read.rows.len()), (part.name(), batch.len()));
+        two.learn(&read);
+    }
+    assert!((1..24).contains(&two.count().0));
+    run(&mut two, 3);
+    assert_eq!(two.count(), (24, 24));
+    assert_eq!(
+        one.rows().to_parquet().expect("written"),
+        two.rows().to_parquet().expect("written")
+    );
+    // And they are what `whyloss run` gives.
+    let rows = one.rows();
+    let set: Vec<(String, String)> = serde_json::from_str(&rows.sets[23]).expect("pairs");
+    let scenario =
+        whyloss_sim::Scenario::from_toml(&rows.scenario, &rows.file, &set).expect("valid");
+    let again = whyloss_sim::run(&scenario, rows.seeds[23], &mut ()).expect("runs");
+    assert_eq!(
+        rows.metrics[0].1[23].to_bits(),
+        again.flows[0].throughput_bps(again.window).to_bits()
+    );
+    assert!(rows.metrics[3].1[23] > 10.0);
+}
+
+#[test]
+fn a_changed_plan_runs_what_is_new() {
+    let mut sweep = Sweep::new(plan(AXES)).expect("valid");
+    let batches = sweep.missing(100);
+    let part = sweep
+        .task(&batches[0])
+        .run(&AtomicBool::new(false), || ())
+        .expect("runs");
+    let missing = |text: &str| {
+        let mut changed = Sweep::new(plan(text)).expect("valid");
+        changed.learn(&part);
+        changed.missing(1).len()
+    };
+    assert_eq!(missing(AXES), 0);
+    assert_eq!(missing(&AXES.replace("seeds = 2", "seeds = 3")), 12);
+    assert_eq!(
+        missing(&AXES.replace("[\"zigzag\", ", "[\"zbs\", \"zigzag\", ")),
+        12
+    );
+    assert_eq!(missing(&AXES.replace("count = 3", "count = 4")), 8);
+    // What is measured is part of a row.
+    assert_eq!(missing(&AXES.replace("\"flow.video.mw\", ", "")), 24);
+    // The same scenario in other words is the same run, also where it stands twice.
+    assert_eq!(
+        missing(&AXES.replace("\"unaware\"]", "{ name = \"unaware\" }, \"zigzag\"]")),
+        0
+    );
+}
+
+#[test]
+fn seeds_are_added_until_the_mean_is_precise() {
+    let text = |within: f64| {
+        format!(
+            "seeds = 3\nmetrics = [\"total.throughput_bps\"]\n[until]\nmetric = \"total.throughput_bps\"\nwithin = {within}\nmost = 9\n[set]\nduration = \"1 s\"\n[[axis]]\nname = \"loss\"\nkey = \"link.air.channel.loss\"\nvalues = [0, 0.2]\n"
+        )
+    };
+    let count = |within: f64| {
+        let mut sweep = Sweep::new(plan(&text(within))).expect("valid");
+        run(&mut sweep, 2);
+        sweep.count()
+    };
+    assert_eq!(count(10.0), (6, 6));
+    assert_eq!(count(1e-9), (18, 18));
+}
+
+#[test]
+fn complaints_say_where_and_what_would_be_right() {
+    let with = |from: &str, to: &str| complaint(&AXES.replace(from, to));
+    assert!(with("seeds = 2", "seeds = \"2\"").starts_with("plan.toml:2:9: "));
+    assert!(with("seeds = 2", "seed = 2").contains("unknown field `seed`, expected one of"));
+    assert!(
+        with("video.mw", "video.mq")
+            .contains("no key is called `mq`; expected one of sent, received")
+    );
+    assert!(with("video.mw", "vide.mw").contains("no point's scenario has what it is about"));
+    assert!(with("[draws]\ncount = 3\nseed = 7", "").contains("`[draws]` is missing"));
+    assert!(with(", 15]", "]").contains("a value for each of the 2 `keys`"));
+    assert!(with("low = 0.001", "low = 0").contains("above zero since `log` is set"));
+    assert!(with("count = 3", "count = 300000000").contains("expected from 1 to 100000000"));
+    let unknown = with("\"unaware\"", "\"unawares\"");
+    assert!(
+        unknown.starts_with("point 6 (classifier unawares, rate 1 Mbit/s, loss 0.0"),
+        "{unknown}"
+    );
+    assert!(unknown.contains("did you mean `unaware`?"));
+}
+
+#[test]
+fn a_part_is_whole_or_none() {
+    let mut sweep = Sweep::new(plan(AXES)).expect("valid");
+    let batch = sweep.missing(2).swap_remove(0);
+    let part = sweep
+        .task(&batch)
+        .run(&AtomicBool::new(false), || ())
+        .expect("runs");
+    let bytes = part.to_parquet().expect("written");
+    for end in [0, 10, bytes.len() / 2, bytes.len() - 1] {
+        assert!(Part::from_parquet(bytes[..end].to_vec()).is_err(), "{end}");
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = Store::open(directory.path()).expect("free");
+    assert!(matches!(
+        Store::open(directory.path()),
+        Err(SweepError::Busy(_))
+    ));
+    store.put(&part).expect("room");
+    let unfinished = directory.path().join("parts/part-0.parquet.unfinished");
+    std::fs::write(&unfinished, &bytes[..20]).expect("room");
+    drop(store);
+    let store = Store::open(directory.path()).expect("free again");
+    let mut read = Vec::new();
+    store.parts(|part| read.push(part.clone())).expect("whole");
+    assert_eq!(format!("{read:?}"), format!("{:?}", [part]));
+    assert!(!unfinished.exists());
+}

@@ -1,0 +1,38 @@
+//! `whyloss._whyloss`: what the Python package calls. Its documentation for users is in `whyloss/_whyloss.pyi` and
+//! `docs/python.md`; here is how it is done.
+//!
+//! Results go to Python as Arrow tables through the C data interface ([`table`]), so nothing is copied on the way to
+//! Polars, pandas or DuckDB, and none of them is needed to build or to run.
+
+mod classify;
+mod outside;
+mod reproduce;
+mod scenario;
+mod sweep;
+mod table;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _whyloss(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("ScenarioError", py.get_type::<scenario::ScenarioError>())?;
+    module.add("RunError", py.get_type::<scenario::RunError>())?;
+    module.add("SweepError", py.get_type::<sweep::SweepError>())?;
+    module.add_class::<table::Table>()?;
+    module.add_class::<scenario::Parsed>()?;
+    module.add_class::<outside::Arrival>()?;
+    module.add_class::<outside::Ack>()?;
+    module.add_class::<outside::Loss>()?;
+    module.add_class::<classify::Classifier>()?;
+    module.add_class::<classify::Estimator>()?;
+    module.add_class::<classify::Controller>()?;
+    module.add_class::<sweep::Engine>()?;
+    module.add_function(wrap_pyfunction!(scenario::examples, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep::run_task, module)?)?;
+    module.add_function(wrap_pyfunction!(reproduce::experiments, module)?)?;
+    module.add_function(wrap_pyfunction!(reproduce::reproduce, module)?)?;
+    module.add_function(wrap_pyfunction!(classify::registry, module)?)?;
+    module.add_function(wrap_pyfunction!(table::half_width, module)?)
+}

@@ -1,0 +1,317 @@
+//! Scenarios, and what a run of one gives.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use pyo3::create_exception;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use whyloss::Time;
+use whyloss_sim::observe::Order;
+use whyloss_sim::scenario::{self, Location, ScenarioFile};
+use whyloss_sim::trace::{self, Batch, tables};
+use whyloss_sim::{Observer, Trace, TraceOptions};
+use whyloss_study::results::{self, Item, Needs, Results, Value};
+
+use crate::outside::{self, Raised};
+use crate::table::{self, Table};
+
+create_exception!(
+    whyloss,
+    ScenarioError,
+    PyValueError,
+    "A scenario that cannot be run: `file`, `line`, `column`, `path`, `message`."
+);
+create_exception!(
+    whyloss,
+    RunError,
+    PyRuntimeError,
+    "A run that came to no end."
+);
+
+/// The scenarios of the repository, for whoever has only the package: name and text.
+#[pyfunction]
+pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
+    macro_rules! texts {
+        ($($name:literal),+) => {
+            vec![$(($name, include_str!(concat!("../../scenarios/", $name, ".toml")))),+]
+        };
+    }
+    texts!(
+        "dumbbell",
+        "iftp",
+        "media",
+        "parking-lot",
+        "two-hop",
+        "wb",
+        "wlan",
+        "wlh"
+    )
+}
+
+/// A scenario's text and what was set in it, read.
+#[pyclass(module = "whyloss._whyloss", frozen)]
+pub(crate) struct Parsed {
+    file: ScenarioFile,
+    name: String,
+}
+
+/// What is wrong with a scenario, as Python raises it.
+pub(crate) fn refuse(py: Python<'_>, error: &scenario::ScenarioError) -> PyErr {
+    let raised = ScenarioError::new_err(error.to_string());
+    let value = raised.value(py);
+    let (file, line, column) = match &error.location {
+        Location::File { file, line, column } => (Some(file.clone()), Some(*line), Some(*column)),
+        Location::Override { .. } => (None, None, None),
+    };
+    // Attributes of an exception can always be set.
+    let _ = value.setattr("file", file);
+    let _ = value.setattr("line", line);
+    let _ = value.setattr("column", column);
+    let _ = value.setattr("path", &error.path);
+    let _ = value.setattr("message", &error.message);
+    raised
+}
+
+/// Tables of a run: results as JSON, flows, frames, links, and the trace if it was asked for.
+type Tables = (
+    String,
+    Table,
+    Table,
+    Table,
+    Option<Vec<(&'static str, Table)>>,
+);
+
+#[pymethods]
+impl Parsed {
+    #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "it comes from Python")]
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        name: String,
+        sets: Vec<(String, String)>,
+    ) -> PyResult<Self> {
+        let file = ScenarioFile::parse(text, &name, &sets);
+        let file = file.map_err(|error| refuse(py, &error))?;
+        Ok(Self { file, name })
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.file.scenario.title
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.file.scenario.end.as_secs_f64()
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.file.seed
+    }
+
+    #[getter]
+    fn seeds(&self) -> u64 {
+        self.file.seeds
+    }
+
+    #[getter]
+    fn flows(&self) -> Vec<String> {
+        self.file
+            .scenario
+            .flows
+            .iter()
+            .map(|flow| flow.name.clone())
+            .collect()
+    }
+
+    #[getter]
+    fn links(&self) -> Vec<String> {
+        self.file
+            .scenario
+            .links
+            .iter()
+            .map(|link| link.name.clone())
+            .collect()
+    }
+
+    /// Runs one seed.
+    fn run(
+        &self,
+        py: Python<'_>,
+        seed: u64,
+        trace: bool,
+        classifiers: Vec<(String, Py<PyAny>)>,
+    ) -> PyResult<Tables> {
+        let raised = Raised::default();
+        let mut scenario = self.file.scenario.clone();
+        for (flow, make) in classifiers {
+            outside::install(&mut scenario, &flow, make, &raised)?;
+        }
+        let clock = Clock {
+            last: now(),
+            raised: raised.clone(),
+            interrupt: None,
+        };
+        let needs = Needs {
+            delays: true,
+            frames: scenario
+                .flows
+                .iter()
+                .any(|flow| flow.application.stream().is_some()),
+        };
+        let done = py.detach(|| {
+            if trace {
+                let tracer = Trace::new(&scenario, TraceOptions::default(), Vec::new());
+                results::run(&scenario, seed, needs, (clock, tracer))
+                    .map(|(run, (clock, tracer))| (run, clock, Some(tracer)))
+            } else {
+                results::run(&scenario, seed, needs, clock).map(|(run, clock)| (run, clock, None))
+            }
+        });
+        let (run, clock, tracer) = done.map_err(|error| RunError::new_err(error.to_string()))?;
+        if let Some(error) = raised.take().or(clock.interrupt) {
+            return Err(error);
+        }
+        let results = Results::new(&scenario, &[&run]);
+        let json = results::json::render(&results, Path::new(&self.name));
+        // Memory does not fail.
+        let batches = tracer.and_then(|tracer| tracer.finish().ok());
+        let traced = batches.map(|batches| traced(&batches)).transpose()?;
+        Ok((
+            json,
+            items(&results.flows)?,
+            items(&results.frames)?,
+            items(&results.links)?,
+            traced,
+        ))
+    }
+}
+
+/// A row for each item, a column for each metric.
+fn items(items: &[Item]) -> PyResult<Table> {
+    let mut columns = vec![(
+        "name".to_owned(),
+        "",
+        table::texts(items.iter().map(|item| Some(&item.name))),
+    )];
+    let Some(first) = items.first() else {
+        return Table::of(columns);
+    };
+    if first.playout_ms.is_some() {
+        let ms = items.iter().map(|item| item.playout_ms.unwrap_or(f64::NAN));
+        columns.push(("playout_ms".to_owned(), "ms", table::reals(ms)));
+    }
+    columns.push((
+        "background".to_owned(),
+        "",
+        table::flags(items.iter().map(|item| Some(item.background))),
+    ));
+    for metric in &first.metrics {
+        let values = items
+            .iter()
+            .map(|item| item.metric(metric.key).map(|metric| metric.values[0]));
+        let numbers = values.map(|value| value.and_then(Value::as_f64).unwrap_or(f64::NAN));
+        let unit = if metric.key.ends_with("_bps") {
+            "bit/s"
+        } else if metric.key.ends_with("_ms") {
+            "ms"
+        } else {
+            ""
+        };
+        let array = match metric.values[0] {
+            Value::Count(_) => table::counts(numbers),
+            Value::Real(_) => table::reals(numbers),
+        };
+        columns.push((metric.key.to_owned(), unit, array));
+    }
+    Table::of(columns)
+}
+
+fn traced(batches: &[Batch]) -> PyResult<Vec<(&'static str, Table)>> {
+    let tables = tables::TABLES.iter().map(|of| {
+        let of_table = batches.iter().filter(|batch| batch.table() == *of);
+        let batches = of_table
+            .map(trace::arrow::record_batch)
+            .collect::<Result<_, _>>()
+            .map_err(table::refuse)?;
+        Ok((
+            of.name,
+            Table::new(Arc::new(trace::arrow::schema(of)), batches),
+        ))
+    });
+    tables.collect()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how often Python is asked for Ctrl-C is no result"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// How often Python is asked whether somebody pressed Ctrl-C.
+const ASK: Duration = Duration::from_millis(50);
+
+/// What Python's signal handlers raise, if they raise something.
+pub(crate) fn interrupt() -> Option<PyErr> {
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "a method's lifetime is not general enough"
+    )]
+    Python::attach(|py| py.check_signals()).err()
+}
+
+/// Stops a run that is interrupted, or whose classifier raised an error.
+struct Clock {
+    last: Instant,
+    raised: Raised,
+    interrupt: Option<PyErr>,
+}
+
+impl Observer for Clock {
+    const ORDER: Order = Order::Place;
+    const LINKS: bool = false;
+    const SOURCES: bool = false;
+    const CLOCK: bool = true;
+
+    fn goes_on(&mut self, _: Time) -> bool {
+        if self.interrupt.is_none() && self.last.elapsed() >= ASK {
+            self.last = now();
+            self.interrupt = interrupt();
+        }
+        self.interrupt.is_none() && !self.raised.is_some()
+    }
+}
+
+/// Looks for Ctrl-C while `work` goes on elsewhere, and tells it to stop.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    stop: &AtomicBool,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
+    let (done, interrupted) = py.detach(|| {
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(work);
+            let mut interrupted = None;
+            while !worker.is_finished() {
+                std::thread::park_timeout(Duration::from_millis(5));
+                if interrupted.is_none() {
+                    interrupted = interrupt();
+                    stop.fetch_or(interrupted.is_some(), Ordering::Relaxed);
+                }
+            }
+            (worker.join(), interrupted)
+        })
+    });
+    match (done, interrupted) {
+        (_, Some(error)) => Err(error),
+        (Ok(done), None) => Ok(done),
+        (Err(panic), None) => std::panic::resume_unwind(panic),
+    }
+}

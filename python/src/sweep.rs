@@ -1,0 +1,269 @@
+//! Sweeps: the command's engine, whose tasks may go elsewhere.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use arrow_array::{ArrayRef, Int64Array, UInt64Array};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rayon::ThreadPoolBuilder;
+use whyloss_study::Progress;
+use whyloss_study::sweep::{self, AxisColumn, Batch, Kind, Part, Plan, Store, Sweep, Task};
+
+use crate::scenario::{interrupt, interruptible, refuse};
+use crate::table::{Table, counts, reals, texts};
+
+create_exception!(
+    whyloss,
+    SweepError,
+    PyValueError,
+    "A plan that is none, or a sweep that cannot go on."
+);
+
+fn raise(py: Python<'_>, error: &sweep::SweepError) -> PyErr {
+    match error {
+        sweep::SweepError::File { .. } => PyOSError::new_err(error.to_string()),
+        sweep::SweepError::Scenario { source, .. } => {
+            let raised = refuse(py, source);
+            // Where on the axes is worth knowing, too.
+            let _ = raised.value(py).setattr("args", (error.to_string(),));
+            raised
+        }
+        _ => SweepError::new_err(error.to_string()),
+    }
+}
+
+/// A sweep, what is known of it, and where it is kept.
+#[pyclass(module = "whyloss._whyloss")]
+pub(crate) struct Engine {
+    sweep: Sweep,
+    store: Option<Store>,
+    batches: Vec<Batch>,
+}
+
+/// How often Python hears how far a sweep is.
+const TELL: Duration = Duration::from_millis(200);
+
+/// The runs done and the runs to do.
+struct Told {
+    expected: AtomicU64,
+    finished: AtomicU64,
+}
+
+impl Told {
+    fn tell(&self, progress: &Py<PyAny>) {
+        let done = self.finished.load(Ordering::Relaxed);
+        let of = self.expected.load(Ordering::Relaxed);
+        // What it raises is no reason to end a sweep.
+        let _ = Python::attach(|py| progress.call1(py, (done, of)));
+    }
+}
+
+impl Progress for Told {
+    fn expect(&self, replications: u64) {
+        self.expected.fetch_add(replications, Ordering::Relaxed);
+    }
+
+    fn finish(&self) {
+        self.finished.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[pymethods]
+impl Engine {
+    /// A plan's text, its name, and the scenario's text and name if the plan names none.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        plan: &str,
+        file: &str,
+        scenario: Option<(String, String)>,
+        out: Option<PathBuf>,
+    ) -> PyResult<Self> {
+        let made = py.detach(|| {
+            let plan = match scenario {
+                None => Plan::parse(plan, file)?,
+                Some((text, name)) => Plan::of_scenario(plan, file, text, name)?,
+            };
+            let mut sweep = Sweep::new(plan)?;
+            let store = out.map(|out| Store::open(&out)).transpose()?;
+            if let Some(store) = &store {
+                store.parts(|part| sweep.learn(part))?;
+            }
+            Ok(Self {
+                sweep,
+                store,
+                batches: Vec::new(),
+            })
+        });
+        made.map_err(|error| raise(py, &error))
+    }
+
+    /// Lets others write where this was kept.
+    fn close(&mut self) {
+        self.store = None;
+    }
+
+    /// Runs that are known, and runs that there must be, as far as that is known.
+    fn count(&self) -> (usize, usize) {
+        self.sweep.count()
+    }
+
+    /// Runs what is missing on this machine's cores; `progress` hears how many runs of how many are done.
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        jobs: usize,
+        every_s: f64,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let pool = ThreadPoolBuilder::new().num_threads(jobs).build();
+        let pool = pool.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let every = Duration::try_from_secs_f64(every_s)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let told = Told {
+            expected: 0.into(),
+            finished: 0.into(),
+        };
+        let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (sweep, store) = (&mut self.sweep, self.store.as_ref());
+        let ran = py.detach(|| {
+            std::thread::scope(|scope| {
+                if let Some(progress) = progress {
+                    let (told, over) = (&told, &over);
+                    scope.spawn(move || {
+                        while !over.load(Ordering::Relaxed) {
+                            std::thread::park_timeout(TELL);
+                            told.tell(&progress);
+                        }
+                        told.tell(&progress);
+                    });
+                }
+                let run = || pool.install(|| sweep.run(store, every, &told, &stop));
+                let ran = Python::attach(|py| interruptible(py, &stop, run));
+                over.store(true, Ordering::Relaxed);
+                ran
+            })
+        });
+        ran?.map_err(|error| raise(py, &error))
+    }
+
+    /// Batches of at most `most` runs that are missing: how many there are.
+    fn plan(&mut self, most: usize) -> usize {
+        self.batches = self.sweep.missing(most.max(1));
+        self.batches.len()
+    }
+
+    /// A batch as a task for any machine, and how many runs it has.
+    fn task<'py>(&self, py: Python<'py>, batch: usize) -> PyResult<(Bound<'py, PyBytes>, usize)> {
+        let batch = self
+            .batches
+            .get(batch)
+            .ok_or_else(|| PyValueError::new_err("no such batch"))?;
+        let task = self.sweep.task(batch);
+        let json =
+            serde_json::to_vec(&task).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok((PyBytes::new(py, &json), task.runs()))
+    }
+
+    /// Takes the part that a task gave, and keeps it unless it is kept elsewhere.
+    fn accept(&mut self, py: Python<'_>, part: &[u8], keep: bool) -> PyResult<String> {
+        let accepted = py.detach(|| {
+            let part = Part::from_parquet(part.to_vec()).map_err(|error| error.to_string())?;
+            if let (true, Some(store)) = (keep, &self.store) {
+                store.put(&part).map_err(|error| error.to_string())?;
+            }
+            self.sweep.learn(&part);
+            Ok(part.name())
+        });
+        accepted.map_err(|error: String| SweepError::new_err(error))
+    }
+
+    /// All rows of the plan, as `rows.parquet` has them.
+    fn rows_parquet<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = py.detach(|| self.sweep.rows().to_parquet());
+        let bytes = bytes.map_err(|error| SweepError::new_err(error.to_string()))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes `rows.parquet`, if the sweep is kept here.
+    fn write_rows(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(store) = &self.store else {
+            return Ok(());
+        };
+        let written = py.detach(|| store.put_rows(&self.sweep.rows()));
+        written.map(drop).map_err(|error| raise(py, &error))
+    }
+
+    /// What failed: how many runs, and what was wrong with the first.
+    fn failed(&self) -> Option<(usize, String)> {
+        self.sweep
+            .failed()
+            .map(|failed| (failed.runs, failed.first))
+    }
+
+    /// All rows of the plan as a table.
+    fn rows(&self, py: Python<'_>) -> PyResult<Table> {
+        let rows = py.detach(|| self.sweep.rows());
+        let mut columns = vec![(
+            "point".to_owned(),
+            "",
+            Arc::new(UInt64Array::from(rows.points)) as ArrayRef,
+        )];
+        for (name, values) in rows.axes {
+            columns.push((
+                name,
+                "",
+                match values {
+                    AxisColumn::Whole(values) => Arc::new(Int64Array::from(values)) as ArrayRef,
+                    AxisColumn::Real(values) => reals(values),
+                    AxisColumn::Text(values) => texts(values.into_iter().map(Some)),
+                },
+            ));
+        }
+        columns.push((
+            "seed".to_owned(),
+            "",
+            Arc::new(UInt64Array::from(rows.seeds)),
+        ));
+        for (column, values) in rows.metrics {
+            let unit = column.unit();
+            let array = match column.kind {
+                Kind::Count => counts(values),
+                Kind::Real => reals(values),
+            };
+            columns.push((column.name, unit, array));
+        }
+        columns.push(("error".to_owned(), "", texts(rows.errors)));
+        columns.push(("set".to_owned(), "", texts(rows.sets.into_iter().map(Some))));
+        Table::of(columns)
+    }
+}
+
+/// Does a task, on whatever machine this is: the name of its part, and the part as a Parquet file.
+#[pyfunction]
+pub(crate) fn run_task<'py>(
+    py: Python<'py>,
+    task: &[u8],
+) -> PyResult<(String, Bound<'py, PyBytes>)> {
+    let task: Task =
+        serde_json::from_slice(task).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let stop = AtomicBool::new(false);
+    // A worker that nobody interrupts needs no second thread; Ctrl-C reaches the driver.
+    let done = py.detach(|| {
+        task.run(&stop, || {
+            if interrupt().is_some() {
+                stop.store(true, Ordering::Relaxed);
+            }
+        })
+    });
+    let part = done.map_err(|error| refuse(py, &error))?;
+    let bytes = part
+        .to_parquet()
+        .map_err(|error| SweepError::new_err(error.to_string()))?;
+    Ok((part.name(), PyBytes::new(py, &bytes)))
+}

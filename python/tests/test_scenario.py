@@ -1,0 +1,160 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import polars
+import pyarrow
+import pytest
+from conftest import SCENARIO
+
+import whyloss
+
+
+def test_a_run_gives_what_the_command_gives(scenario, tmp_path):
+    results = scenario.run(3)
+    assert results["seeds"] == [3]
+    flow = results["flows"][0]
+    assert flow["name"] == "video"
+    assert results.flows["throughput_bps"] == [flow["throughput_bps"]]
+    assert results.flows["lost.wireless"] == [flow["lost"]["wireless"]]
+    assert results.links["name"] == ["air", "b->a"] or results.links["name"][0] == "air"
+    assert results.trace == {}
+    assert scenario.run(3)["flows"] == results["flows"]
+    command = os.environ.get("WHYLOSS") or shutil.which("whyloss")
+    if command:
+        file = tmp_path / "two.toml"
+        file.write_text(SCENARIO)
+        printed = subprocess.run([command, "run", file, "--seed", "3", "--format", "json"], capture_output=True, check=True)
+        said = json.loads(printed.stdout)
+        assert {k: v for k, v in said.items() if k != "file"} == {k: v for k, v in dict(results).items() if k != "file"}
+
+
+def test_a_trace_is_arrow_tables(scenario):
+    results = scenario.run(1, trace=True)
+    assert sorted(results.trace) == ["arrivals", "links", "losses", "sources"]
+    arrivals = polars.DataFrame(results.trace["arrivals"])
+    assert arrivals.height > 1000
+    assert arrivals["time_s"].is_sorted()
+    losses = pyarrow.table(results.trace["losses"])
+    assert set(losses["truth"].to_pylist()) <= {"congestion", "wireless"}
+    assert losses.schema.field("time_s").metadata[b"unit"] == b"s"
+    assert results.trace["losses"].units["time_s"] == "s"
+    assert scenario.run(1)["flows"] == results["flows"]
+
+
+def test_set_and_builder(scenario):
+    before = scenario.run(1)["total"]
+    assert scenario.set("flow.video.classifier", "zbs2") is scenario
+    assert scenario.run(1)["total"] != before
+    built = (
+        whyloss.Scenario.builder("20 s", title="Two hosts")
+        .link(
+            name="air",
+            from_="a",
+            to="b",
+            rate="2 Mbit/s",
+            delay="10 ms",
+            queue={"packets": 10},
+            channel={"kind": "bernoulli", "loss": 0.02},
+        )
+        .flow(
+            name="video",
+            from_="a",
+            to="b",
+            packet="1000 B",
+            transport="tfrc",
+            classifier="zbs2",
+            start=["0 s", "500 ms"],
+        )
+        .build()
+    )
+    assert built.run(1)["flows"] == scenario.run(1)["flows"]
+    assert (built.flows, built.duration_s, built.seeds) == (["video"], 20.0, range(1, 2))
+
+
+def test_errors_say_where(scenario):
+    with pytest.raises(whyloss.ScenarioError, match="did you mean `zigzag`") as raised:
+        whyloss.Scenario.from_toml(SCENARIO.replace('"zigzag"', '"zigzg"'), "two.toml")
+    assert (raised.value.file, raised.value.line) == ("two.toml", 17)
+    assert raised.value.path.startswith("flow[0].classifier")
+    with pytest.raises(whyloss.ScenarioError) as raised:
+        scenario.set("link.air.rate", 5)
+    assert raised.value.file is None
+    assert scenario.run(1)["total"]["sent"] > 0
+    with pytest.raises(TypeError, match="expected a text"):
+        scenario.set("link.air.rate", object())
+    with pytest.raises(ValueError, match="no flow is called `vidoe`; there are `video`"):
+        scenario.run(1, classifiers={"vidoe": object})
+
+
+class Half:
+    """Wireless if the delay is below the middle of what was seen."""
+
+    def __init__(self):
+        self.low, self.high = float("inf"), float("-inf")
+
+    def on_arrival(self, arrival, missing):
+        self.low, self.high = min(self.low, arrival.rott_s), max(self.high, arrival.rott_s)
+        return "wireless" if arrival.rott_s < (self.low + self.high) / 2 else "congestion"
+
+
+class Always:
+    def on_ack(self, ack):
+        assert ack.acked_bytes >= 0
+
+    def on_loss(self, loss):
+        return "congestion" if loss.timeout else "wireless"
+
+
+def test_a_classifier_of_ones_own(scenario):
+    results = scenario.run(1, classifiers={"video": Half})
+    packets = results["flows"][0]["packets"]
+    assert sum(packets.values()) > 20
+    assert packets["wireless_called_wireless"] > 0
+    assert scenario.run(1, classifiers={"video": Half})["flows"] == results["flows"]
+    scenario.set("flow.video.transport", "tcp").set("flow.video.classifier", "unaware")
+    verdicts = scenario.run(1, classifiers={"video": Always})["flows"][0]["gaps"]
+    assert verdicts["wireless_called_wireless"] > 0
+
+
+def test_what_a_classifier_raises_is_raised(scenario):
+    class Broken:
+        def on_arrival(self, arrival, missing):
+            raise KeyError("idea")
+
+    class Vague:
+        def on_arrival(self, arrival, missing):
+            return "maybe"
+
+    scenario.set("duration", "100000 s")
+    with pytest.raises(KeyError, match="idea"):
+        scenario.run(1, classifiers={"video": Broken})
+    with pytest.raises(ValueError, match="on_arrival answered 'maybe', expected"):
+        scenario.run(1, classifiers={"video": Vague})
+
+
+def test_ctrl_c_ends_a_run_and_others_go_on(scenario):
+    scenario.set("duration", "10000000 s")
+    counted = 0
+    over = False
+
+    def count():
+        nonlocal counted
+        while not over:
+            counted += 1
+            time.sleep(0.01)
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            scenario.run(1)
+    finally:
+        over = True
+        counter.join()
+    assert counted > 5

@@ -1,0 +1,53 @@
+import matplotlib as mpl
+import polars
+import pytest
+
+import whyloss
+
+mpl.use("Agg")
+
+
+def test_reproduce_gives_cells_and_claims():
+    made = whyloss.reproduce("cen-table-2", seeds=1)
+    cells = polars.DataFrame(made.cells)
+    assert cells.height == len(made.values["cells"]) > 10
+    assert cells["mean"].to_list() == [cell["mean"] for cell in made.values["cells"]]
+    assert made.claims["id"] == [claim["id"] for claim in made.values["claims"]]
+    assert "cen-table-2" in whyloss.experiments()
+    with pytest.raises(ValueError, match="no experiment is called `cen-table-0`"):
+        whyloss.reproduce("cen-table-0")
+
+
+def test_registry_names_everything():
+    assert {entry["family"] for entry in whyloss.registry()} == {
+        "receiver classifier",
+        "sender classifier",
+        "estimator",
+        "controller",
+    }
+    mbiaz = next(entry for entry in whyloss.registry("receiver classifier") if entry["id"] == "mbiaz")
+    assert mbiaz["parameters"]["upper"][0] == 1.2
+
+
+def test_figures_show_what_is_there(plan, scenario):
+    rows = whyloss.sweep(plan)
+    ax = whyloss.plot.over(rows, "loss", by="classifier")
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["zigzag", "zbs2", "unaware"]
+    assert ax.get_ylabel() == "total.throughput_bps (Mbit/s)"
+    line = ax.containers[0].lines[0]
+    means = (
+        polars.DataFrame(rows)
+        .filter(classifier="zigzag")
+        .group_by("loss")
+        .agg(polars.col("total.throughput_bps").mean() / 1e6)
+        .sort("loss")
+    )
+    assert list(line.get_ydata()) == pytest.approx(means["total.throughput_bps"].to_list())
+    results = scenario.run(1, trace=True)
+    labels = [text.get_text() for text in whyloss.plot.timeline(results.trace, "video").get_legend().get_texts()]
+    assert "wireless, called wireless" in labels
+    ax = whyloss.plot.confusion(results.flows, "video")
+    packets = results["flows"][0]["packets"]
+    assert ax.texts[3].get_text().startswith(f"{packets['wireless_called_wireless']}\n")
+    ax = whyloss.plot.mc_mw(rows, "classifier", mc="flow.video.mw", mw="flow.video.mw", where={"loss": 0.05})
+    assert len(ax.containers) == 3

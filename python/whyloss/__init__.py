@@ -1,0 +1,56 @@
+"""Why was a packet lost, congestion or radio? Simulate, classify, sweep, reproduce.
+
+>>> import whyloss
+>>> scenario = whyloss.Scenario.from_file("scenarios/wlh.toml")
+>>> results = scenario.set("flow.video.classifier", "zbs2").run(seed=1, trace=True)
+>>> results["total"]["throughput_bps"]  # what `whyloss run --format json` has
+>>> results.trace["losses"]             # an Arrow table: polars.DataFrame(...), pyarrow.table(...)
+
+Tables are Arrow's (:class:`Table`): Polars, pandas, pyarrow and DuckDB read them as they are. `docs/python.md` shows what
+else there is.
+"""
+
+from . import plot
+from ._scenario import Builder, Results, Scenario
+from ._study import Reproduction, experiments, registry, reproduce
+from ._sweep import Plan, again, sweep
+from ._whyloss import (
+    Ack,
+    Arrival,
+    Classifier,
+    Controller,
+    Estimator,
+    Loss,
+    RunError,
+    ScenarioError,
+    SweepError,
+    Table,
+    __version__,
+    half_width,
+)
+
+__all__ = [
+    "Ack",
+    "Arrival",
+    "Builder",
+    "Classifier",
+    "Controller",
+    "Estimator",
+    "Loss",
+    "Plan",
+    "Reproduction",
+    "Results",
+    "RunError",
+    "Scenario",
+    "ScenarioError",
+    "SweepError",
+    "Table",
+    "__version__",
+    "again",
+    "experiments",
+    "half_width",
+    "plot",
+    "registry",
+    "reproduce",
+    "sweep",
+]

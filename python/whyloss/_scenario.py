@@ -1,0 +1,199 @@
+"""Scenarios, and what their runs give."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from . import _toml
+from ._toml import Value
+from ._whyloss import Parsed, Table, examples
+
+
+class Results(Mapping[str, Any]):
+    """What a run gave: a mapping as `whyloss run --format json` prints it, and the same as Arrow tables.
+
+    `flows`: a row for each flow; counts are packets inside the measurement window, `throughput_bps` is bit/s at the sink,
+    `delay.…_ms` are ms from source to sink, `mc` and `mw` the shares of congestion losses called wireless and of wireless
+    losses called congestion (missing if there were none).
+    `links`: a row for each link; `utilisation` is the share of the window spent sending.
+    `frames`: a row for each flow with a stream and playout delay; empty without one.
+    `trace`: with `trace=True`, the tables `sources`, `arrivals`, `losses` and `links` of docs/traces.md; else empty.
+    """
+
+    def __init__(self, text: str, flows: Table, frames: Table, links: Table, trace: Mapping[str, Table]) -> None:
+        """Hold what the engine gave."""
+        self._values: dict[str, Any] = json.loads(text)
+        self.flows = flows
+        self.frames = frames
+        self.links = links
+        self.trace = trace
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401
+        """Give what the JSON has under this key."""
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the keys of the JSON."""
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        """Count the keys of the JSON."""
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        """Say what was run, and what it carried."""
+        total = self._values["total"]["throughput_bps"]
+        return f"<whyloss.Results of {self._values['scenario']!r}: {total:.0f} bit/s in all>"
+
+
+class Scenario:
+    """A network and what happens on it, as docs/scenarios.md has it.
+
+    It is read as soon as it is made or changed, so what is wrong is raised there, as a ScenarioError.
+    """
+
+    def __init__(self, text: str, file: str = "scenario.toml", sets: Mapping[str, Value] | None = None) -> None:
+        """Read a scenario from TOML; `file` is its name in messages, and files that it names are looked up beside it."""
+        self._text = text
+        self._file = file
+        self._sets: list[tuple[str, str]] = [(key, _toml.value(value)) for key, value in (sets or {}).items()]
+        self._parsed = Parsed(text, file, self._sets)
+
+    @classmethod
+    def from_toml(cls, text: str, file: str = "scenario.toml") -> Scenario:
+        """Read a scenario from TOML."""
+        return cls(text, file)
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> Scenario:
+        """Read a scenario file."""
+        return cls(Path(path).read_text(encoding="utf-8"), fspath(path))
+
+    @classmethod
+    def example(cls, name: str) -> Scenario:
+        """Give a scenario of the repository's `scenarios/`, such as "wlh" or "dumbbell"."""
+        known = dict(examples())
+        if name not in known:
+            raise ValueError(f"no example is called {name!r}; there are {', '.join(known)}")
+        return cls(known[name], f"{name}.toml")
+
+    @staticmethod
+    def builder(duration: str, **keys: Value) -> Builder:
+        """Begin a scenario from nothing, with the keys of docs/scenarios.md."""
+        return Builder(duration, **keys)
+
+    def set(self, key: str, value: Value) -> Scenario:
+        """Set a key, as `--set` does: `scenario.set("flow.video.classifier", "zbs2")`. Gives the scenario itself.
+
+        A text is a text, never a number; if the scenario would be wrong, it stays as it was.
+        """
+        sets = [*self._sets, (key, _toml.value(value))]
+        self._parsed = Parsed(self._text, self._file, sets)
+        self._sets = sets
+        return self
+
+    def copy(self) -> Scenario:
+        """Give a scenario of its own, to be set differently."""
+        other = Scenario.__new__(Scenario)
+        other._text, other._file, other._sets, other._parsed = self._text, self._file, list(self._sets), self._parsed
+        return other
+
+    @property
+    def text(self) -> str:
+        """Its TOML, before anything was set."""
+        return self._text
+
+    @property
+    def file(self) -> str:
+        """Its name."""
+        return self._file
+
+    @property
+    def sets(self) -> list[tuple[str, str]]:
+        """What was set: each key, and its value as TOML."""
+        return list(self._sets)
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return self._parsed.title
+
+    @property
+    def duration_s(self) -> float:
+        """How many seconds a run lasts."""
+        return self._parsed.duration_s
+
+    @property
+    def flows(self) -> list[str]:
+        """The names of its flows."""
+        return self._parsed.flows
+
+    @property
+    def links(self) -> list[str]:
+        """The names of its links."""
+        return self._parsed.links
+
+    @property
+    def seeds(self) -> range:
+        """The seeds that its file asks for."""
+        return range(self._parsed.seed, self._parsed.seed + self._parsed.seeds)
+
+    def run(
+        self,
+        seed: int | None = None,
+        *,
+        trace: bool = False,
+        classifiers: Mapping[str, Callable[[], object]] | None = None,
+    ) -> Results:
+        """Simulate one seed (the file's first, unless it is given). The result depends on scenario and seed alone.
+
+        Other threads of Python go on meanwhile, and Ctrl-C ends the run. With `trace`, memory grows with simulated time.
+
+        `classifiers` puts classifiers of one's own to flows: for each flow's name something that makes one, such as a
+        class. At the receiver of a TFRC flow it has `on_arrival(arrival, missing)`, called for every Arrival, whose answer
+        counts where `missing > 0` packets precede it; at the sender of a TCP or IFTP flow `on_ack(ack)` and
+        `on_loss(loss)`. Answers are `"congestion"` or `"wireless"`; what they raise ends the run and is raised here.
+        """
+        given = list((classifiers or {}).items())
+        first = self._parsed.seed if seed is None else seed
+        text, flows, frames, links, tables = self._parsed.run(first, trace, given)
+        return Results(text, flows, frames, links, dict(tables or ()))
+
+    def __repr__(self) -> str:
+        """Say what it is, and what was set."""
+        sets = ", ".join(f"{key}={value}" for key, value in self._sets)
+        return f"<whyloss.Scenario {self.title or self._file!r}{': ' + sets if sets else ''}>"
+
+
+class Builder:
+    """A scenario in the making: links and flows with the keys of docs/scenarios.md (`from_` stands for `from`)."""
+
+    def __init__(self, duration: str, **keys: Value) -> None:
+        """Begin with how long it lasts."""
+        self._text = _toml.table({"duration": duration, **keys})
+
+    def link(self, **keys: Value) -> Builder:
+        """Add a link: `link(name="air", from_="a", to="b", rate="2 Mbit/s", delay="10 ms", queue={"packets": 20})`."""
+        return self._entry("link", keys)
+
+    def flow(self, **keys: Value) -> Builder:
+        """Add a flow: `flow(name="video", from_="a", to="b", packet="762 B", transport="tfrc", classifier="zbs2")`."""
+        return self._entry("flow", keys)
+
+    def _entry(self, kind: str, keys: Mapping[str, Value]) -> Builder:
+        plain = {key.removesuffix("_"): value for key, value in keys.items()}
+        self._text += f"[[{kind}]]\n{_toml.table(plain)}"
+        return self
+
+    @property
+    def text(self) -> str:
+        """The TOML so far."""
+        return self._text
+
+    def build(self) -> Scenario:
+        """Read what was built."""
+        return Scenario(self._text, "built.toml")

@@ -1,0 +1,392 @@
+"""Sweeps, here or on somebody else's machines."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from . import _toml
+from ._scenario import Results, Scenario
+from ._toml import Value
+from ._whyloss import Engine, SweepError, Table, run_task
+
+Answer = tuple[str, bytes]
+"""A part: its name, and its Parquet file; empty if the worker has written it itself."""
+
+ATTEMPTS = 3
+"""How often a task is tried whose worker dies."""
+
+
+class Plan:
+    """What is to be run: a scenario over axes and seeds, as docs/sweeps.md has it in TOML.
+
+    `axes`: for each column a mapping with `key` (or `keys`, which move together) and `values`, or `draw`; instead of a
+    mapping, `("flow.video.classifier", ["zigzag", "zbs2"])` is a key and its values.
+    `metrics`: names such as "total.throughput_bps" or "flow.video.mw".
+    `seeds`: how many, from `first_seed` on; the least, if `until` is given.
+    `until`: a mapping of `metric`, `within`, `most` and perhaps `confidence`: seeds are added at each point until the mean
+    of the metric is known so well.
+    `draws`: a mapping of `count` and `seed`, if an axis is drawn.
+    """
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        axes: Mapping[str, Mapping[str, Value] | tuple[str, Sequence[Value]]],
+        metrics: Sequence[str],
+        *,
+        seeds: int = 1,
+        first_seed: int = 1,
+        until: Mapping[str, Value] | None = None,
+        draws: Mapping[str, Value] | None = None,
+    ) -> None:
+        """Write the plan."""
+        top: dict[str, Value] = {"seeds": seeds, "first_seed": first_seed, "metrics": list(metrics)}
+        sets = "".join(f"{_toml.key(key)} = {value}\n" for key, value in dict(scenario.sets).items())
+        text = _toml.table(top) + "[set]\n" + sets
+        for section, entries in (("until", until), ("draws", draws)):
+            if entries is not None:
+                text += f"[{section}]\n{_toml.table(entries)}"
+        for name, axis in axes.items():
+            entry = axis if isinstance(axis, Mapping) else {"key": axis[0], "values": list(axis[1])}
+            text += "[[axis]]\n" + _toml.table({"name": name, **entry})
+        self.text = text
+        self.scenario = scenario
+
+
+def sweep(
+    plan: Plan | str | PathLike[str],
+    *,
+    out: str | PathLike[str] | None = None,
+    on: Any = None,  # noqa: ANN401
+    jobs: int = 0,
+    runs_per_task: int | None = None,
+    progress: bool | Callable[[int, int], None] = False,
+    every_s: float = 10.0,
+) -> Table:
+    """Run what is missing of a plan, and give all its rows: `point`, the axes, `seed`, the metrics, `error`, `set`.
+
+    `plan`: a Plan, or the path of a TOML file.
+    `out`: a directory that keeps every run, as `whyloss sweep` does, so that the same call goes on where it was ended; or a
+    URL that fsspec knows (`s3://…`), where the workers then write. Without it nothing is kept but what is returned.
+    `on`: where it runs. None: this machine's cores (`jobs` of them, 0 for all). A `concurrent.futures.Executor`, a Dask
+    `Client`, or a Ray address ("auto", "ray://…", "local"): tasks of `runs_per_task` runs; by default so many that a task
+    takes some seconds. A task whose worker dies is tried again, twice. The rows are the same wherever they were made.
+    `progress`: True for a line on standard error, or something to call with the runs done and the runs to do.
+    `every_s`: at least so often what has finished is written (local runs).
+
+    Raises SweepError if a plan is wrong, and OSError if a part cannot be written; a run that fails has a row with `error`.
+    """
+    url = out if isinstance(out, str) and "://" in out else None
+    directory = None if url or out is None else fspath(out)
+    if isinstance(plan, Plan):
+        given = (plan.scenario.text, plan.scenario.file)
+        engine = Engine(plan.text, "plan", given, directory)
+    else:
+        engine = Engine(Path(plan).read_text(encoding="utf-8"), fspath(plan), None, directory)
+    try:
+        return _complete(engine, _Remote(url) if url else None, on, jobs, runs_per_task, _progress(progress), every_s)
+    finally:
+        # Also if somebody keeps the error, and with it this call.
+        engine.close()
+
+
+def _complete(
+    engine: Engine,
+    store: _Remote | None,
+    on: Any,  # noqa: ANN401
+    jobs: int,
+    runs_per_task: int | None,
+    told: Callable[[int, int], None] | None,
+    every_s: float,
+) -> Table:
+    if store is not None:
+        for part in store.parts():
+            engine.accept(part, False)
+    if on is None and store is None:
+        engine.run(jobs, every_s, told)
+    else:
+        with _workers(on, jobs) as workers:
+            _distribute(engine, workers, store, runs_per_task, told)
+    engine.write_rows()
+    if store is not None:
+        store.write("rows.parquet", engine.rows_parquet())
+    return engine.rows()
+
+
+def again(row: Mapping[str, Any], scenario: Scenario | str | PathLike[str], *, trace: bool = False) -> Results:
+    """Make the run of a row again, of which `set` and `seed` suffice; `scenario` is the plan's, or its file."""
+    text, file = (scenario.text, scenario.file) if isinstance(scenario, Scenario) else _read(scenario)
+    made = Scenario.from_toml(text, file)
+    for key, value in json.loads(row["set"]):
+        made = _set_text(made, key, value)
+    return made.run(int(row["seed"]), trace=trace)
+
+
+def _read(path: str | PathLike[str]) -> tuple[str, str]:
+    return Path(path).read_text(encoding="utf-8"), fspath(path)
+
+
+def _set_text(scenario: Scenario, key: str, value: str) -> Scenario:
+    from ._whyloss import Parsed
+
+    sets = [*scenario.sets, (key, value)]
+    scenario._parsed = Parsed(scenario.text, scenario.file, sets)
+    scenario._sets = sets
+    return scenario
+
+
+def _progress(progress: bool | Callable[[int, int], None]) -> Callable[[int, int], None] | None:
+    """Make what is called with the runs done and the runs to do."""
+    if callable(progress):
+        return progress
+    if not progress:
+        return None
+    begin = time.monotonic()
+
+    def show(done: int, of: int) -> None:
+        left = (time.monotonic() - begin) / max(done, 1) * (of - done)
+        end = "\n" if done == of else ""
+        print(f"\r{done}/{of} runs, {left:.0f} s left ", end=end, file=sys.stderr, flush=True)
+
+    return show
+
+
+# Where tasks run -------------------------------------------------------------------------------------------------------
+
+
+class _Workers:
+    """Something that takes tasks, and gives parts in whatever order."""
+
+    cores: int = 1
+    own: Executor | None = None
+
+    def submit(self, task: bytes, store: _Remote | None) -> Any:  # noqa: ANN401
+        raise NotImplementedError
+
+    def first_done(self, waiting: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        raise NotImplementedError
+
+    def result(self, done: Any) -> Answer:  # noqa: ANN401
+        raise NotImplementedError
+
+    def died(self, error: BaseException) -> bool:
+        """Whether a worker died, so that another try may do better."""
+        return False
+
+    def cancel(self, waiting: Sequence[Any]) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.own is not None:
+            self.own.shutdown(wait=True, cancel_futures=True)
+
+
+class _Futures(_Workers):
+    """Any executor of `concurrent.futures`."""
+
+    def __init__(self, executor: Executor, cores: int) -> None:
+        self._executor = executor
+        self.cores = cores
+
+    def submit(self, task: bytes, store: _Remote | None) -> Future[Answer]:
+        return self._executor.submit(work, task, store)
+
+    def first_done(self, waiting: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        done, rest = wait(waiting, return_when=FIRST_COMPLETED)
+        return list(done), list(rest)
+
+    def result(self, done: Any) -> Answer:  # noqa: ANN401
+        answer: Answer = done.result()
+        return answer
+
+    def cancel(self, waiting: Sequence[Any]) -> None:
+        for future in waiting:
+            future.cancel()
+
+
+class _Dask(_Workers):
+    """The workers of a Dask client."""
+
+    def __init__(self, client: Any) -> None:  # noqa: ANN401
+        self._client = client
+        self.cores = max(1, sum(client.nthreads().values()))
+
+    def submit(self, task: bytes, store: _Remote | None) -> Any:  # noqa: ANN401
+        # Twice the same task is twice the same part; whether a worker may die is Dask's to count.
+        return self._client.submit(work, task, store, pure=False, retries=ATTEMPTS - 1)
+
+    def first_done(self, waiting: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        from distributed import wait as dask_wait
+
+        done, rest = dask_wait(list(waiting), return_when=FIRST_COMPLETED)  # type: ignore[no-untyped-call]
+        return list(done), list(rest)
+
+    def result(self, done: Any) -> Answer:  # noqa: ANN401
+        answer: Answer = done.result()
+        return answer
+
+    def died(self, error: BaseException) -> bool:
+        return type(error).__name__ == "KilledWorker"
+
+    def cancel(self, waiting: Sequence[Any]) -> None:
+        self._client.cancel(list(waiting))
+
+
+class _Ray(_Workers):
+    """A Ray cluster."""
+
+    def __init__(self, address: str) -> None:
+        import ray
+
+        self._ray = ray
+        if not ray.is_initialized():
+            ray.init(address=address, log_to_driver=False)
+        resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        self.cores = max(1, int(resources.get("CPU", 1)))
+        self._work = ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(work)
+
+    def submit(self, task: bytes, store: _Remote | None) -> Any:  # noqa: ANN401
+        return self._work.remote(task, store)
+
+    def first_done(self, waiting: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        done, rest = self._ray.wait(list(waiting), num_returns=1)
+        return list(done), list(rest)
+
+    def result(self, done: Any) -> Answer:  # noqa: ANN401
+        answer: Answer = self._ray.get(done)
+        return answer
+
+    def died(self, error: BaseException) -> bool:
+        return isinstance(error, self._ray.exceptions.WorkerCrashedError)
+
+    def cancel(self, waiting: Sequence[Any]) -> None:
+        for task in waiting:
+            self._ray.cancel(task)
+
+
+def _workers(on: Any, jobs: int) -> _Workers:  # noqa: ANN401
+    if on is None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        # The engine lets go of Python's lock, so threads are as good as processes.
+        threads = jobs or os.cpu_count() or 1
+        workers = _Futures(ThreadPoolExecutor(threads), threads)
+        workers.own = workers._executor
+        return workers
+    if isinstance(on, str):
+        return _Ray(on)
+    if isinstance(on, Executor):
+        return _Futures(on, getattr(on, "_max_workers", None) or os.cpu_count() or 1)
+    if hasattr(on, "nthreads") and hasattr(on, "submit"):
+        return _Dask(on)
+    raise TypeError(f"on={on!r}: expected a Ray address, a Dask client, or a concurrent.futures.Executor")
+
+
+def work(task: bytes, store: _Remote | None) -> Answer:
+    """Do a task, on whatever machine this is; a part that has a store goes there, and its bytes not back alone."""
+    name, part = run_task(task)
+    if store is not None:
+        store.write(f"parts/{name}", part)
+    return name, part
+
+
+TASK_S = 2.0
+"""How many seconds a task is to take: what handing it over costs is far less, and a worker that dies costs no more."""
+
+
+def _distribute(
+    engine: Engine,
+    workers: _Workers,
+    store: _Remote | None,
+    runs_per_task: int | None,
+    told: Callable[[int, int], None] | None,
+) -> None:
+    size = runs_per_task
+    if size is None:
+        size = _size(engine, workers, store)
+    done, of = 0, 0
+    while tasks := engine.plan(size):
+        todo: deque[tuple[bytes, int, int]] = deque((*engine.task(index), 1) for index in range(tasks))
+        of += sum(runs for _, runs, _ in todo)
+        under_way: dict[Any, tuple[bytes, int, int]] = {}
+        try:
+            while todo or under_way:
+                # A few more than there are cores, so that none waits for the driver.
+                while todo and len(under_way) < 3 * workers.cores:
+                    task = todo.popleft()
+                    under_way[workers.submit(task[0], store)] = task
+                for finished in workers.first_done(list(under_way))[0]:
+                    data, runs, attempt = under_way.pop(finished)
+                    try:
+                        part = workers.result(finished)[1]
+                    except Exception as error:
+                        if attempt == ATTEMPTS or not workers.died(error):
+                            raise
+                        todo.append((data, runs, attempt + 1))
+                        continue
+                    engine.accept(part, store is None)
+                    done += runs
+                    if told is not None:
+                        told(done, of)
+        except BaseException:
+            workers.cancel(list(under_way))
+            raise
+
+
+def _size(engine: Engine, workers: _Workers, store: _Remote | None) -> int:
+    """Choose how many runs make a task, by how long some take: from all over the plan, since runs differ."""
+    tasks = engine.plan(1)
+    if tasks == 0:
+        return 1
+    probes = [engine.task(index * tasks // min(tasks, 5)) for index in range(min(tasks, 5))]
+    begin = time.perf_counter()
+    for task, _ in probes:
+        engine.accept(work(task, store)[1], store is None)
+    each = (time.perf_counter() - begin) / len(probes)
+    share = -(-tasks // (4 * workers.cores))
+    return max(1, min(int(TASK_S / max(each, 1e-6)), share))
+
+
+# Where rows are kept ---------------------------------------------------------------------------------------------------
+
+
+class _Remote:
+    """A directory behind a URL that fsspec knows."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+
+    def parts(self) -> Iterator[bytes]:
+        import fsspec
+
+        system, path = fsspec.core.url_to_fs(self._url)
+        if not system.exists(f"{path}/parts"):
+            return
+        for name in sorted(system.ls(f"{path}/parts", detail=False)):
+            if name.endswith(".parquet"):
+                yield system.cat_file(name)
+
+    def write(self, name: str, part: bytes) -> None:
+        import fsspec
+
+        system, path = fsspec.core.url_to_fs(f"{self._url}/{name}")
+        system.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+        # Object stores show a file when it is whole; a file system, when it has its name.
+        unfinished = f"{path}.{os.getpid()}.unfinished"
+        system.pipe_file(unfinished, part)
+        system.mv(unfinished, path)
+
+
+__all__ = ["Plan", "SweepError", "again", "sweep"]
