@@ -1,15 +1,18 @@
 //! A sweep that is killed goes on where it was, and gives the rows that it would have given.
-#![cfg(feature = "parquet")]
+#![cfg(feature = "sweep")]
 
 use std::collections::HashSet;
+use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::thread::sleep;
 use std::time::Duration;
 
 use whyloss_link::Streams;
-use whyloss_study::sweep::Store;
+use whyloss_study::experiment::Unwatched;
+use whyloss_study::sweep::{Part, Plan, Store, Sweep};
 
 const SCENARIO: &str = r#"
 duration = "8 s"
@@ -31,7 +34,6 @@ classifier = "zigzag"
 start = ["0 s", "500 ms"]
 "#;
 const PLAN: &str = r#"
-scenario = "two-hosts.toml"
 seeds = 40
 metrics = ["total.throughput_bps", "total.sent", "total.mw"]
 [[axis]]
@@ -41,28 +43,42 @@ values = ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s", "4 Mbit/s"]
 "#;
 const RUNS: usize = 160;
 
-fn sweep(directory: &Path, out: &str, jobs: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_whyloss"));
-    let options = [
-        "sweep",
-        "plan.toml",
-        "--out",
-        out,
-        "--jobs",
-        jobs,
-        "--every",
-        "1 ms",
-    ];
-    command.args(options).current_dir(directory);
+/// Where the process that is killed keeps its runs.
+const OUT: &str = "WHYLOSS_TEST_SWEEP_OUT";
+
+/// A process that does the sweep: this program again, with the test below alone.
+fn sweep(out: &Path, jobs: usize) -> Command {
+    let mut command = Command::new(env::current_exe().expect("this program"));
+    command.args(["--exact", "the_sweep_that_is_killed", "--ignored"]);
+    command
+        .env(OUT, out)
+        .env("RAYON_NUM_THREADS", jobs.to_string());
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
+}
+
+/// What the command does, but for what it prints.
+#[test]
+#[ignore = "run by the other test, which kills it"]
+fn the_sweep_that_is_killed() {
+    let Some(out) = env::var_os(OUT) else {
+        return;
+    };
+    let plan = Plan::of_scenario(PLAN, "plan.toml", SCENARIO.into(), "two-hosts.toml".into());
+    let mut sweep = Sweep::new(plan.expect("a plan")).expect("valid");
+    let store = Store::open(Path::new(&out)).expect("nobody else writes there");
+    store.parts(|part| sweep.learn(part)).expect("whole parts");
+    let (stop, every) = (AtomicBool::new(false), Duration::from_millis(1));
+    let ran = sweep.run(Some(&store), every, &Unwatched, &stop);
+    ran.expect("room");
+    store.put_rows(&sweep.rows()).expect("room");
 }
 
 /// How many rows there are in parts, none of them twice.
 fn rows(out: &Path) -> usize {
     let mut keys = HashSet::new();
     let store = Store::open(out).expect("nobody writes there");
-    let take = |part: &whyloss_study::sweep::Part| {
+    let take = |part: &Part| {
         for row in &part.rows {
             assert!(keys.insert(row.key), "a row is there twice");
         }
@@ -73,24 +89,20 @@ fn rows(out: &Path) -> usize {
 
 #[test]
 fn killed_a_hundred_times() {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("killed-sweep");
-    let _ = fs::remove_dir_all(&directory);
-    fs::create_dir_all(&directory).expect("room");
-    fs::write(directory.join("two-hosts.toml"), SCENARIO).expect("room");
-    fs::write(directory.join("plan.toml"), PLAN).expect("room");
-    assert!(
-        sweep(&directory, "whole", "1")
-            .status()
-            .expect("starts")
-            .success()
+    let directory = tempfile::tempdir().expect("a directory");
+    let (whole, out) = (
+        directory.path().join("whole"),
+        directory.path().join("killed"),
     );
-    let whole = fs::read(directory.join("whole/rows.parquet")).expect("rows");
-
-    let out = directory.join("killed");
+    let finish = |out: &Path, jobs| {
+        assert!(sweep(out, jobs).status().expect("starts").success());
+        fs::read(out.join("rows.parquet")).expect("rows")
+    };
+    let whole = finish(&whole, 1);
     let mut random = Streams::new(1).stream("kills", 0);
     let (mut kills, mut finished, mut halfway, mut before) = (0, 0, 0, 0);
     while kills < 100 {
-        let mut child = sweep(&directory, "killed", "2").spawn().expect("starts");
+        let mut child = sweep(&out, 2).spawn().expect("starts");
         sleep(Duration::from_micros(5_000 + random.below(40_000)));
         let ended = child.try_wait().expect("ours");
         child.kill().expect("ours");
