@@ -41,6 +41,8 @@ struct Flow {
 struct Link {
     name: String,
     bps: f64,
+    /// Seconds from a packet's last bit to its arrival, at first.
+    delay_s: f64,
     waiting: Bins,
     /// Seconds of transmission.
     busy: Bins,
@@ -195,6 +197,7 @@ impl Timeline {
         let link = |link: &whyloss_sim::scenario::Connection| Link {
             name: link.name.clone(),
             bps: link.link.rate.as_bps() as f64,
+            delay_s: link.link.delay.as_secs_f64(),
             losses: vec![[false; LOST.len()]; PLACES],
             ..Link::default()
         };
@@ -282,8 +285,14 @@ impl Timeline {
         }
         // What is lost on arrival used none of the link's time.
         if matches!(fate, "delivered" | "damaged") || (fate == "wireless" && row[6] != row[0]) {
+            // What the channel corrupts is done as its last bit leaves, all else as that arrives.
+            let left = if fate == "wireless" {
+                done
+            } else {
+                done - link.delay_s
+            };
             let transmission = size * 8.0 / link.bps;
-            let (start, end) = ((done - transmission) / self.end_s, done / self.end_s);
+            let (start, end) = ((left - transmission) / self.end_s, left / self.end_s);
             link.busy.spread(start, end, transmission);
         }
     }
