@@ -86,12 +86,14 @@ class Scenario:
         """Begin a scenario from nothing, with the keys of docs/scenarios.md."""
         return Builder(duration, **keys)
 
-    def set(self, key: str, value: Value) -> Scenario:
+    def set(self, key: str | Mapping[str, Value], value: Value = "") -> Scenario:
         """Set a key, as `--set` does: `scenario.set("flow.video.classifier", "zbs2")`. Gives the scenario itself.
 
-        A text is a text, never a number; if the scenario would be wrong, it stays as it was.
+        A mapping sets several keys at once, of which each alone would be wrong. A text is a text, never a number; if the
+        scenario would be wrong, it stays as it was.
         """
-        sets = [*self._sets, (key, _toml.value(value))]
+        given = {key: value} if isinstance(key, str) else key
+        sets = [*self._sets, *((name, _toml.value(to)) for name, to in given.items())]
         self._parsed = Parsed(self._text, self._file, sets)
         self._sets = sets
         return self
