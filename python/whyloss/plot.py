@@ -29,6 +29,11 @@ def _axes(ax: Axes | None) -> Axes:
     return made
 
 
+def _marker(index: int) -> str:
+    """Give each thing its sign: where colours begin anew, with other signs."""
+    return MARKERS[(index + 3 * (index // len(COLOURS))) % len(MARKERS)]
+
+
 def _columns(table: object) -> dict[str, list[Any]]:
     return Table.from_arrow(table).to_dict()
 
@@ -74,7 +79,7 @@ def over(
         means = [sum(seeds) / len(seeds) / scale for _, seeds in known]
         halves = [(half_width(seeds) or 0.0) / scale for _, seeds in known]
         colour, dash = COLOURS[index % len(COLOURS)], DASHES[index // len(COLOURS) % len(DASHES)]
-        style: dict[str, Any] = {"color": colour, "linestyle": dash, "marker": MARKERS[index % len(MARKERS)]}
+        style: dict[str, Any] = {"color": colour, "linestyle": dash, "marker": _marker(index)}
         style |= {"markersize": 4, "linewidth": 1.2, "capsize": 2, "elinewidth": 0.8}
         ax.errorbar([at for at, _ in known], means, halves, label=None if name is None else str(name), **style)
     ax.set_xlabel(x)
@@ -168,7 +173,7 @@ def mc_mw(
     for index, (name, (xs, ys)) in enumerate(groups.items()):
         if not xs or not ys:
             continue
-        style: dict[str, Any] = {"color": COLOURS[index % len(COLOURS)], "marker": MARKERS[index % len(MARKERS)]}
+        style: dict[str, Any] = {"color": COLOURS[index % len(COLOURS)], "marker": _marker(index)}
         x, y = sum(xs) / len(xs), sum(ys) / len(ys)
         ax.errorbar(x, y, half_width(ys) or 0.0, half_width(xs) or 0.0, label=str(name), capsize=2, linestyle="none", **style)
     ax.set_xlim(-0.03, 1.03)
