@@ -20,6 +20,8 @@ mod opening;
 #[cfg(target_os = "linux")]
 pub mod recv;
 #[cfg(target_os = "linux")]
+mod seen;
+#[cfg(target_os = "linux")]
 pub mod send;
 #[cfg(target_os = "linux")]
 mod sink;

@@ -16,6 +16,7 @@ use super::arrivals::{Called, Line, Skew};
 use super::flow::{Carriage, Flow};
 use super::opening::Cookies;
 use super::pattern::{differences, short_digest};
+use super::seen::Seen;
 use super::sink::{Lines, Sink};
 use super::socket::Wire;
 use super::truth::{Fates, Scores};
@@ -93,12 +94,8 @@ pub struct Received {
     pub truth: Option<Scores>,
 }
 
-/// A number further ahead than this is none of the sender's.
-const MOST_AHEAD: u64 = 1 << 20;
 /// Verdicts that are remembered for the truth.
 const MOST_VERDICTS: usize = 1_000_000;
-/// Numbers below the highest of which it is remembered whether they came.
-const WINDOW: u64 = 1 << 16;
 /// How often statistics are written.
 const EVERY: Duration = Duration::from_secs(1);
 /// How long the end is repeated to a sender that has not heard it.
@@ -120,10 +117,7 @@ struct Session {
     terms: Terms,
     peer: SocketAddr,
     engine: Engine,
-    /// The first number after the highest that arrived.
-    expected: u64,
-    /// Which of the last numbers arrived.
-    seen: Vec<u64>,
+    seen: Seen,
     began: Time,
     heard: Time,
     ended: Option<Time>,
@@ -283,7 +277,7 @@ impl Receiver<'_> {
         let number = session
             .terms
             .first
-            .wrapping_add(session.expected.wrapping_sub(1) as u32);
+            .wrapping_add(session.seen.expected().wrapping_sub(1) as u32);
         let packet = TfrcFeedback {
             number,
             feedback: *feedback,
@@ -428,8 +422,7 @@ impl Receiver<'_> {
             terms,
             peer,
             engine,
-            expected: 0,
-            seen: vec![0; (WINDOW / 64) as usize],
+            seen: Seen::new(),
             began: now,
             heard: now,
             ended: None,
@@ -468,15 +461,14 @@ impl Receiver<'_> {
         if number != session.terms.session {
             return Ok(None);
         }
-        let Some((sequence, missing)) = session.place(wire::expand(
-            data.number,
-            session.terms.first,
-            session.expected,
-        )) else {
+        let expanded = wire::expand(data.number, session.terms.first, session.seen.expected());
+        let Some((sequence, missing)) =
+            expanded.and_then(|number| Some((number, session.seen.missing(number)?)))
+        else {
             return Ok(None);
         };
         session.heard = at;
-        let again = !session.mark(sequence, missing);
+        let again = !session.seen.mark(sequence);
         let Engine::Tfrc(end) = &mut session.engine else {
             return Ok(None);
         };
@@ -533,15 +525,14 @@ impl Receiver<'_> {
         if ports != terms.session {
             return Ok(None);
         }
-        let Some((sequence, missing)) = session.place(wire::expand_short(
-            header.number,
-            terms.first,
-            session.expected,
-        )) else {
+        let expanded = wire::expand_short(header.number, terms.first, session.seen.expected());
+        let Some((sequence, missing)) =
+            expanded.and_then(|number| Some((number, session.seen.missing(number)?)))
+        else {
             return Ok(None);
         };
         session.heard = at;
-        let again = !session.mark(sequence, missing);
+        let again = !session.seen.mark(sequence);
         let peer = session.peer;
         let stamp = Time::from_nanos(u64::from(header.stamp) * format.tick_nanos());
         let ack = iftp::Receiver.on_data(&iftp::Data { sequence, stamp });
@@ -614,7 +605,7 @@ impl Receiver<'_> {
         } else {
             self.received.packets += 1;
             self.received.bytes += payload.len() as u64;
-            self.received.late += u64::from(sequence + 1 < session.expected);
+            self.received.late += u64::from(sequence + 1 < session.seen.expected());
             self.received.damaged += u64::from(!damaged.is_empty());
             self.received.wrong += u64::from(wrong);
             let (carrier, packet) = (session.terms.carrier, session.terms.packet);
@@ -680,34 +671,5 @@ impl Receiver<'_> {
             scores.count(fates.cause(*number), *called);
         }
         Some(scores)
-    }
-}
-
-impl Session {
-    /// A number that can be, and how many are missing before it.
-    fn place(&self, sequence: Option<u64>) -> Option<(u64, u64)> {
-        let sequence = sequence?;
-        let missing = sequence.saturating_sub(self.expected);
-        (missing <= MOST_AHEAD && sequence + WINDOW > self.expected).then_some((sequence, missing))
-    }
-
-    /// Remembers that a packet came; answers whether it had not come before.
-    fn mark(&mut self, sequence: u64, missing: u64) -> bool {
-        if sequence >= self.expected {
-            for number in (sequence - missing.min(WINDOW - 1))..=sequence {
-                let (word, bit) = Self::bit(number);
-                self.seen[word] &= !bit;
-            }
-            self.expected = sequence + 1;
-        }
-        let (word, bit) = Self::bit(sequence);
-        let new = self.seen[word] & bit == 0;
-        self.seen[word] |= bit;
-        new
-    }
-
-    fn bit(number: u64) -> (usize, u64) {
-        let at = number % WINDOW;
-        ((at / 64) as usize, 1 << (at % 64))
     }
 }
