@@ -84,10 +84,10 @@ impl Sweep {
             let key = XxHash3_128::oneshot(format!("{salt}{scenario:?}").as_bytes());
             Ok((key, about))
         });
-        let (points, about): (Vec<Key>, Vec<Vec<bool>>) = read
-            .collect::<Result<Vec<_>, SweepError>>()?
-            .into_iter()
-            .unzip();
+        // All of them, so that it is the first point's mistake that is told, whichever thread was faster.
+        let read: Vec<Result<_, SweepError>> = read.collect();
+        let read: Result<Vec<_>, SweepError> = read.into_iter().collect();
+        let (points, about): (Vec<Key>, Vec<Vec<bool>>) = read?.into_iter().unzip();
         for (index, column) in columns.iter().enumerate() {
             if !about.iter().any(|about| about[index]) {
                 return Err(plan.refuse(format!(
