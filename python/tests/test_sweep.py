@@ -127,6 +127,7 @@ def longer(scenario):
 def test_on_ray_of_two_nodes_with_a_worker_killed(longer, tmp_path):
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     whyloss.sweep(longer, out=tmp_path / "here")
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
@@ -140,7 +141,9 @@ def test_on_ray_of_two_nodes_with_a_worker_killed(longer, tmp_path):
             time.sleep(0.3)
             return os.getpid(), ray.get_runtime_context().get_node_id()
 
-        found = ray.get([pid.remote(), pid.remote()])
+        nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+        where = [NodeAffinitySchedulingStrategy(node, soft=False) for node in nodes]
+        found = ray.get([pid.options(scheduling_strategy=strategy).remote() for strategy in where])
         assert len({node for _, node in found}) == 2
         killer = threading.Thread(target=kill_one, args=(lambda: [found[0][0]],))
         killer.start()
