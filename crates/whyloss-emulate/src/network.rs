@@ -275,8 +275,10 @@ impl<P> Network<P> {
         std::mem::take(&mut self.transits).into_iter().flatten()
     }
 
-    /// Packets waiting at link `index`.
+    /// Packets waiting at link `index` at `now`, or when the first of the packets is due that have not been taken yet:
+    /// looking further ahead than they are would let packets leave that they must still find waiting.
     pub fn queue_len(&mut self, now: Time, index: usize) -> usize {
+        let now = now.min(self.next_due());
         self.links[index].queue_len(now)
     }
 
@@ -404,5 +406,30 @@ mod tests {
         );
         assert_eq!(heard.0.last(), Some(&(3, 1, Outcome::Overflow(millis(14)))));
         assert_eq!(network.under_way(), 0);
+    }
+
+    /// The same, looked at long after all is over but before a packet was taken: the fourth is refused all the same.
+    #[test]
+    fn a_late_look_changes_nothing() {
+        let plans = [plan(8, 10, 10), plan(4, 5, 1)];
+        let routes = vec![vec![None, Some(vec![0, 1])], vec![None, None]];
+        let mut network = Network::new(&plans, routes, 1);
+        let mut heard = Heard::default();
+        for _ in 0..4 {
+            network
+                .send(Time::ZERO, (0, 1), 1_000, (), |(), _| {}, &mut heard)
+                .unwrap();
+        }
+        for at in 11..15 {
+            // Each packet that leaves the first link enters the second.
+            assert!(
+                network
+                    .take_due(millis(at), |(), _| {}, &mut heard)
+                    .is_none()
+            );
+            let waiting = network.queue_len(Time::MAX, 1);
+            assert!(at != 13 || waiting == 1);
+        }
+        assert_eq!(heard.0.last(), Some(&(3, 1, Outcome::Overflow(millis(14)))));
     }
 }
