@@ -8,12 +8,10 @@ use std::time::{Duration, Instant};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use whyloss::Time;
-use whyloss_sim::observe::Order;
 use whyloss_sim::scenario::{self, Location, ScenarioFile};
 use whyloss_sim::trace::{self, Batch, tables};
-use whyloss_sim::{Observer, Trace, TraceOptions};
-use whyloss_study::results::{self, Item, Needs, Results, Value};
+use whyloss_sim::{Clock, Delays, Media, Needs, Run, Trace, TraceOptions};
+use whyloss_study::results::{self, Item, Results, Value};
 
 use crate::outside::{self, Raised};
 use crate::table::{self, Table};
@@ -152,29 +150,34 @@ impl Parsed {
         for (flow, make) in classifiers {
             outside::install(&mut scenario, &flow, make, &raised)?;
         }
-        let clock = Clock {
-            last: now(),
-            raised: raised.clone(),
-            interrupt: None,
-        };
-        let needs = Needs {
-            delays: true,
-            frames: scenario
-                .flows
-                .iter()
-                .any(|flow| flow.application.stream().is_some()),
+        let (mut asked, mut interrupted) = (now(), None);
+        // Stops a run that is interrupted, or whose classifier raised an error.
+        let mut goes_on = |_| {
+            if interrupted.is_none() && asked.elapsed() >= ASK {
+                asked = now();
+                interrupted = interrupt();
+            }
+            interrupted.is_none() && !raised.is_some()
         };
         let done = py.detach(|| {
             if trace {
+                let watched = (Delays::new(&scenario), Media::new(&scenario));
                 let tracer = Trace::new(&scenario, TraceOptions::default(), Vec::new());
-                results::run(&scenario, seed, needs, (clock, tracer))
-                    .map(|(run, (clock, tracer))| (run, clock, Some(tracer)))
+                let mut watched = (watched, (Clock::new(&mut goes_on), tracer));
+                let measurement = whyloss_sim::run(&scenario, seed, &mut watched)?;
+                let ((delays, media), (clock, tracer)) = watched;
+                let (delays, media) = (Some(delays), Some(media));
+                let run = Run::new(&scenario, seed, measurement, delays, media, clock.reached);
+                Ok((run, Some(tracer)))
             } else {
-                results::run(&scenario, seed, needs, clock).map(|(run, clock)| (run, clock, None))
+                let needs = Needs::all(&scenario);
+                whyloss_sim::run_measured(&scenario, seed, needs, &mut goes_on)
+                    .map(|run| (run, None))
             }
         });
-        let (run, clock, tracer) = done.map_err(|error| RunError::new_err(error.to_string()))?;
-        if let Some(error) = raised.take().or(clock.interrupt) {
+        let (run, tracer) =
+            done.map_err(|error: whyloss_sim::RunError| RunError::new_err(error.to_string()))?;
+        if let Some(error) = raised.take().or(interrupted) {
             return Err(error);
         }
         let results = Results::new(&scenario, &[&run]);
@@ -265,28 +268,6 @@ pub(crate) fn interrupt() -> Option<PyErr> {
         reason = "a method's lifetime is not general enough"
     )]
     Python::attach(|py| py.check_signals()).err()
-}
-
-/// Stops a run that is interrupted, or whose classifier raised an error.
-struct Clock {
-    last: Instant,
-    raised: Raised,
-    interrupt: Option<PyErr>,
-}
-
-impl Observer for Clock {
-    const ORDER: Order = Order::Place;
-    const LINKS: bool = false;
-    const SOURCES: bool = false;
-    const CLOCK: bool = true;
-
-    fn goes_on(&mut self, _: Time) -> bool {
-        if self.interrupt.is_none() && self.last.elapsed() >= ASK {
-            self.last = now();
-            self.interrupt = interrupt();
-        }
-        self.interrupt.is_none() && !self.raised.is_some()
-    }
 }
 
 /// Looks for Ctrl-C while `work` goes on elsewhere, and tells it to stop.

@@ -30,7 +30,7 @@ pub use observe::{Observer, Order};
 pub use output::OutputError;
 pub use packet::Packet;
 pub use pcap::{Capture, NodeCapture};
-pub use run::{RunError, run, run_plain, run_unwatched};
+pub use run::{Clock, Needs, Run, RunError, run, run_measured, run_plain, run_unwatched};
 pub use scenario::Scenario;
 #[cfg(feature = "parquet")]
 pub use trace::ParquetFiles;

@@ -23,6 +23,7 @@
 mod ends;
 mod fast;
 mod flow;
+mod measured;
 mod plain;
 
 use thiserror::Error;
@@ -30,6 +31,7 @@ use whyloss::{Duration, Time};
 use whyloss_link::Streams;
 
 use self::fast::Engine;
+pub use self::measured::{Clock, Needs, Run, run_measured, run_unwatched};
 use self::plain::Plain;
 use crate::measure::Measurement;
 use crate::network::Fuse;
@@ -83,16 +85,6 @@ pub fn run<O: Observer>(
         stretches: !O::LINKS,
     };
     Engine::new(scenario, seed, fuse).run(observer)
-}
-
-/// Runs one replication that nobody watches.
-///
-/// It is [`run`] with no observer, compiled once for everybody.
-///
-/// # Errors
-/// The same.
-pub fn run_unwatched(scenario: &Scenario, seed: u64) -> Result<Measurement, RunError> {
-    run(scenario, seed, &mut ())
 }
 
 /// Runs one replication as [`run`] does, in the plain way: one event per arrival and per deadline.

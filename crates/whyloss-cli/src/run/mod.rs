@@ -27,7 +27,8 @@ use self::picture::Timeline;
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Simulated;
-use whyloss_study::results::{Results, Run};
+use whyloss_sim::Run;
+use whyloss_study::results::Results;
 
 /// More threads than this only cost.
 pub(crate) const MOST_JOBS: i64 = 1024;

@@ -5,19 +5,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
 use whyloss::{Duration, Time};
-use whyloss_sim::media::StreamResult;
-use whyloss_sim::observe::Order;
 use whyloss_sim::scenario::duration;
 use whyloss_sim::trace::Sink;
 use whyloss_sim::{
-    Capture, CsvFiles, Delays, Measurement, Media, Observer, OutputError, Scenario, Trace,
-    TraceOptions,
+    Capture, Clock, CsvFiles, Delays, Media, Needs, OutputError, Run, Scenario, Trace, TraceOptions,
 };
 
 use super::picture::Timeline;
 use crate::error::CliError;
 use crate::progress::Simulated;
-use whyloss_study::results::Run;
 
 /// What a run writes beside its results.
 #[derive(Debug, Args)]
@@ -97,30 +93,22 @@ pub(super) struct Plan<'a> {
 
 /// Runs one seed. A file that cannot be written stops the writing, not the run.
 pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done, CliError> {
-    let clock = Clock {
-        stop: plan.stop,
-        bar: plan.bar,
-        end: scenario.end,
-        reached: Time::ZERO,
+    let (mut told, end) = (Time::ZERO, scenario.end);
+    let mut goes_on = |now: Time| {
+        plan.bar.advance(now - told);
+        told = now;
+        now >= end || !plan.stop.load(Ordering::Relaxed)
     };
-    let watched = ((Delays::new(scenario), Media::new(scenario)), clock);
-    let mut watched = watched;
-    let streams = watched.0.1.flows.iter().any(Option::is_some);
-    // What is fast is compiled for what it has to tell; what is plain once.
     let bare = plan.trace.is_none() && plan.pcap.is_none() && plan.timeline.is_none();
     if bare && !plan.plain {
-        let measurement = if streams {
-            whyloss_sim::run(scenario, seed, &mut watched)?
-        } else {
-            // Without frames to follow.
-            let ((delays, media), clock) = watched;
-            let mut fewer = (delays, clock);
-            let measurement = whyloss_sim::run(scenario, seed, &mut fewer)?;
-            watched = ((fewer.0, media), fewer.1);
-            measurement
-        };
-        return Ok(done(seed, watched, measurement, None));
+        let needs = Needs::all(scenario);
+        let run = whyloss_sim::run_measured(scenario, seed, needs, &mut goes_on)?;
+        return Ok(done(scenario, run, None));
     }
+    let watched = (
+        (Delays::new(scenario), Media::new(scenario)),
+        Clock::new(&mut goes_on),
+    );
     let mut unwritten = None;
     let trace = plan.trace.as_deref().map(|dir| plan.write.sink(dir));
     let trace = keep(trace.transpose(), &mut unwritten).flatten();
@@ -139,7 +127,15 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
         whyloss_sim::run
     };
     let measurement = simulate(scenario, seed, &mut observers)?;
-    let (watched, ((trace, pcap), timeline)) = observers;
+    let (((delays, media), clock), ((trace, pcap), timeline)) = observers;
+    let run = Run::new(
+        scenario,
+        seed,
+        measurement,
+        Some(delays),
+        Some(media),
+        clock.reached,
+    );
     keep(
         trace.map_or(Ok(()), |trace| trace.finish().map(drop)),
         &mut unwritten,
@@ -149,7 +145,7 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
     let timeline = timeline.and_then(|trace| trace.finish().ok());
     Ok(Done {
         timeline,
-        ..done(seed, watched, measurement, unwritten)
+        ..done(scenario, run, unwritten)
     })
 }
 
@@ -164,51 +160,12 @@ fn keep<T>(result: Result<T, OutputError>, unwritten: &mut Option<OutputError>) 
     }
 }
 
-type Watched<'a> = ((Delays, Media), Clock<'a>);
-
-fn done(
-    seed: u64,
-    ((delays, media), clock): Watched<'_>,
-    measurement: Measurement,
-    unwritten: Option<OutputError>,
-) -> Done {
-    let frames = media.flows.iter();
-    let run = Run {
-        seed,
-        measurement,
-        delays: delays.flows,
-        frames: frames
-            .map(|flow| flow.as_ref().map_or_else(Vec::new, StreamResult::counts))
-            .collect(),
-    };
-    let whole = clock.reached >= clock.end;
+fn done(scenario: &Scenario, run: Run, unwritten: Option<OutputError>) -> Done {
+    let reached = run.reached;
     Done {
-        run: whole.then_some(run),
-        reached: clock.reached,
+        run: (reached >= scenario.end).then_some(run),
+        reached,
         unwritten,
         timeline: None,
-    }
-}
-
-/// Tells how far a run has come, and stops it when that is wished.
-struct Clock<'a> {
-    stop: &'a AtomicBool,
-    bar: &'a Simulated,
-    end: Time,
-    /// Until where it was simulated.
-    reached: Time,
-}
-
-impl Observer for Clock<'_> {
-    const ORDER: Order = Order::Place;
-    const LINKS: bool = false;
-    const SOURCES: bool = false;
-    const CLOCK: bool = true;
-
-    fn goes_on(&mut self, now: Time) -> bool {
-        let since = now - self.reached;
-        self.bar.advance(since);
-        self.reached = now;
-        now >= self.end || !self.stop.load(Ordering::Relaxed)
     }
 }

@@ -1,88 +1,14 @@
 //! What is said about a run, in whatever format: one list of metrics for flows, one for links, each with a value per
 //! seed.
 //!
-//! [`run`] simulates one seed and measures what is asked for, [`Results`] holds what several seeds gave, [`json`] writes
+//! [`whyloss_sim::run_measured`] simulates one seed and measures what is asked for, [`Results`] holds what several seeds gave, [`json`] writes
 //! them, and [`Metric`]s have the same keys wherever they stand: in the command's output, in sweeps and in Python.
 
 use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};
-use whyloss_sim::media::StreamResult;
-use whyloss_sim::{
-    DelaySummary, Delays, FlowResult, FrameCounts, LinkResult, Measurement, Media, Observer,
-    RunError, Scenario,
-};
+use whyloss_sim::{DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Run, Scenario};
 
 pub mod json;
-
-/// What one seed gave.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// The seed.
-    pub seed: u64,
-    /// Counts of every flow and link.
-    pub measurement: Measurement,
-    /// One per flow of the scenario, in its order; none if delays were not measured.
-    pub delays: Vec<DelaySummary>,
-    /// Counts of frames of each flow of the scenario, for each playout delay; none without a stream.
-    pub frames: Vec<Vec<FrameCounts>>,
-}
-
-/// What is measured beside the counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
-    /// Delays of every flow.
-    pub delays: bool,
-    /// Frames of every flow with a stream.
-    pub frames: bool,
-}
-
-/// Runs one seed, measures what is needed, and lets `clock` watch as well, which is given back.
-///
-/// # Errors
-/// As [`whyloss_sim::run`].
-pub fn run<O: Observer>(
-    scenario: &Scenario,
-    seed: u64,
-    needs: Needs,
-    clock: O,
-) -> Result<(Run, O), RunError> {
-    let mut clock = clock;
-    let (mut delays, mut media) = (None, None);
-    let measurement = match (needs.delays, needs.frames) {
-        (false, false) => whyloss_sim::run(scenario, seed, &mut clock)?,
-        (true, false) => {
-            let mut watched = (Delays::new(scenario), clock);
-            let measurement = whyloss_sim::run(scenario, seed, &mut watched)?;
-            (delays, clock) = (Some(watched.0), watched.1);
-            measurement
-        }
-        (false, true) => {
-            let mut watched = (Media::new(scenario), clock);
-            let measurement = whyloss_sim::run(scenario, seed, &mut watched)?;
-            (media, clock) = (Some(watched.0), watched.1);
-            measurement
-        }
-        (true, true) => {
-            let mut watched = ((Delays::new(scenario), Media::new(scenario)), clock);
-            let measurement = whyloss_sim::run(scenario, seed, &mut watched)?;
-            let (both, last) = watched;
-            (delays, media, clock) = (Some(both.0), Some(both.1), last);
-            measurement
-        }
-    };
-    let counts =
-        |flow: &Option<StreamResult>| flow.as_ref().map_or_else(Vec::new, StreamResult::counts);
-    let run = Run {
-        seed,
-        measurement,
-        delays: delays.map_or_else(Vec::new, |delays| delays.flows),
-        frames: media.map_or_else(
-            || vec![Vec::new(); scenario.flows.len()],
-            |media| media.flows.iter().map(counts).collect(),
-        ),
-    };
-    Ok((run, clock))
-}
 
 /// The values of every flow and link under every seed.
 #[derive(Clone, Debug)]

@@ -11,9 +11,9 @@
 //! Keys are those of `whyloss run --format csv`.
 
 use whyloss::Duration;
-use whyloss_sim::{DelaySummary, FlowResult, FrameCounts, LinkResult, Scenario};
+use whyloss_sim::{DelaySummary, FlowResult, FrameCounts, LinkResult, Needs, Run, Scenario};
 
-use crate::results::{self, DELAY, FLOW, FRAMES, LINK, Metrics, Needs, Run, Value};
+use crate::results::{self, DELAY, FLOW, FRAMES, LINK, Metrics, Value};
 
 /// What the values of a metric are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,16 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
-use whyloss::Time;
-use whyloss_sim::observe::Order;
+use whyloss_sim::Scenario;
 use whyloss_sim::scenario::ScenarioError;
-use whyloss_sim::{Observer, Scenario};
 
 use super::Key;
 use super::metric::Column;
 use super::part::{Part, Row};
 use super::plan::description;
-use crate::results;
 
 /// Some runs. It goes to another machine as JSON; the scenario's own files must be there under the same names.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -54,14 +51,11 @@ impl Task {
             let scenario = Scenario::from_toml(&self.scenario, &self.file, &runs.set)?;
             let set = description(&runs.set);
             for (&seed, key) in runs.seeds.iter().zip(&runs.keys) {
-                let clock = Clock {
-                    stop,
-                    end: scenario.end,
-                    reached: Time::ZERO,
-                };
-                let (values, error) = match results::run(&scenario, seed, needs, clock) {
-                    Ok((run, clock)) => {
-                        if clock.reached < clock.end {
+                let mut goes_on = |_| !stop.load(Ordering::Relaxed);
+                let run = whyloss_sim::run_measured(&scenario, seed, needs, &mut goes_on);
+                let (values, error) = match run {
+                    Ok(run) => {
+                        if run.reached < scenario.end {
                             return Ok(part);
                         }
                         (
@@ -86,24 +80,5 @@ impl Task {
             }
         }
         Ok(part)
-    }
-}
-
-/// Stops a run when that is wished.
-struct Clock<'a> {
-    stop: &'a AtomicBool,
-    end: Time,
-    reached: Time,
-}
-
-impl Observer for Clock<'_> {
-    const ORDER: Order = Order::Place;
-    const LINKS: bool = false;
-    const SOURCES: bool = false;
-    const CLOCK: bool = true;
-
-    fn goes_on(&mut self, now: Time) -> bool {
-        self.reached = now;
-        now >= self.end || !self.stop.load(Ordering::Relaxed)
     }
 }
