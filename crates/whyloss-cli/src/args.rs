@@ -2,6 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::arena::ArenaArgs;
 use crate::bench::BenchArgs;
 use crate::bench::child::ChildArgs;
 use crate::diagnose::DiagnoseArgs;
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     /// Run a scenario over axes and seeds on all cores, and keep a row of each run; what is there is not run again.
     #[cfg(feature = "parquet")]
     Sweep(SweepArgs),
+    /// Let classifiers compete on networks drawn at random, beside the oracle.
+    Arena(ArenaArgs),
     /// Say of a capture what was lost, and why.
     Diagnose(DiagnoseArgs),
     /// Measure what a delivered packet costs, here and in ns-2.

@@ -75,6 +75,9 @@ pub(crate) enum CliError {
         wanted: u64,
         flows: usize,
     },
+    /// Arrivals are what receivers hear.
+    #[error("--replay asks receiver classifiers about arrivals: it goes with `--transport tfrc`")]
+    ReplayOfSenders,
     /// The scenario is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
@@ -232,6 +235,7 @@ impl CliError {
             | Self::Address { .. }
             | Self::NoCommand
             | Self::NeedsRoot
+            | Self::ReplayOfSenders
             | Self::Jobs(_) => 2,
             #[cfg(feature = "parquet")]
             Self::Plan(_) => 2,

@@ -8,6 +8,7 @@
 //! | 130 | interrupted (Ctrl-C) before everything had run: what had finished was printed and written |
 #![forbid(unsafe_code)]
 
+mod arena;
 mod args;
 mod bench;
 mod cache;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args, out),
         #[cfg(feature = "parquet")]
         Command::Sweep(args) => sweep::run(args, out),
+        Command::Arena(args) => arena::run(args, out),
         Command::Diagnose(args) => diagnose::run(args, out),
         Command::Bench(args) => bench::run(args, out),
         Command::BenchChild(args) => bench::child::run(args, out),

@@ -5,6 +5,7 @@
 //! into files; what is no experiment (a run, a comparison) builds a [`report::page::Page`].
 #![forbid(unsafe_code)]
 
+pub mod arena;
 mod axis;
 mod check;
 pub mod experiment;

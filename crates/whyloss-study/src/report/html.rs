@@ -122,7 +122,7 @@ fn badges(score: &Score) -> String {
     html
 }
 
-fn push_outcome(page: &mut Page, outcome: &Outcome, citation: Citation) {
+pub(crate) fn push_outcome(page: &mut Page, outcome: &Outcome, citation: Citation) {
     let id = escape(&outcome.id);
     let _ = write!(
         page.raw(),

@@ -58,6 +58,10 @@ pub fn render(outcome: &Outcome) -> String {
         }
     }
     let score = Score::of([outcome]);
+    if score == Score::default() {
+        // Nothing to hold it to.
+        return text;
+    }
     let mut parts = vec![
         format!("cells in tolerance {}", score.cells),
         format!("claims held {}/{}", score.claims.0, score.claims.1),

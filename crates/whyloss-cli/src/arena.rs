@@ -1,0 +1,196 @@
+//! `whyloss arena`: classifiers on networks drawn at random, beside the oracle on the same networks.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rayon::ThreadPoolBuilder;
+use whyloss_sim::scenario::MOST_SEEDS;
+use whyloss_study::arena::{self, Contender, Network, Queue, Setting, Transport, Variant, replay};
+use whyloss_study::report as files;
+use whyloss_study::{Context, ExperimentError, Outcome};
+
+use crate::error::CliError;
+use crate::interrupt::stop_on_interrupt;
+use crate::progress::Bar;
+use crate::run::MOST_JOBS;
+
+/// Most networks.
+const MOST_NETWORKS: u64 = 100_000;
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ArenaArgs {
+    /// Classifiers as scenario files give them, `zigzag` or `{ name = "mbiaz", upper = 1.3 }` [default: every one that
+    /// the transport can have]. The oracle and the unaware one always compete.
+    #[arg(value_name = "CLASSIFIER")]
+    classifiers: Vec<String>,
+    /// How many networks.
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=MOST_NETWORKS))]
+    networks: u64,
+    /// What the networks are drawn with.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Runs of each classifier in each network.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
+    seeds: u64,
+    /// What carries the flows.
+    #[arg(long, value_enum, default_value_t = Carrier::Tfrc)]
+    transport: Carrier,
+    /// The queues of the narrow links.
+    #[arg(long, value_enum, default_value_t = Discipline::Drawn)]
+    queue: Discipline,
+    /// Leave out harm to a plain flow, which takes two thirds of the time.
+    #[arg(long)]
+    no_harm: bool,
+    /// Print differences from this classifier on the same networks, too.
+    #[arg(long, value_name = "CLASSIFIER", default_value = "zbs-2003")]
+    against: String,
+    /// Ask all receiver classifiers about the same arrivals instead, and draw their curves.
+    #[arg(long)]
+    replay: bool,
+    /// Print this network as a scenario file (counting from 0), and run nothing.
+    #[arg(long, value_name = "NETWORK")]
+    show: Option<u64>,
+    /// Threads [default: one per core]. The results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    jobs: Option<u16>,
+    /// Write a page, the figures (SVG) and the values (CSV) here as well.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+const HELP: &str = "docs/arena.md says how networks are drawn and what is measured.";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Carrier {
+    /// TFRC, with receiver classifiers.
+    Tfrc,
+    /// TCP NewReno, with sender classifiers.
+    #[value(name = "newreno")]
+    NewReno,
+    /// TCP CUBIC with SACK, with sender classifiers.
+    Cubic,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Discipline {
+    /// As drawn: three in four DropTail, else RED.
+    Drawn,
+    /// DropTail.
+    #[value(name = "droptail")]
+    DropTail,
+    /// Adaptive RED.
+    Red,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// Tables.
+    Table,
+    /// One object per table, one per line.
+    Json,
+    /// One row per measured value.
+    Csv,
+}
+
+impl ArenaArgs {
+    fn setting(&self) -> Setting {
+        Setting {
+            networks: self.networks,
+            seed: self.seed,
+            transport: match self.transport {
+                Carrier::Tfrc => Transport::Tfrc,
+                Carrier::NewReno => Transport::NewReno,
+                Carrier::Cubic => Transport::Cubic,
+            },
+            queue: match self.queue {
+                Discipline::Drawn => Queue::Drawn,
+                Discipline::DropTail => Queue::DropTail,
+                Discipline::Red => Queue::Red,
+            },
+            harm: !self.no_harm,
+        }
+    }
+}
+
+pub(crate) fn run(args: &ArenaArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let setting = args.setting();
+    if let Some(index) = args.show {
+        let network = Network::draw(setting.seed, index, &setting);
+        let text = network.scenario(setting.transport, Variant::Drawn);
+        return Ok(out.write_all(text.as_bytes())?);
+    }
+    if args.replay && setting.transport != Transport::Tfrc {
+        return Err(CliError::ReplayOfSenders);
+    }
+    let contenders: Vec<Contender> = if args.classifiers.is_empty() {
+        setting.transport.classifiers()
+    } else {
+        args.classifiers.iter().cloned().map(Contender).collect()
+    };
+    // Whoever is no classifier is told so before anything runs.
+    let first = Network::draw(setting.seed, 0, &setting);
+    for contender in &contenders {
+        contender.scenario(&first, setting.transport, Variant::Drawn)?;
+    }
+    if let Some(dir) = &args.out {
+        files::prepare(dir).map_err(CliError::Out)?;
+    }
+    let stop = stop_on_interrupt().map_err(CliError::Signal)?;
+    let threads = args.jobs.map_or(0, usize::from);
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let bar = Bar::new();
+    bar.begin("arena", 0, 1);
+    let context = Context::new(&bar, &stop).with_seeds(args.seeds);
+    let found = pool.install(|| {
+        if args.replay {
+            let replays = replay::replay(&context, &setting)?;
+            return Ok(vec![arena::report::replayed(
+                &replays, &setting, args.seeds,
+            )]);
+        }
+        let found = arena::run(&context, &setting, &contenders)?;
+        Ok(arena::report::outcomes(&found, Some(&args.against)))
+    });
+    bar.clear();
+    let outcomes = found.map_err(|error| match error {
+        ExperimentError::Stopped => CliError::Interrupted {
+            cut_short: Vec::new(),
+            not_run: vec!["arena".into()],
+        },
+        ExperimentError::Failed(source) => CliError::Run {
+            id: "arena",
+            source,
+        },
+    })?;
+    match print(&outcomes, args.format, out) {
+        // Nobody reads any more, but the report is still wanted.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
+        printed => printed?,
+    }
+    if let Some(dir) = &args.out {
+        for outcome in &outcomes {
+            files::write_outcome(dir, outcome)?;
+        }
+        files::write(dir, "index.html", &arena::report::page(&outcomes))?;
+    }
+    Ok(())
+}
+
+fn print(outcomes: &[Outcome], format: Format, out: &mut dyn Write) -> io::Result<()> {
+    for (index, outcome) in outcomes.iter().enumerate() {
+        let text = match format {
+            Format::Table if index == 0 => files::table::render(outcome),
+            Format::Table => format!("\n{}", files::table::render(outcome)),
+            Format::Json => files::json::render(outcome),
+            Format::Csv if index == 0 => files::csv::render(outcome),
+            Format::Csv => files::csv::rows(outcome),
+        };
+        out.write_all(text.as_bytes())?;
+    }
+    out.flush()
+}

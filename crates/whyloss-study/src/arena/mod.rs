@@ -1,0 +1,240 @@
+//! The arena: classifiers on networks drawn at random, each beside the oracle on the same networks.
+//!
+//! [`Setting`] says which networks, [`Contender`]s who competes; [`run`] simulates every contender in every network under
+//! the same seeds, and [`Found`] holds what each got in each ([`Score`]). [`report`] makes tables and pictures of it.
+//! [`replay`] asks all classifiers about the same arrivals instead: each closed loop makes its own traffic.
+
+mod network;
+pub mod replay;
+pub mod report;
+mod score;
+
+pub use network::{Family, Network, Variant};
+pub use score::{LEAST, Score, Tally, quantile};
+
+use whyloss_sim::Scenario;
+use whyloss_sim::decider::{RECEIVERS, SENDERS};
+use whyloss_sim::scenario::ScenarioError;
+
+use crate::{Context, ExperimentError};
+use network::PLAIN;
+
+/// What carries the judged flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    /// TFRC of RFC 5348, with receiver classifiers.
+    Tfrc,
+    /// TCP `NewReno`, with sender classifiers.
+    NewReno,
+    /// TCP with CUBIC and SACK, with sender classifiers.
+    Cubic,
+}
+
+impl Transport {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Tfrc, Self::NewReno, Self::Cubic];
+
+    /// Its name in commands and tables.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Tfrc => "tfrc",
+            Self::NewReno => "newreno",
+            Self::Cubic => "cubic",
+        }
+    }
+
+    /// Its name in a scenario.
+    fn toml(self) -> &'static str {
+        match self {
+            Self::Tfrc => "\"tfrc\"",
+            Self::NewReno => "{ kind = \"tcp\", recovery = \"newreno\" }",
+            Self::Cubic => "{ kind = \"tcp\", controller = \"cubic\" }",
+        }
+    }
+
+    /// Every classifier of the registry that can decide for it.
+    pub fn classifiers(self) -> Vec<Contender> {
+        let contender = |id: &str| Contender(id.to_owned());
+        let competes = |id: &&str| !matches!(*id, "oracle" | "unaware" | "random");
+        let ids: Vec<&str> = match self {
+            Self::Tfrc => RECEIVERS.lines().map(|line| line.id).collect(),
+            Self::NewReno | Self::Cubic => SENDERS.lines().map(|line| line.id).collect(),
+        };
+        ids.into_iter().filter(competes).map(contender).collect()
+    }
+}
+
+/// The queues of the links that may be narrow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Queue {
+    /// Those that were drawn: `DropTail`, some RED.
+    #[default]
+    Drawn,
+    /// `DropTail` everywhere.
+    DropTail,
+    /// RED everywhere.
+    Red,
+}
+
+/// Which networks, and what carries the judged flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// How many networks.
+    pub networks: u64,
+    /// The seed that they are drawn with.
+    pub seed: u64,
+    /// What carries the judged flows.
+    pub transport: Transport,
+    /// Another queue than was drawn.
+    pub queue: Queue,
+    /// Whether harm to a plain flow is measured, which takes three times the runs.
+    pub harm: bool,
+}
+
+impl Default for Setting {
+    fn default() -> Self {
+        Self {
+            networks: 40,
+            seed: 1,
+            transport: Transport::Tfrc,
+            queue: Queue::Drawn,
+            harm: true,
+        }
+    }
+}
+
+impl Setting {
+    /// The networks, in their order.
+    pub fn draw(&self) -> Vec<Network> {
+        (0..self.networks)
+            .map(|index| Network::draw(self.seed, index, self))
+            .collect()
+    }
+}
+
+/// A classifier as a scenario file gives it: a name, or a table with the name and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Contender(pub String);
+
+impl Contender {
+    /// What knows the truth.
+    pub fn oracle() -> Self {
+        Self("oracle".into())
+    }
+
+    /// What takes every loss for congestion.
+    pub fn unaware() -> Self {
+        Self("unaware".into())
+    }
+
+    /// The network as a scenario in which this decides for all judged flows.
+    ///
+    /// # Errors
+    /// If there is no such classifier.
+    pub fn scenario(
+        &self,
+        network: &Network,
+        transport: Transport,
+        variant: Variant,
+    ) -> Result<Scenario, ScenarioError> {
+        let decide = |flow: u64| (format!("flow.judged-{flow}.classifier"), self.0.clone());
+        let overrides: Vec<_> = (1..=network.flows).map(decide).collect();
+        let name = format!("network {}", network.index);
+        Scenario::from_toml(&network.scenario(transport, variant), &name, &overrides)
+    }
+}
+
+/// What every contender got in every network.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The networks, in their order.
+    pub networks: Vec<Network>,
+    /// What they were.
+    pub setting: Setting,
+    /// Runs of each contender in each network.
+    pub seeds: u64,
+    /// The oracle, the unaware one, then those that were asked for; with the scores of each network.
+    pub contenders: Vec<(Contender, Vec<Score>)>,
+}
+
+/// Simulates the oracle, the unaware one and these contenders in every network, under the seeds of `context`.
+///
+/// # Errors
+/// [`ExperimentError::Stopped`] if the command was stopped before everything had run, and what fails in a run. A contender
+/// that is no classifier is told by [`Contender::scenario`] before.
+pub fn run(
+    context: &Context<'_>,
+    setting: &Setting,
+    contenders: &[Contender],
+) -> Result<Found, ExperimentError> {
+    let networks = setting.draw();
+    let mut all = vec![Contender::oracle(), Contender::unaware()];
+    for contender in contenders {
+        if !all.contains(contender) {
+            all.push(contender.clone());
+        }
+    }
+    let variants: &[Variant] = if setting.harm {
+        &[Variant::Drawn, Variant::Beside, Variant::BesideClean]
+    } else {
+        &[Variant::Drawn]
+    };
+    let mut items = Vec::new();
+    for (at, network) in networks.iter().enumerate() {
+        for contender in &all {
+            for &variant in variants {
+                let scenario = contender.scenario(network, setting.transport, variant);
+                let scenario = scenario.map_err(|error| ExperimentError::Failed(error.into()))?;
+                let key = format!("{setting:?} {at} {contender:?} {variant:?}");
+                items.push((key, scenario));
+            }
+        }
+    }
+    let runs = context.each(
+        &items,
+        |(key, _)| key.clone(),
+        |(_, scenario), seed| {
+            let run = whyloss_sim::run_unwatched(scenario, seed);
+            let run = run.map_err(|error| ExperimentError::Failed(Box::new(error)))?;
+            Ok(Tally::of(scenario, &run))
+        },
+    )?;
+    if context.stopped() {
+        return Err(ExperimentError::Stopped);
+    }
+    let tallies: Vec<Tally> = runs
+        .iter()
+        .map(|runs| Tally::sum(runs.iter().map(AsRef::as_ref)))
+        .collect();
+    let tally = |network: usize, contender: usize, variant: usize| {
+        &tallies[(network * all.len() + contender) * variants.len() + variant]
+    };
+    let score = |network: usize, contender: usize| {
+        let mut score = Score::new(tally(network, contender, 0), tally(network, 0, 0));
+        if setting.harm {
+            // All plain: the unaware one comes second.
+            let harm = |variant| {
+                Score::harm(
+                    tally(network, contender, variant),
+                    tally(network, 1, variant),
+                )
+            };
+            (score.harm, score.clean_harm) = (harm(1), harm(2));
+        }
+        score
+    };
+    let scores = |contender: usize| (0..networks.len()).map(|n| score(n, contender)).collect();
+    let contenders = all.iter().cloned().enumerate();
+    let contenders = contenders.map(|(at, name)| (name, scores(at))).collect();
+    Ok(Found {
+        setting: *setting,
+        seeds: context.seeds(),
+        contenders,
+        networks,
+    })
+}
+
+/// Whether a flow of a scenario is judged.
+fn is_judged(flow: &whyloss_sim::scenario::Flow) -> bool {
+    !flow.background && flow.name != PLAIN
+}

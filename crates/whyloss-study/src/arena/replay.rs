@@ -1,0 +1,289 @@
+//! All classifiers asked about the same arrivals: those of the oracle's traffic, and those of plain flows.
+//!
+//! A classifier in the loop makes its own traffic: one that takes congestion for errors fills queues, and meets losses that
+//! others never see (El Khayat, Geurts and Leduc say so of every comparison in closed loop). Here the flows are driven by
+//! one decider, and every classifier hears the same arrivals beside it. Those with a threshold are asked at several, which
+//! gives the curve that they can reach: Mc against 1 − Mw.
+
+use whyloss::receiver::{self, Arrival, Classifier, ReceiverClassifier};
+use whyloss::{Cause, Confusion, Time};
+use whyloss_sim::packet::Payload;
+use whyloss_sim::{Observer, Order, Packet};
+
+use super::{Contender, LEAST, Network, Setting, Transport, Variant, is_judged};
+use crate::{Context, ExperimentError, statistics};
+
+/// A receiver classifier at one setting of its threshold.
+#[derive(Clone, Debug)]
+struct Candidate {
+    id: &'static str,
+    /// The value of the threshold; `None` at its defaults.
+    threshold: Option<f64>,
+    classifier: Classifier,
+}
+
+/// The thresholds that curves are drawn over: a classifier, what it has a threshold in, and its values.
+const THRESHOLDS: &[(&str, &str, &[f64])] = &[
+    (
+        "biaz",
+        "upper",
+        &[1.01, 1.1, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0, 10.0],
+    ),
+    (
+        "mbiaz",
+        "upper",
+        &[1.01, 1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0],
+    ),
+    (
+        "spike",
+        "alpha",
+        &[0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
+    ),
+    (
+        "tobe",
+        "start_ms",
+        &[1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 640.0],
+    ),
+];
+
+/// Every receiver classifier at its defaults, and those with a threshold at each of its values.
+fn candidates() -> Vec<Candidate> {
+    let build = |id: &'static str, threshold: Option<(&str, f64)>| {
+        let value = threshold.map(|(_, value)| value);
+        // Where a spike ends moves with where it starts, as the defaults do: 1/3 of 1/2, 5 ms of 20 ms.
+        let end = match (id, value) {
+            ("spike", Some(value)) => Some(("beta", value * 2.0 / 3.0)),
+            ("tobe", Some(value)) => Some(("end_ms", value / 4.0)),
+            _ => None,
+        };
+        let overrides: Vec<(&str, f64)> = threshold.into_iter().chain(end).collect();
+        let classifier = receiver::find(id)?.build(&overrides).ok()?;
+        Some(Candidate {
+            id,
+            threshold: value,
+            classifier,
+        })
+    };
+    let defaults = receiver::REGISTRY.iter().map(|entry| build(entry.id, None));
+    let curves = THRESHOLDS.iter().flat_map(|&(id, name, values)| {
+        values
+            .iter()
+            .map(move |&value| build(id, Some((name, value))))
+    });
+    defaults.chain(curves).flatten().collect()
+}
+
+/// Listens to the judged flows, and asks every candidate.
+struct Bank {
+    flows: Vec<Option<Ear>>,
+    from: Time,
+    counts: Vec<Confusion>,
+}
+
+/// What is known of one flow.
+struct Ear {
+    candidates: Vec<Classifier>,
+    expected: u64,
+    /// Causes of the losses that the next arrival reveals.
+    truth: Vec<Cause>,
+}
+
+impl Observer for Bank {
+    const ORDER: Order = Order::Place;
+    const LINKS: bool = false;
+    const SOURCES: bool = false;
+
+    fn judged(&mut self, flow: usize, _: Time, _: u64, truth: Cause, _: Cause) {
+        if let Some(ear) = &mut self.flows[flow] {
+            ear.truth.push(truth);
+        }
+    }
+
+    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
+        let (Some(ear), Payload::TfrcData(data)) = (&mut self.flows[flow], &packet.payload) else {
+            return;
+        };
+        let missing = data.sequence.saturating_sub(ear.expected);
+        ear.expected = ear.expected.max(data.sequence.saturating_add(1));
+        let arrival = Arrival::new(data.sequence, data.stamp, at, packet.size);
+        for (candidate, count) in ear.candidates.iter_mut().zip(&mut self.counts) {
+            if let Some(said) = candidate.on_arrival(&arrival, missing)
+                && at >= self.from
+            {
+                for &truth in &ear.truth {
+                    count.record(truth, said);
+                }
+            }
+        }
+        ear.truth.clear();
+    }
+}
+
+/// What all candidates said about the arrivals of flows driven by one decider.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// Who drove the flows.
+    pub driver: Contender,
+    /// Every candidate, in the order of the registry, then curves in the order of their thresholds.
+    pub lines: Vec<Line>,
+}
+
+/// What one candidate said.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The classifier.
+    pub id: &'static str,
+    /// The value of its threshold; `None` at its defaults.
+    pub threshold: Option<f64>,
+    /// Mc in percent, of each network with enough congestion losses.
+    pub mc: Vec<f64>,
+    /// Mw in percent, of each network with enough wireless losses.
+    pub mw: Vec<f64>,
+    /// 1 − (Mc + Mw)/2 of each network with enough of both.
+    pub balanced: Vec<f64>,
+}
+
+impl Line {
+    /// The means of Mc and Mw, in percent, if there are any.
+    pub fn point(&self) -> Option<(f64, f64)> {
+        statistics::mean(&self.mc).zip(statistics::mean(&self.mw))
+    }
+}
+
+/// Asks every receiver classifier about the arrivals of flows that the oracle drives, and of plain ones.
+///
+/// # Errors
+/// As [`super::run`].
+pub fn replay(context: &Context<'_>, setting: &Setting) -> Result<Vec<Replay>, ExperimentError> {
+    let networks = setting.draw();
+    let candidates = candidates();
+    let replay = |driver: Contender| {
+        let counts = context.each(
+            &networks,
+            |network| format!("{setting:?} replay {} {driver:?}", network.index),
+            |network, seed| listen(network, &driver, &candidates, seed),
+        )?;
+        if context.stopped() {
+            return Err(ExperimentError::Stopped);
+        }
+        let of_network = |runs: &crate::Replications<Vec<Confusion>>| {
+            let mut sum = vec![Confusion::default(); candidates.len()];
+            for run in runs {
+                for (sum, count) in sum.iter_mut().zip(run.iter()) {
+                    sum.merge(count);
+                }
+            }
+            sum
+        };
+        let counts: Vec<Vec<Confusion>> = counts.iter().map(of_network).collect();
+        let line = |(at, candidate): (usize, &Candidate)| {
+            let mut line = Line {
+                id: candidate.id,
+                threshold: candidate.threshold,
+                mc: Vec::new(),
+                mw: Vec::new(),
+                balanced: Vec::new(),
+            };
+            for network in &counts {
+                let count = &network[at];
+                let enough = |cause| count.total(cause) >= LEAST;
+                let mc = count.mc().filter(|_| enough(Cause::Congestion));
+                let mw = count.mw().filter(|_| enough(Cause::Wireless));
+                line.mc.extend(mc.map(|share| 100.0 * share));
+                line.mw.extend(mw.map(|share| 100.0 * share));
+                let both = mc.zip(mw).map(|(mc, mw)| 1.0 - f64::midpoint(mc, mw));
+                line.balanced.extend(both);
+            }
+            line
+        };
+        let lines = candidates.iter().enumerate().map(line).collect();
+        Ok(Replay { driver, lines })
+    };
+    [Contender::oracle(), Contender::unaware()]
+        .into_iter()
+        .map(replay)
+        .collect()
+}
+
+/// One run, with everybody listening.
+fn listen(
+    network: &Network,
+    driver: &Contender,
+    candidates: &[Candidate],
+    seed: u64,
+) -> Result<Vec<Confusion>, ExperimentError> {
+    let scenario = driver.scenario(network, Transport::Tfrc, Variant::Drawn);
+    let scenario = scenario.map_err(|error| ExperimentError::Failed(error.into()))?;
+    let ear = |flow| {
+        is_judged(flow).then(|| Ear {
+            candidates: candidates.iter().map(|c| c.classifier.clone()).collect(),
+            expected: 0,
+            truth: Vec::new(),
+        })
+    };
+    let mut bank = Bank {
+        flows: scenario.flows.iter().map(ear).collect(),
+        from: scenario.measure_from,
+        counts: vec![Confusion::default(); candidates.len()],
+    };
+    whyloss_sim::run(&scenario, seed, &mut bank)
+        .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
+    Ok(bank.counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::experiment::Unwatched;
+
+    /// A classifier that hears the arrivals of its own loop says what it said in the loop.
+    #[test]
+    fn beside_itself_it_says_the_same() {
+        let network = Network::draw(3, 1, &Setting::default());
+        let driver = Contender("zbs".into());
+        let candidates = candidates();
+        let heard = listen(&network, &driver, &candidates, 1).expect("runs");
+        let scenario = driver.scenario(&network, Transport::Tfrc, Variant::Drawn);
+        let scenario = scenario.expect("valid");
+        let run = whyloss_sim::run(&scenario, 1, &mut ()).expect("runs");
+        let mut said = Confusion::default();
+        for flow in run.flows.iter().filter(|flow| !flow.background) {
+            said.merge(&flow.packets);
+        }
+        let at = candidates.iter().position(|c| c.id == "zbs");
+        assert_eq!(heard[at.expect("a candidate")], said);
+        assert!(said.total(Cause::Congestion) + said.total(Cause::Wireless) > 0);
+    }
+
+    /// All candidates are asked about the same losses, and a threshold moves verdicts one way only.
+    #[test]
+    fn same_losses_for_all() {
+        let stop = AtomicBool::new(false);
+        let context = Context::new(&Unwatched, &stop).with_seeds(1);
+        let setting = Setting {
+            networks: 3,
+            ..Setting::default()
+        };
+        let replays = replay(&context, &setting).expect("not stopped");
+        for replay in &replays {
+            let lengths = |line: &Line| (line.mc.len(), line.mw.len());
+            let first = lengths(&replay.lines[0]);
+            assert!(replay.lines.iter().all(|line| lengths(line) == first));
+            // The longer an interval may be, the more losses are called wireless.
+            let curve: Vec<_> = replay
+                .lines
+                .iter()
+                .filter(|line| line.id == "biaz" && line.threshold.is_some())
+                .filter_map(Line::point)
+                .collect();
+            for pair in curve.windows(2) {
+                assert!(
+                    pair[0].0 <= pair[1].0 && pair[0].1 >= pair[1].1,
+                    "{curve:?}"
+                );
+            }
+        }
+    }
+}

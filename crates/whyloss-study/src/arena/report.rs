@@ -1,0 +1,310 @@
+//! The arena's tables and pictures.
+
+use super::replay::Replay;
+use super::{Family, Found, LEAST, Score, quantile};
+use crate::report::html;
+use crate::report::page::Page;
+use crate::{Cell, Figure, Look, Mean, Outcome, Panel, Series, statistics};
+
+/// The page of these outcomes.
+pub fn page(outcomes: &[Outcome]) -> String {
+    let mut page = Page::new("Classifiers on networks drawn at random");
+    for outcome in outcomes {
+        html::push_outcome(&mut page, outcome, |_| None);
+    }
+    page.finish(&format!(
+        "Measured by whyloss {} on simulated networks; `docs/arena.md` says how they are drawn.",
+        env!("CARGO_PKG_VERSION")
+    ))
+}
+
+/// What is told of each contender: a name, a unit, and what it is in one network.
+type Metric = (&'static str, &'static str, fn(&Score) -> Option<f64>);
+
+const RECEIVED: Metric = ("received, of the oracle's", "", |score| score.received);
+const BALANCED: Metric = ("1 − (Mc + Mw)/2", "", |score| score.balanced);
+const EXCESS: Metric = ("congestion loss above the oracle's", "points", |score| {
+    score.excess
+});
+const MC: Metric = ("Mc", "%", |score| score.mc);
+const MW: Metric = ("Mw", "%", |score| score.mw);
+const HARM: Metric = ("harm to a plain flow", "%", |score| score.harm);
+const CLEAN_HARM: Metric = ("harm where no channel loses", "%", |score| score.clean_harm);
+
+/// Tables over all networks, of each family, and of differences from `against`, which is one of the contenders or nobody.
+pub fn outcomes(found: &Found, against: Option<&str>) -> Vec<Outcome> {
+    let id = format!("arena-{}", found.setting.transport.id());
+    let mut outcomes = vec![whole(found, &id)];
+    for family in Family::ALL {
+        let networks = count(found, Some(family));
+        if networks > 0 {
+            let (id, name) = (format!("{id}-{}", family.id()), family.name());
+            let title = format!("{name}: {networks} networks");
+            outcomes.push(Outcome::new(&id, &title, found.seeds).cells(cells(found, Some(family))));
+        }
+    }
+    if let Some(against) = against {
+        outcomes.extend(pairs(found, &format!("{id}-pairs"), against));
+    }
+    outcomes
+}
+
+fn whole(found: &Found, id: &str) -> Outcome {
+    let setting = &found.setting;
+    let title = format!(
+        "Classifiers over {} on {} networks drawn with seed {}",
+        setting.transport.id(),
+        setting.networks,
+        setting.seed
+    );
+    let beyond = beyond(found);
+    let mut caption =
+        "What a classifier costs the network against what it gains: best is top left.".to_owned();
+    if !beyond.is_empty() {
+        let names = beyond.join(", ");
+        caption = format!("{caption} Beyond {EDGE} points, and not drawn: {names}.");
+    }
+    let mut panels = vec![pareto(found, None)];
+    for family in Family::ALL {
+        if count(found, Some(family)) > 0 {
+            panels.push(pareto(found, Some(family)));
+        }
+    }
+    let figure = Figure {
+        name: format!("{id}-pareto"),
+        caption,
+        panels,
+    };
+    let mut outcome = Outcome::new(id, &title, found.seeds).cells(cells(found, None));
+    outcome.figures.push(figure);
+    outcome.notes(notes(found))
+}
+
+fn notes(found: &Found) -> Vec<String> {
+    let networks = |of: fn(&Score) -> Option<f64>| {
+        let known = found
+            .contenders
+            .iter()
+            .map(|(_, scores)| scores.iter().filter_map(of).count());
+        let (least, most) = (known.clone().min(), known.max());
+        match (least, most) {
+            (Some(least), Some(most)) if least < most => format!("{least} to {most}"),
+            (_, most) => most.unwrap_or(0).to_string(),
+        }
+    };
+    let mut notes = vec![
+        format!(
+            "Means over networks, ± half the 95 % interval (Student's t over networks). Behind a quantile stands half the width of its distribution-free 95 % interval, which need not be symmetric. Mc counts in networks with at least {LEAST} congestion losses ({}), Mw with at least {LEAST} wireless ones ({}).",
+            networks(MC.2),
+            networks(MW.2),
+        ),
+        format!(
+            "Not dominated (nobody receives more at less congestion loss): {}.",
+            undominated(found).join(", ")
+        ),
+    ];
+    if found.setting.harm {
+        notes.push("Harm: what a flow without a classifier gets less beside the judged flows than beside as many without a classifier; its own losses cost it the same in both.".into());
+    }
+    notes
+}
+
+/// Contenders other than the oracle of which no other has both a larger share and a smaller cost.
+fn undominated(found: &Found) -> Vec<String> {
+    let place = |scores: &[Score]| {
+        let mean = |metric: Metric| statistics::mean(&values(scores.iter(), metric));
+        mean(RECEIVED).zip(mean(EXCESS))
+    };
+    let places: Vec<(&str, f64, f64)> = found.contenders[1..]
+        .iter()
+        .filter_map(|(name, scores)| {
+            let (received, excess) = place(scores)?;
+            Some((name.0.as_str(), received, excess))
+        })
+        .collect();
+    let free = places.iter().filter(|(_, received, excess)| {
+        !places
+            .iter()
+            .any(|(_, r, e)| r >= received && e <= excess && (r > received || e < excess))
+    });
+    free.map(|(name, ..)| (*name).to_owned()).collect()
+}
+
+fn count(found: &Found, family: Option<Family>) -> usize {
+    let of = |network: &&super::Network| family.is_none_or(|family| network.family == family);
+    found.networks.iter().filter(of).count()
+}
+
+/// The scores of a contender in the networks of a family.
+fn of_family<'a>(
+    found: &'a Found,
+    scores: &'a [Score],
+    family: Option<Family>,
+) -> impl Iterator<Item = &'a Score> {
+    let networks = found.networks.iter().zip(scores);
+    networks
+        .filter(move |(network, _)| family.is_none_or(|family| network.family == family))
+        .map(|(_, score)| score)
+}
+
+fn values<'a>(scores: impl Iterator<Item = &'a Score>, metric: Metric) -> Vec<f64> {
+    scores.filter_map(metric.2).collect()
+}
+
+fn cells(found: &Found, family: Option<Family>) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    let mut rows: Vec<(Metric, Option<f64>)> = vec![
+        (RECEIVED, None),
+        (RECEIVED, Some(0.1)),
+        (MC, None),
+        (MW, None),
+        (BALANCED, None),
+        (EXCESS, None),
+        (EXCESS, Some(0.9)),
+    ];
+    if found.setting.harm {
+        rows.extend([(HARM, None), (CLEAN_HARM, None)]);
+    }
+    for (metric, q) in rows {
+        for (name, scores) in &found.contenders {
+            let values = values(of_family(found, scores, family), metric);
+            let (row, mean) = match q {
+                None => (metric.0.to_owned(), Mean::of(&values)),
+                Some(q) => {
+                    let (value, [low, high]) =
+                        quantile(&values, q).unwrap_or((f64::NAN, [f64::NAN; 2]));
+                    let mean = Mean {
+                        value,
+                        half_width: (high - low) / 2.0,
+                    };
+                    (format!("{}, {:.0} % quantile", metric.0, 100.0 * q), mean)
+                }
+            };
+            cells.push(mean.cell(&row, &name.0, metric.1));
+        }
+    }
+    cells
+}
+
+/// Differences from one contender, network by network; `None` if it did not compete.
+fn pairs(found: &Found, id: &str, against: &str) -> Option<Outcome> {
+    let (_, reference) = found
+        .contenders
+        .iter()
+        .find(|(name, _)| name.0 == against)?;
+    let mut cells = Vec::new();
+    for metric in [RECEIVED, BALANCED, MC, MW, EXCESS] {
+        for (name, scores) in &found.contenders {
+            if name.0 == against {
+                continue;
+            }
+            let pairs = scores.iter().zip(reference);
+            let differences: Vec<f64> = pairs
+                .filter_map(|(own, other)| Some(metric.2(own)? - metric.2(other)?))
+                .collect();
+            cells.push(Mean::of(&differences).cell(metric.0, &name.0, metric.1));
+        }
+    }
+    let title = format!("Differences from {against} on the same networks");
+    Some(Outcome::new(id, &title, found.seeds).cells(cells))
+}
+
+/// Who costs more than this many points is left out of the picture, or nobody else could be told apart.
+const EDGE: f64 = 3.0;
+
+/// Contenders beyond it over all networks.
+fn beyond(found: &Found) -> Vec<&str> {
+    let costs = |scores: &[Score]| statistics::mean(&values(scores.iter(), EXCESS));
+    let contenders = found.contenders.iter();
+    let beyond = contenders.filter(|(_, scores)| costs(scores).is_some_and(|cost| cost > EDGE));
+    beyond.map(|(name, _)| name.0.as_str()).collect()
+}
+
+/// Received share over cost; up and left is better.
+fn pareto(found: &Found, family: Option<Family>) -> Panel {
+    let point = |scores: &[Score]| {
+        let mean = |metric| statistics::mean(&values(of_family(found, scores, family), metric));
+        mean(EXCESS).zip(mean(RECEIVED))
+    };
+    let beyond = beyond(found);
+    let drawn = found.contenders.iter();
+    let drawn = drawn.filter(|(name, _)| !beyond.contains(&name.0.as_str()));
+    let series = drawn.map(|(name, scores)| Series::new(&name.0, Look::Points, point(scores)));
+    Panel::new(
+        family.map_or("all", Family::name),
+        (
+            "congestion loss above the oracle's, points",
+            "received, of the oracle's",
+        ),
+        series.collect(),
+    )
+}
+
+/// What all classifiers said about the same arrivals, and the curves of those with a threshold.
+pub fn replayed(replays: &[Replay], found: &super::Setting, seeds: u64) -> Outcome {
+    let title = format!(
+        "The same arrivals for every classifier: {} networks drawn with seed {}",
+        found.networks, found.seed
+    );
+    let mut outcome = Outcome::new("arena-replay", &title, seeds);
+    let mut panels = Vec::new();
+    for replay in replays {
+        let driver = &replay.driver.0;
+        for (name, unit) in [(MC.0, MC.1), (MW.0, MW.1), (BALANCED.0, BALANCED.1)] {
+            let row = format!("{name}, {driver}'s traffic");
+            for line in replay.lines.iter().filter(|line| line.threshold.is_none()) {
+                let values = match name {
+                    "Mc" => &line.mc,
+                    "Mw" => &line.mw,
+                    _ => &line.balanced,
+                };
+                outcome
+                    .cells
+                    .push(Mean::of(values).cell(&row, line.id, unit));
+            }
+        }
+        panels.push(roc(replay));
+    }
+    let name = "arena-replay-roc".into();
+    let caption = "Wireless losses recognised over congestion losses mistaken, by threshold (lines) and at the defaults (points); best is top left, a coin lies on the dashed line.";
+    outcome.figures.push(Figure {
+        name,
+        caption: caption.into(),
+        panels,
+    });
+    outcome.note(
+        "The flows are driven by one decider, and all classifiers hear their arrivals: what they say changes nothing. Thresholds: Biaz's and mBiaz's upper bound, the share of the range at which Spike starts (it ends at two thirds of it), Tobe's start (it ends at a quarter of it).",
+    )
+}
+
+fn roc(replay: &Replay) -> Panel {
+    let at = |(mc, mw): (f64, f64)| (mc, 100.0 - mw);
+    let mut series = vec![Series::new(
+        "a coin",
+        Look::Dashed,
+        [(0.0, 0.0), (100.0, 100.0)],
+    )];
+    let mut curves: Vec<(&str, Vec<(f64, f64)>)> = Vec::new();
+    for line in replay.lines.iter().filter(|line| line.threshold.is_some()) {
+        let point = line.point().map(at);
+        match curves.iter_mut().find(|(id, _)| *id == line.id) {
+            Some((_, points)) => points.extend(point),
+            None => curves.push((line.id, point.into_iter().collect())),
+        }
+    }
+    for (id, points) in curves {
+        series.push(Series::new(
+            &format!("{id}, by threshold"),
+            Look::Line,
+            points,
+        ));
+    }
+    for line in replay.lines.iter().filter(|line| line.threshold.is_none()) {
+        series.push(Series::new(line.id, Look::Points, line.point().map(at)));
+    }
+    Panel::new(
+        &format!("{}'s traffic", replay.driver.0),
+        ("Mc, %", "1 − Mw, %"),
+        series,
+    )
+}

@@ -1,0 +1,221 @@
+//! What a classifier got in a network, and what that comes to over networks.
+//!
+//! ```text
+//! received   packets delivered to the judged flows / the same under the oracle
+//! balanced   1 − (Mc + Mw)/2
+//! excess     congestion losses / (received + lost), less the same under the oracle, in points of 1 %
+//! harm       1 − packets delivered to a plain flow beside the judged ones / the same with all of them plain
+//! ```
+//!
+//! Each is of sums over the seeds of a network. Mc counts in networks with at least [`LEAST`] congestion losses, Mw with as
+//! many wireless ones. Over networks there are means with Student's interval, and quantiles: between order statistics by
+//! linear interpolation, with the distribution-free interval whose ends are the order statistics l and u,
+//! P(Bin(n, q) < l) ≤ 2.5 % and P(Bin(n, q) ≥ u) ≤ 2.5 % (the smallest or largest where there is none).
+
+use whyloss::{Cause, Confusion};
+use whyloss_sim::{Measurement, Scenario};
+
+use super::network::PLAIN;
+
+/// Losses of a cause that a share of them takes.
+pub const LEAST: u64 = 20;
+
+/// What the judged flows of a network came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Packets delivered for the first time.
+    pub delivered: u64,
+    /// Packets that arrived.
+    pub received: u64,
+    /// Packets lost to queues.
+    pub congestion: u64,
+    /// Packets lost to channels.
+    pub wireless: u64,
+    /// Verdicts on lost packets.
+    pub packets: Confusion,
+    /// Packets delivered to the plain flow, if there is one.
+    pub plain: u64,
+}
+
+impl Tally {
+    /// What a run of this scenario came to.
+    pub(super) fn of(scenario: &Scenario, run: &Measurement) -> Self {
+        let mut tally = Self::default();
+        for (flow, spec) in run.flows.iter().zip(&scenario.flows) {
+            if spec.name == PLAIN {
+                tally.plain += flow.delivered;
+            } else if !spec.background {
+                tally.delivered += flow.delivered;
+                tally.received += flow.received;
+                tally.congestion += flow.lost.congestion;
+                tally.wireless += flow.lost.wireless;
+                tally.packets.merge(&flow.packets);
+            }
+        }
+        tally
+    }
+
+    /// The sum over seeds.
+    pub(super) fn sum<'a>(tallies: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut sum = Self::default();
+        for tally in tallies {
+            sum.delivered += tally.delivered;
+            sum.received += tally.received;
+            sum.congestion += tally.congestion;
+            sum.wireless += tally.wireless;
+            sum.packets.merge(&tally.packets);
+            sum.plain += tally.plain;
+        }
+        sum
+    }
+
+    /// Share of packets lost to queues, in percent.
+    fn congestion_percent(&self) -> f64 {
+        let all = self.received + self.congestion + self.wireless;
+        100.0 * self.congestion as f64 / all as f64
+    }
+}
+
+/// What a classifier got in one network; `None` where there was too little to measure it by.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Score {
+    /// Packets delivered, as a share of the oracle's.
+    pub received: Option<f64>,
+    /// Congestion losses called wireless, in percent.
+    pub mc: Option<f64>,
+    /// Wireless losses called congestion, in percent.
+    pub mw: Option<f64>,
+    /// 1 − (Mc + Mw)/2.
+    pub balanced: Option<f64>,
+    /// Congestion losses above the oracle's, in points of 1 %.
+    pub excess: Option<f64>,
+    /// Harm to a plain flow in the network as drawn, in percent.
+    pub harm: Option<f64>,
+    /// The same where no channel loses anything.
+    pub clean_harm: Option<f64>,
+}
+
+impl Score {
+    /// Of the tallies of a classifier and of the oracle in the same network.
+    pub(super) fn new(own: &Tally, oracle: &Tally) -> Self {
+        let share = |of: fn(&Confusion) -> Option<f64>, cause| {
+            let enough = own.packets.total(cause) >= LEAST;
+            of(&own.packets)
+                .filter(|_| enough)
+                .map(|share| 100.0 * share)
+        };
+        let (mc, mw) = (
+            share(Confusion::mc, Cause::Congestion),
+            share(Confusion::mw, Cause::Wireless),
+        );
+        let finite = |value: f64| value.is_finite().then_some(value);
+        Self {
+            received: finite(own.delivered as f64 / oracle.delivered as f64),
+            mc,
+            mw,
+            balanced: mc.zip(mw).map(|(mc, mw)| 1.0 - (mc + mw) / 200.0),
+            excess: finite(own.congestion_percent() - oracle.congestion_percent()),
+            harm: None,
+            clean_harm: None,
+        }
+    }
+
+    /// Percent that a plain flow loses if those beside it have a classifier.
+    pub(super) fn harm(own: &Tally, plain: &Tally) -> Option<f64> {
+        (plain.plain >= LEAST).then(|| 100.0 * (1.0 - own.plain as f64 / plain.plain as f64))
+    }
+}
+
+/// The value below which a share `q` of the values lies, and the ends of its 95 % interval; `None` of no value.
+pub fn quantile(values: &[f64], q: f64) -> Option<(f64, [f64; 2])> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    let place = q * last as f64;
+    let below = libm::floor(place) as usize;
+    let rest = place - below as f64;
+    let value = sorted[below] + rest * (sorted[(below + 1).min(last)] - sorted[below]);
+    // P(X ≤ k) of k = 0, 1, …, n for X ~ Bin(n, q).
+    let n = sorted.len();
+    let mut term = libm::pow(1.0 - q, n as f64);
+    let mut cumulative = Vec::with_capacity(n + 1);
+    let mut sum = 0.0;
+    for k in 0..=n {
+        sum += term;
+        cumulative.push(sum);
+        term *= (n - k) as f64 / (k + 1) as f64 * q / (1.0 - q);
+    }
+    // P(X < l) = P(X ≤ l − 1), and P(X ≥ u) = 1 − P(X ≤ u − 1); ranks count from 1.
+    let lower = (1..=n).rev().find(|&l| cumulative[l - 1] <= 0.025);
+    let upper = (1..=n).find(|&u| 1.0 - cumulative[u - 1] <= 0.025);
+    let end = |rank: Option<usize>, else_rank: usize| sorted[rank.unwrap_or(else_rank) - 1];
+    Some((value, [end(lower, 1), end(upper, n)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_by_hand() {
+        let mut packets = Confusion::default();
+        for (truth, verdict, times) in [
+            (Cause::Congestion, Cause::Wireless, 5),
+            (Cause::Congestion, Cause::Congestion, 20),
+            (Cause::Wireless, Cause::Congestion, 30),
+            (Cause::Wireless, Cause::Wireless, 70),
+        ] {
+            for _ in 0..times {
+                packets.record(truth, verdict);
+            }
+        }
+        let own = Tally {
+            delivered: 800,
+            received: 875,
+            congestion: 25,
+            wireless: 100,
+            packets,
+            plain: 90,
+        };
+        let oracle = Tally {
+            delivered: 1_000,
+            received: 940,
+            congestion: 10,
+            wireless: 50,
+            ..Tally::default()
+        };
+        let score = Score::new(&own, &oracle);
+        assert_eq!(score.received, Some(0.8));
+        assert_eq!((score.mc, score.mw), (Some(20.0), Some(30.0)));
+        assert_eq!(score.balanced, Some(0.75));
+        // 25 of 1000 less 10 of 1000.
+        assert!((score.excess.expect("measured") - 1.5).abs() < 1e-9);
+        let plain = Tally {
+            plain: 120,
+            ..Tally::default()
+        };
+        assert_eq!(Score::harm(&own, &plain), Some(25.0));
+        assert_eq!(Score::harm(&own, &Tally::default()), None);
+        let few = Tally {
+            packets: Confusion::default(),
+            ..own
+        };
+        assert_eq!(Score::new(&few, &oracle).mc, None);
+    }
+
+    /// 1 … 41: a tenth of the way is 5; P(Bin(41, 0.1) ≤ 0) = 1.3 %, ≤ 1 is 7.4 %: l = 1; P(≥ 9) = 1.8 %, P(≥ 8) = 4.8 %:
+    /// u = 9.
+    #[test]
+    fn quantiles_by_hand() {
+        let values: Vec<f64> = (1..=41).rev().map(f64::from).collect();
+        let (value, ends) = quantile(&values, 0.1).expect("values");
+        assert!((value - 5.0).abs() < 1e-12);
+        assert_eq!(ends.map(|end| end as u32), [1, 9]);
+        // Its mirror image.
+        let (value, ends) = quantile(&values, 0.9).expect("values");
+        assert!((value - 37.0).abs() < 1e-12);
+        assert_eq!(ends.map(|end| end as u32), [33, 41]);
+        assert_eq!(quantile(&[], 0.5), None);
+        assert_eq!(quantile(&[2.0], 0.5), Some((2.0, [2.0, 2.0])));
+    }
+}
