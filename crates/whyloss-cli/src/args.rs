@@ -6,6 +6,7 @@ use crate::arena::ArenaArgs;
 use crate::bench::BenchArgs;
 use crate::bench::child::ChildArgs;
 use crate::diagnose::DiagnoseArgs;
+use crate::kernel::KernelArgs;
 #[cfg(target_os = "linux")]
 use crate::link::{InitArgs, LinkArgs};
 use crate::list::ListArgs;
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     /// Hold simulations against emulated links, kernels and sockets: the tables of docs/reality.md (Linux, root).
     #[cfg(target_os = "linux")]
     Reality(RealityArgs),
+    /// Load our congestion controls into this machine's kernel, and watch them decide (Linux, root).
+    Kernel(KernelArgs),
     /// Between `link` and a command.
     #[cfg(target_os = "linux")]
     #[command(hide = true)]

@@ -171,6 +171,39 @@ pub(crate) enum CliError {
     /// A session failed.
     #[error(transparent)]
     Endpoint(EndpointError),
+    /// A control that there is not.
+    #[error(
+        "no congestion control is called `{name}`{}; `whyloss kernel list` names them all",
+        did_you_mean(nearest)
+    )]
+    UnknownControl {
+        name: String,
+        /// The names most like it.
+        nearest: Vec<String>,
+    },
+    /// The kernel does not do as it was asked.
+    #[cfg(all(feature = "kernel", target_os = "linux"))]
+    #[error(transparent)]
+    Kernel(#[from] whyloss_kernel::KernelError),
+    /// A control could not be held to the core.
+    #[cfg(all(feature = "kernel", target_os = "linux"))]
+    #[error(transparent)]
+    Check(#[from] whyloss_kernel::check::CheckError),
+    /// A control does not do what it must.
+    #[cfg(all(feature = "kernel", target_os = "linux"))]
+    #[error("{}", .0.join("; "))]
+    Unlike(Vec<String>),
+    /// Nothing is loaded that could be watched.
+    #[cfg(all(feature = "kernel", target_os = "linux"))]
+    #[error("{} is not loaded; `whyloss kernel load` loads it, and --wait waits for it", .0.map_or("any control of ours".into(), |name| format!("`{name}`")))]
+    NothingToWatch(Option<&'static str>),
+    /// A build without what goes into kernels.
+    #[cfg(not(all(feature = "kernel", target_os = "linux")))]
+    #[error(
+        "this build has no programs for the kernel: on Linux, `cargo build --release --features kernel` makes one that does \
+         (it needs clang, libelf-dev and zlib1g-dev)"
+    )]
+    NoKernel,
     /// No address.
     #[error("`{text}` is no place to send to or to listen at ({why}): expected {expected}")]
     Address {
@@ -220,6 +253,7 @@ impl CliError {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Unknown { .. }
+            | Self::UnknownControl { .. }
             | Self::UnknownPaper { .. }
             | Self::PaperNotExperiment(_)
             | Self::Out(_)
@@ -245,6 +279,10 @@ impl CliError {
             Self::SweepStopped { .. } => 130,
             #[cfg(target_os = "linux")]
             Self::Emulate(_) => 1,
+            #[cfg(all(feature = "kernel", target_os = "linux"))]
+            Self::Kernel(_) | Self::Check(_) | Self::Unlike(_) | Self::NothingToWatch(_) => 1,
+            #[cfg(not(all(feature = "kernel", target_os = "linux")))]
+            Self::NoKernel => 1,
             // As shells have it.
             Self::Start(_) => 127,
             Self::Signal(_)

@@ -15,6 +15,7 @@ mod cache;
 mod diagnose;
 mod error;
 mod interrupt;
+mod kernel;
 #[cfg(target_os = "linux")]
 mod link;
 mod list;
@@ -63,6 +64,7 @@ fn main() -> ExitCode {
         Command::Recv(args) => session::run_recv(args),
         #[cfg(target_os = "linux")]
         Command::Reality(args) => reality::run(args, out),
+        Command::Kernel(args) => kernel::run(args, out),
         #[cfg(target_os = "linux")]
         Command::LinkInit(args) => match link::run_init(args) {
             Ok(code) => return ExitCode::from(code),

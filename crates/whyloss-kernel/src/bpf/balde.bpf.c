@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* BaLDE: Reno that knows the path's bandwidth by the receiver's stamps (SARBE), and whether its queues fill (LDEA).
+ *
+ * Le & Hong, IEICE Trans. Commun. E89-B(4), 2006, section 3.2 (BAL-3 to BAL-7). oCwnd = max(eBw*RTT_min, 2) segments.
+ *
+ *	new acknowledgement	if cwnd < ssthresh and LDEA: ssthresh = oCwnd
+ *	loss, congestion	ssthresh = oCwnd, cwnd = min(cwnd, ssthresh)
+ *	loss, wireless		ssthresh = oCwnd, cwnd stays
+ *	timeout			ssthresh = oCwnd, cwnd = 1; never called wireless
+ *
+ * LDEA is the Vegas predictor, at first not congested. Here it is one predictor that every round-trip time moves; the core's
+ * controller has one of its own for slow start, which duplicates do not move. Without time stamps (a peer that refuses them)
+ * there is no estimate: oCwnd is half of FlightSize then. Formulas and errors: sarbe.h, vegas.h, westwood_ops.h.
+ */
+#include "sarbe.h"
+#include "vegas.h"
+#include "westwood_ops.h"
+
+SEC("struct_ops")
+void balde_init(u64 *ctx)
+{
+	begin((struct sock *)ctx[0]);
+}
+
+SEC("struct_ops")
+void balde_acked(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	u32 acked, optimal;
+
+	if (!p)
+		return;
+	acked = newly_acked(tp, p);
+	vegas_sample(&p->judge, tp->snd_cwnd, sample->rtt_us);
+	sarbe_sample(&p->estimator, tp->rx_opt.rcv_tsval, acked);
+	if (acked && p->judge.congested && p->state <= DISORDER && tp->snd_cwnd < tp->snd_ssthresh) {
+		optimal = pipe(&p->estimator, &p->judge, tp->mss_cache);
+		if (optimal)
+			tp->snd_ssthresh = optimal;
+	}
+	tell_ack(sk, p, acked, sample->rtt_us);
+}
+
+SEC("struct_ops")
+u32 balde_ssthresh(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	enum detection detection;
+
+	if (!p)
+		return most(tp->snd_cwnd / 2, 2);
+	detection = detect(tp, p);
+	return reduce(sk, p, detection, detection == TIMEOUT ? CONGESTION : vegas_cause(&p->judge, detection));
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops balde = { LIKE_RENO(balde, "wl_balde") };

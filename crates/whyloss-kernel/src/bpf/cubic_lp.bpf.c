@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* CUBIC-LP: the kernel's own CUBIC, which keeps its window at a loss while the Vegas predictor sees no queue.
+ *
+ *	loss, timeout, congestion	what CUBIC does: ssthresh = 717/1024*cwnd, its curve begins anew
+ *	loss, wireless			ssthresh = cwnd; the curve goes on
+ *	timeout, wireless		ssthresh = cwnd, cwnd = 1; the curve begins anew, as after every timeout
+ *
+ * All of CUBIC is the kernel's, with its HyStart and its fixed point; its state lies where the kernel keeps it, ours beside
+ * the socket. What is computed here is the predictor alone, whose error is 0 (vegas.h). The pairing is ours: no paper has it.
+ */
+#include "ops.h"
+#include "vegas.h"
+
+extern void cubictcp_init(struct sock *sk) KSYM;
+extern u32 cubictcp_recalc_ssthresh(struct sock *sk) KSYM;
+extern void cubictcp_cong_avoid(struct sock *sk, u32 ack, u32 acked) KSYM;
+extern void cubictcp_state(struct sock *sk, u8 state) KSYM;
+extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) KSYM;
+extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) KSYM;
+
+SEC("struct_ops")
+void cubic_lp_init(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct socket_state *p = begin(sk);
+
+	if (p)
+		p->judge.congested = true;
+	cubictcp_init(sk);
+}
+
+SEC("struct_ops")
+void cubic_lp_acked(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	u32 acked;
+
+	if (p) {
+		acked = newly_acked(tp, p);
+		vegas_sample(&p->judge, tp->snd_cwnd, sample->rtt_us);
+		tell_ack(sk, p, acked, sample->rtt_us);
+	}
+	cubictcp_acked(sk, sample);
+}
+
+SEC("struct_ops")
+u32 cubic_lp_ssthresh(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	enum detection detection;
+	enum cause cause;
+
+	if (!p)
+		return cubictcp_recalc_ssthresh(sk);
+	detection = detect(tp, p);
+	cause = vegas_cause(&p->judge, detection);
+	if (cause == WIRELESS)
+		return answer(sk, p, detection, cause, most(tp->snd_cwnd, 2));
+	return answer(sk, p, detection, cause, cubictcp_recalc_ssthresh(sk));
+}
+
+SEC("struct_ops")
+void cubic_lp_avoid(u64 *ctx)
+{
+	cubictcp_cong_avoid((struct sock *)ctx[0], ctx[1], ctx[2]);
+}
+
+SEC("struct_ops")
+void cubic_lp_state(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct socket_state *p = state_of(sk);
+
+	if (p)
+		on_state(sk, p, ctx[1]);
+	cubictcp_state(sk, ctx[1]);
+}
+
+SEC("struct_ops")
+void cubic_lp_event(u64 *ctx)
+{
+	cubictcp_cwnd_event((struct sock *)ctx[0], ctx[1]);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops cubic_lp = {
+	COMMON(cubic_lp, "wl_cubic_lp"),
+	.cong_avoid = (void *)cubic_lp_avoid,
+	.set_state = (void *)cubic_lp_state,
+	.cwnd_event = (void *)cubic_lp_event,
+};

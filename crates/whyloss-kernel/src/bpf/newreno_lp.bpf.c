@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* NewReno-LP: Reno that keeps its window at a loss while the Vegas predictor sees no queue.
+ *
+ * Martignon & Fratta, "Loss differentiation schemes for TCP over wireless networks", 2005, section 2 (MAR-1 to MAR-3).
+ *
+ *	acknowledgement		grows as Reno does (the kernel's own)
+ *	loss, congestion	ssthresh = max(FlightSize/2, 2)			segments
+ *	loss, wireless		ssthresh = max(FlightSize, 2)
+ *	timeout			likewise, cwnd = 1
+ *
+ * The kernel repairs the loss and brings cwnd to ssthresh by the recovery's end (proportional rate reduction). The
+ * recovery is the kernel's: SACK and RACK where both ends have them, not NewReno's. Halves are rounded down; there is no
+ * other fraction, so no error.
+ */
+#include "reno.h"
+#include "vegas.h"
+
+SEC("struct_ops")
+void newreno_lp_init(u64 *ctx)
+{
+	struct socket_state *p = begin((struct sock *)ctx[0]);
+
+	if (p)
+		p->judge.congested = true;
+}
+
+SEC("struct_ops")
+void newreno_lp_acked(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	u32 acked;
+
+	if (!p)
+		return;
+	acked = newly_acked(tp, p);
+	vegas_sample(&p->judge, tp->snd_cwnd, sample->rtt_us);
+	tell_ack(sk, p, acked, sample->rtt_us);
+}
+
+SEC("struct_ops")
+u32 newreno_lp_ssthresh(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	enum detection detection;
+	enum cause cause;
+	u32 flying;
+
+	if (!p)
+		return most(tp->snd_cwnd / 2, 2);
+	detection = detect(tp, p);
+	cause = vegas_cause(&p->judge, detection);
+	flying = flight(tp, detection);
+	return answer(sk, p, detection, cause, most(cause == WIRELESS ? flying : flying / 2, 2));
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops newreno_lp = { LIKE_RENO(newreno_lp, "wl_newreno_lp") };

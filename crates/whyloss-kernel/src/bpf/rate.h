@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Rates in fixed point, and what a path holds at such a rate.
+ *
+ *	rate	sixteenths of a byte/s, at most 2^36 bytes/s (550 Gbit/s): below 2^40
+ *	time	us
+ *
+ * A rounded quotient is wrong by half a unit at most: 1/32 byte/s. What becomes of that in a filter stands in the filter's
+ * file. The bounds on rates keep every product below 2^64; a path that reaches them has other estimates than the core's.
+ */
+#ifndef WHYLOSS_RATE_H
+#define WHYLOSS_RATE_H
+
+#include "socket.h"
+
+#define RATE_ONE 16ULL
+#define MOST_RATE (1ULL << 40)
+#define MICROS 1000000ULL
+
+INLINE u64 rounded(u64 number, u64 by)
+{
+	return (number + by / 2) / by;
+}
+
+/* Bytes in so many us, as a rate. */
+INLINE u64 rate_of(u64 bytes, u64 us)
+{
+	u64 rate;
+
+	/* Below 2^63: bytes are below 2^39. */
+	if (bytes >> 39)
+		return MOST_RATE;
+	rate = rounded(bytes * MICROS * RATE_ONE, us);
+	return rate < MOST_RATE ? rate : MOST_RATE;
+}
+
+/* Bytes that an acknowledgement stands for; `at_most` segments, 0: no bound (`bandwidth/acked_count.rs` of the core). */
+INLINE u32 acked_count(struct estimator *e, u32 acked, u32 mss, u32 at_most)
+{
+	u32 counted;
+
+	if (acked == 0) {
+		e->accounted += mss;
+		counted = mss;
+	} else if (acked <= mss) {
+		counted = acked;
+	} else if (e->accounted >= acked) {
+		e->accounted -= acked;
+		counted = mss;
+	} else {
+		counted = acked - e->accounted;
+		e->accounted = 0;
+	}
+	return at_most ? least(counted, mss * at_most) : counted;
+}
+
+/* Bw*RTT_min in whole segments, at least two; 0 while either is unknown. Bw is below 2^36 bytes/s and RTT_min, taken for
+ * 134 s at most, below 2^27 us.
+ */
+INLINE u32 pipe(const struct estimator *e, const struct judge *judge, u32 mss)
+{
+	u64 rtt = least(judge->min_rtt_us, 1U << 27);
+
+	if (!e->estimate || judge->min_rtt_us == ~0U || !mss)
+		return 0;
+	return most((e->estimate / RATE_ONE) * rtt / MICROS / mss, 2);
+}
+
+#endif

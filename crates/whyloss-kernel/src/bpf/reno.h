@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Growth as Reno's, which is the kernel's own. */
+#ifndef WHYLOSS_RENO_H
+#define WHYLOSS_RENO_H
+
+#include "state.h"
+
+SEC("struct_ops")
+void wl_avoid(u64 *ctx)
+{
+	tcp_reno_cong_avoid((struct sock *)ctx[0], ctx[1], ctx[2]);
+}
+
+#define LIKE_RENO(algorithm, called) COMMON(algorithm, called), .cong_avoid = (void *)wl_avoid, .set_state = (void *)wl_state
+
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What every program keeps of a socket, what it tells of it, and how a loss is recognised.
+ *
+ * `src/event.rs` reads both structures byte by byte: whoever changes one changes the other.
+ */
+#ifndef WHYLOSS_SOCKET_H
+#define WHYLOSS_SOCKET_H
+
+#include "kernel.h"
+
+/* Why the kernel asks for a new threshold. */
+enum detection {
+	DUPLICATES, /* acknowledgements of later segments (SACK with RACK, or duplicates): a recovery begins */
+	PROBE,	    /* a tail loss probe, sent again, filled the hole: no recovery is needed */
+	TIMEOUT,    /* the retransmission timer expired */
+	MARK,	    /* ECN, or the host's own queue refused a packet: congestion, whatever a classifier thinks */
+};
+
+enum cause { CONGESTION, WIRELESS };
+
+/* A classifier's and an estimator's state; see vegas.h, veno.h, and the estimators' files. */
+struct judge {
+	u32 rtt_us;
+	u32 min_rtt_us; /* ~0 before the first sample */
+	u32 round_min_us;
+	u32 round_end; /* sequence number */
+	u64 smoothed;  /* eighths of us */
+	u64 random[2]; /* enhanced Veno: when the last random loss was; congestion losses since the one before */
+	u64 span[2];   /* and what both were between the two before */
+	u8 congested;
+	u8 has_round;
+	u8 randoms;
+	u8 has_end;
+	u8 spare[4];
+};
+
+struct estimator {
+	u64 estimate; /* bytes/s in sixteenths; 0 before the first */
+	u64 last;     /* when the last sample was taken; the receiver's stamp with SARBE */
+	u64 sample;
+	u64 pending; /* bytes since */
+	u32 accounted;
+	u8 started;
+	u8 has_estimate;
+	u8 spare[2];
+	u64 more[10];
+};
+
+struct socket_state {
+	u64 id;		 /* counts sockets of this control */
+	u64 acks;	 /* acknowledgements seen */
+	u32 events;	 /* told, of this watch, or lost for want of room */
+	u32 session;	 /* the watch that has been told of this socket */
+	u32 una;	 /* snd_una before the acknowledgement at hand */
+	u32 ssthresh;	 /* what snd_ssthresh becomes when the recovery ends; 0: as it is */
+	u32 wireless;	 /* verdicts */
+	u32 congestion;	 /* verdicts */
+	u32 timeouts;	 /* those of both that a timeout asked for */
+	u32 marks;	 /* reductions without a lost segment */
+	u64 probe_stamp; /* acknowledgement that came while a tail loss probe was out */
+	u8 state;	 /* icsk_ca_state */
+	u8 odd;		 /* Veno: a segment that waits for another */
+	u8 spare[6];
+	struct judge judge;
+	struct estimator estimator;
+};
+
+enum kind { SOCKET, ACK, ASKED, STATE, UNDO, CLOSED };
+
+/* One event, as whoever watches reads it. */
+struct event {
+	u64 id;
+	u64 now_us;
+	u64 estimate;
+	u32 serial; /* counts the socket's events of this watch: a gap is one that found no room */
+	u8 kind;
+	u8 detection;
+	u8 cause;
+	u8 state;
+	u32 una;
+	u32 nxt;
+	u32 acked; /* bytes */
+	s32 rtt_us;
+	u32 min_rtt_us;
+	u32 used_rtt_us; /* the round trip that the classifier compares with the smallest */
+	u32 cwnd;	 /* segments */
+	u32 ssthresh;	 /* ASKED: the answer */
+	u32 packets_out;
+	u32 sacked_out;
+	u32 lost_out;
+	u32 mss;
+	u32 stamp; /* the receiver's, 0: none */
+	u8 congested;
+	u8 ecn;
+	u8 fresh; /* SOCKET: nothing of the connection was missed */
+	u8 spare;
+};
+
+/* SOCKET: who it is. */
+struct introduction {
+	struct event event;
+	u32 local[4]; /* network byte order; IPv4 in the first */
+	u32 remote[4];
+	u16 local_port; /* host byte order */
+	u16 remote_port;
+	u16 family;
+	u16 spare;
+	u32 namespace;
+	u32 spare2;
+};
+
+/* One per loaded control. */
+struct control {
+	u64 watched_until_us; /* events are told until then: whoever watches moves it on */
+	u32 session;
+	u32 spare;
+	u32 watcher; /* process */
+	u32 holder;  /* process; 0: pinned */
+	u32 states;  /* id of the map of states */
+	u32 events;  /* id of the ring */
+	u32 algorithm;
+	u32 spare2;
+	char name[16];
+};
+
+/* What the programs count, apart from what processes write. */
+struct counts {
+	u64 sockets;
+	u64 untold; /* events that found no room */
+};
+
+_Static_assert(sizeof(struct event) == 88, "src/event.rs has it");
+_Static_assert(sizeof(struct introduction) == 136, "src/event.rs has it");
+_Static_assert(sizeof(struct socket_state) == 248, "src/event.rs has it");
+_Static_assert(sizeof(struct control) == 56, "src/shared.rs has it");
+
+struct {
+	UINT(type, MAP_TYPE_SK_STORAGE);
+	UINT(map_flags, F_NO_PREALLOC);
+	TYPE(key, int);
+	TYPE(value, struct socket_state);
+} wl_states SEC(".maps");
+
+struct {
+	UINT(type, MAP_TYPE_RINGBUF);
+	UINT(max_entries, 1 << 22);
+} wl_events SEC(".maps");
+
+struct {
+	UINT(type, MAP_TYPE_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct control);
+} wl_control SEC(".maps");
+
+struct {
+	UINT(type, MAP_TYPE_ARRAY);
+	UINT(max_entries, 1);
+	TYPE(key, u32);
+	TYPE(value, struct counts);
+} wl_counts SEC(".maps");
+
+char dual[] SEC("license") = "Dual MIT/GPL";
+
+INLINE struct tcp_sock *tcp_of(struct sock *sk)
+{
+	return (struct tcp_sock *)sk;
+}
+
+INLINE struct socket_state *state_of(struct sock *sk)
+{
+	return bpf_sk_storage_get(&wl_states, sk, NULL, 0);
+}
+
+INLINE struct control *control_of(void)
+{
+	u32 zero = 0;
+	return bpf_map_lookup_elem(&wl_control, &zero);
+}
+
+INLINE u64 count_socket(void)
+{
+	u32 zero = 0;
+	struct counts *counts = bpf_map_lookup_elem(&wl_counts, &zero);
+
+	return counts ? __sync_fetch_and_add(&counts->sockets, 1) + 1 : 0;
+}
+
+INLINE void count_untold(void)
+{
+	u32 zero = 0;
+	struct counts *counts = bpf_map_lookup_elem(&wl_counts, &zero);
+
+	if (counts)
+		__sync_fetch_and_add(&counts->untold, 1);
+}
+
+INLINE u32 least(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+INLINE u32 most(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
+
+INLINE void fill(struct event *event, struct tcp_sock *tp, struct socket_state *p, u8 kind)
+{
+	event->id = p->id;
+	event->now_us = tp->tcp_mstamp;
+	event->estimate = p->estimator.estimate;
+	event->serial = p->events;
+	event->kind = kind;
+	event->detection = 0;
+	event->cause = 0;
+	event->state = p->state;
+	event->una = tp->snd_una;
+	event->nxt = tp->snd_nxt;
+	event->acked = 0;
+	event->rtt_us = -1;
+	event->min_rtt_us = p->judge.min_rtt_us;
+	event->used_rtt_us = p->judge.rtt_us;
+	event->cwnd = tp->snd_cwnd;
+	event->ssthresh = tp->snd_ssthresh;
+	event->packets_out = tp->packets_out;
+	event->sacked_out = tp->sacked_out;
+	event->lost_out = tp->lost_out;
+	event->mss = tp->mss_cache;
+	event->stamp = tp->rx_opt.rcv_tsval;
+	event->congested = p->judge.congested;
+	event->ecn = tp->ecn_flags;
+	event->fresh = 0;
+	event->spare = 0;
+}
+
+/* Who a socket is. */
+INLINE void name_ends(struct introduction *said, struct sock *sk)
+{
+	said->family = sk->__sk_common.skc_family;
+	said->local_port = sk->__sk_common.skc_num;
+	said->remote_port = __builtin_bswap16(sk->__sk_common.skc_dport);
+	said->namespace = sk->__sk_common.skc_net.net->ns.inum;
+	said->spare = 0;
+	said->spare2 = 0;
+	if (said->family == AF_INET6) {
+		said->local[0] = sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32[0];
+		said->local[1] = sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32[1];
+		said->local[2] = sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32[2];
+		said->local[3] = sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr32[3];
+		said->remote[0] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[0];
+		said->remote[1] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[1];
+		said->remote[2] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[2];
+		said->remote[3] = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32[3];
+	} else {
+		said->local[0] = sk->__sk_common.skc_rcv_saddr;
+		said->remote[0] = sk->__sk_common.skc_daddr;
+		said->local[1] = said->local[2] = said->local[3] = 0;
+		said->remote[1] = said->remote[2] = said->remote[3] = 0;
+	}
+}
+
+/* Tells whoever watches who this socket is. */
+INLINE void introduce(struct sock *sk, struct socket_state *p, struct control *control, u8 kind)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct introduction *said;
+
+	p->session = control->session;
+	p->events = 0;
+	said = bpf_ringbuf_reserve(&wl_events, sizeof(*said), 0);
+	if (!said) {
+		count_untold();
+		/* With the next event, then, which must not look like the connection's first. */
+		p->session = 0;
+		return;
+	}
+	fill(&said->event, tp, p, SOCKET);
+	/* The acknowledgement that is told next has been counted. */
+	said->event.fresh = p->acks == (kind == ACK);
+	name_ends(said, sk);
+	bpf_ringbuf_submit(said, 0);
+}
+
+/* Room for an event of this socket; NULL if nobody watches, or there is none. */
+INLINE struct event *tell(struct sock *sk, struct socket_state *p, u8 kind)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct control *control = control_of();
+	struct event *event;
+
+	if (!control || tp->tcp_mstamp >= control->watched_until_us)
+		return NULL;
+	if (p->session != control->session)
+		introduce(sk, p, control, kind);
+	p->events++;
+	event = bpf_ringbuf_reserve(&wl_events, sizeof(*event), 0);
+	if (!event) {
+		count_untold();
+		return NULL;
+	}
+	fill(event, tp, p, kind);
+	return event;
+}
+
+/* A socket comes under this control: at its start, or in the middle. */
+INLINE struct socket_state *begin(struct sock *sk)
+{
+	struct socket_state *p = bpf_sk_storage_get(&wl_states, sk, NULL, SK_STORAGE_CREATE);
+
+	if (!p)
+		return NULL;
+	__builtin_memset(p, 0, sizeof(*p));
+	p->id = count_socket();
+	p->una = tcp_of(sk)->snd_una;
+	p->judge.min_rtt_us = ~0U;
+	p->judge.round_min_us = ~0U;
+	return p;
+}
+
+/* Bytes that the acknowledgement at hand acknowledges cumulatively. */
+INLINE u32 newly_acked(struct tcp_sock *tp, struct socket_state *p)
+{
+	u32 acked = tp->snd_una - p->una;
+
+	p->una = tp->snd_una;
+	p->acks++;
+	/* A tail loss probe is out: if it turns out to have filled a hole, that is with this acknowledgement. */
+	if (tp->tlp_high_seq)
+		p->probe_stamp = tp->tcp_mstamp;
+	return acked;
+}
+
+/* Why the kernel asks, by what it has written before it does: a recovery sets high_seq to snd_nxt and undo_marker to
+ * snd_una, a timeout has marked segments as lost and does neither yet, the rest has lost nothing (any more).
+ */
+INLINE enum detection detect(struct tcp_sock *tp, struct socket_state *p)
+{
+	if (!tp->lost_out) {
+		/* With ECN, a mark on the same acknowledgement looks the same: taken for the mark. */
+		bool probe = p->probe_stamp && p->probe_stamp == tp->tcp_mstamp;
+		return probe && !(tp->ecn_flags & ECN_OK) ? PROBE : MARK;
+	}
+	if (tp->high_seq == tp->snd_nxt && tp->undo_marker == tp->snd_una)
+		return DUPLICATES;
+	return TIMEOUT;
+}
+
+/* FlightSize in segments: without what duplicates released (RFC 5681, section 3.2), and at a timeout without what is known
+ * to have arrived.
+ */
+INLINE u32 flight(struct tcp_sock *tp, enum detection detection)
+{
+	return detection == TIMEOUT ? tp->packets_out - tp->sacked_out : least(tp->packets_out, tp->snd_cwnd);
+}
+
+/* Counts a verdict and tells of it. `ssthresh` is the answer. */
+INLINE u32 answer(struct sock *sk, struct socket_state *p, enum detection detection, enum cause cause, u32 ssthresh)
+{
+	struct event *event;
+
+	if (detection == MARK)
+		p->marks++;
+	else if (cause == WIRELESS)
+		p->wireless++;
+	else
+		p->congestion++;
+	if (detection == TIMEOUT)
+		p->timeouts++;
+	event = tell(sk, p, ASKED);
+	if (event) {
+		event->detection = detection;
+		event->cause = cause;
+		event->ssthresh = ssthresh;
+		bpf_ringbuf_submit(event, 0);
+	}
+	return ssthresh;
+}
+
+/* Tells of an acknowledgement, once everything has learned from it. `cwnd` is the window before. */
+INLINE void tell_ack(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us)
+{
+	struct event *event = tell(sk, p, ACK);
+
+	if (event) {
+		event->acked = acked;
+		event->rtt_us = rtt_us;
+		bpf_ringbuf_submit(event, 0);
+	}
+}
+
+#endif

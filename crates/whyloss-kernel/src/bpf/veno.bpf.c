@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* Veno: Reno that gives way less while it keeps little queued.
+ *
+ * Fu & Liew, "TCP Veno", IEEE JSAC 21(2), 2003. B: see veno.h.
+ *
+ *	congestion avoidance	B < 3: a segment a round trip; else one in two
+ *	loss, timeout		B < 3: ssthresh = max(4*cwnd/5, 2); else max(cwnd/2, 2)		segments
+ *
+ * The growth is the kernel's Reno, told of half as many segments where it is to be half as fast (an odd one waits). Fractions are
+ * rounded down to segments; the verdict has no error.
+ */
+#include "state.h"
+#include "veno.h"
+
+INLINE u32 fourfifths(u32 cwnd)
+{
+	return (u64)cwnd * 4 / 5;
+}
+
+SEC("struct_ops")
+void veno_init(u64 *ctx)
+{
+	begin((struct sock *)ctx[0]);
+}
+
+SEC("struct_ops")
+void veno_acked(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	u32 acked;
+
+	if (!p)
+		return;
+	acked = newly_acked(tp, p);
+	veno_ack(&p->judge, tp, sample->rtt_us);
+	tell_ack(sk, p, acked, sample->rtt_us);
+}
+
+SEC("struct_ops")
+u32 veno_ssthresh(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	enum detection detection;
+	bool random;
+
+	if (!p)
+		return most(tp->snd_cwnd / 2, 2);
+	detection = detect(tp, p);
+	random = detection != MARK && !veno_queued(&p->judge, tp->snd_cwnd);
+	return answer(sk, p, detection, random ? WIRELESS : CONGESTION,
+		      most(random ? fourfifths(tp->snd_cwnd) : tp->snd_cwnd / 2, 2));
+}
+
+SEC("struct_ops")
+void veno_avoid(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	u32 acked = ctx[2];
+
+	if (p && tp->snd_cwnd >= tp->snd_ssthresh && p->judge.rtt_us && veno_queued(&p->judge, tp->snd_cwnd)) {
+		acked += p->odd;
+		p->odd = acked % 2;
+		acked /= 2;
+		if (!acked)
+			return;
+	}
+	tcp_reno_cong_avoid(sk, ctx[1], acked);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops veno = {
+	COMMON(veno, "wl_veno"),
+	.cong_avoid = (void *)veno_avoid,
+	.set_state = (void *)wl_state,
+};

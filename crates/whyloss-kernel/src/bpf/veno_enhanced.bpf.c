@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* Enhanced Veno: Veno that keeps its window at a random loss, unless congestion losses get more frequent.
+ *
+ * Zhou & Fu, IEEE Communications Letters 10(6), 2006, as ElAarag, Moedinger & Hogg 2008, section 10.2, give it. B: see veno.h.
+ *
+ *	congestion avoidance	B < 3: a segment a round trip; else one in two
+ *	random			ssthresh = max(cwnd, 2); while congestion losses get more frequent max(4*cwnd/5, 2)	segments
+ *	congestion, timeout	ssthresh = max(cwnd/2, 2)
+ *
+ * The middle one of the three is told as congestion. Growth and fractions as in veno.bpf.c; the verdict has no error.
+ */
+#include "state.h"
+#include "veno.h"
+
+INLINE u32 fourfifths(u32 cwnd)
+{
+	return (u64)cwnd * 4 / 5;
+}
+
+SEC("struct_ops")
+void veno_enhanced_init(u64 *ctx)
+{
+	begin((struct sock *)ctx[0]);
+}
+
+SEC("struct_ops")
+void veno_enhanced_acked(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	u32 acked;
+
+	if (!p)
+		return;
+	acked = newly_acked(tp, p);
+	enhanced_ack(&p->judge, sample->rtt_us);
+	tell_ack(sk, p, acked, sample->rtt_us);
+}
+
+SEC("struct_ops")
+u32 veno_enhanced_ssthresh(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	enum detection detection;
+	u32 ssthresh = tp->snd_cwnd / 2;
+	enum judgement judgement = QUEUED;
+
+	if (!p)
+		return most(ssthresh, 2);
+	detection = detect(tp, p);
+	if (detection != MARK)
+		judgement = enhanced_judge(&p->judge, tp->tcp_mstamp, tp->snd_cwnd, detection == TIMEOUT);
+	if (judgement == RANDOM)
+		ssthresh = tp->snd_cwnd;
+	else if (judgement == RANDOM_WHILE_CONGESTIVE)
+		ssthresh = fourfifths(tp->snd_cwnd);
+	return answer(sk, p, detection, judgement == RANDOM ? WIRELESS : CONGESTION, most(ssthresh, 2));
+}
+
+SEC("struct_ops")
+void veno_enhanced_avoid(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	u32 acked = ctx[2];
+
+	if (p && tp->snd_cwnd >= tp->snd_ssthresh && p->judge.rtt_us && enhanced_queued(&p->judge, tp->snd_cwnd)) {
+		acked += p->odd;
+		p->odd = acked % 2;
+		acked /= 2;
+		if (!acked)
+			return;
+	}
+	tcp_reno_cong_avoid(sk, ctx[1], acked);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops veno_enhanced = {
+	COMMON(veno_enhanced, "wl_veno_enh"),
+	.cong_avoid = (void *)veno_enhanced_avoid,
+	.set_state = (void *)wl_state,
+};

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* Westwood: Reno's growth, and after a loss the window that a bandwidth estimate says the path can hold.
+ *
+ * Casetti, Gerla, Mascolo, Sanadidi, Wang, MobiCom 2001; the filter by time as in Le & Hong 2006, which is what the simulation
+ * of Martignon & Fratta's test bed runs. The formulas and their errors stand in westwood.h and westwood_ops.h. It asks no
+ * classifier: every loss is congestion. The predictor runs beside it, for whoever watches.
+ */
+#include "vegas.h"
+#include "westwood.h"
+#include "westwood_ops.h"
+
+SEC("struct_ops")
+void westwood_init(u64 *ctx)
+{
+	struct socket_state *p = begin((struct sock *)ctx[0]);
+
+	if (p)
+		p->judge.congested = true;
+}
+
+SEC("struct_ops")
+void westwood_acked(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	u32 acked;
+
+	if (!p)
+		return;
+	acked = newly_acked(tp, p);
+	vegas_sample(&p->judge, tp->snd_cwnd, sample->rtt_us);
+	westwood_sample(&p->estimator, tp->tcp_mstamp, acked, tp->mss_cache);
+	tell_ack(sk, p, acked, sample->rtt_us);
+}
+
+SEC("struct_ops")
+u32 westwood_ssthresh(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	enum detection detection;
+
+	if (!p)
+		return most(tp->snd_cwnd / 2, 2);
+	detection = detect(tp, p);
+	return reduce(sk, p, detection, CONGESTION);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops westwood = { LIKE_RENO(westwood, "wl_westwood") };

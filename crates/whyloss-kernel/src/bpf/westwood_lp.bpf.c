@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* Westwood-LP: Westwood that keeps its window at a loss while the Vegas predictor sees no queue.
+ *
+ * The pairing of a classifier with Westwood is Milenkoski & Stojcevska's (MIL-8: the estimate goes on, the window stays), the
+ * predictor Martignon & Fratta's (MAR-1). Formulas and errors: westwood.h, westwood_ops.h, vegas.h.
+ */
+#include "vegas.h"
+#include "westwood.h"
+#include "westwood_ops.h"
+
+SEC("struct_ops")
+void westwood_lp_init(u64 *ctx)
+{
+	struct socket_state *p = begin((struct sock *)ctx[0]);
+
+	if (p)
+		p->judge.congested = true;
+}
+
+SEC("struct_ops")
+void westwood_lp_acked(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	u32 acked;
+
+	if (!p)
+		return;
+	acked = newly_acked(tp, p);
+	vegas_sample(&p->judge, tp->snd_cwnd, sample->rtt_us);
+	westwood_sample(&p->estimator, tp->tcp_mstamp, acked, tp->mss_cache);
+	tell_ack(sk, p, acked, sample->rtt_us);
+}
+
+SEC("struct_ops")
+u32 westwood_lp_ssthresh(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	enum detection detection;
+
+	if (!p)
+		return most(tp->snd_cwnd / 2, 2);
+	detection = detect(tp, p);
+	return reduce(sk, p, detection, vegas_cause(&p->judge, detection));
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops westwood_lp = { LIKE_RENO(westwood_lp, "wl_westwood_lp") };

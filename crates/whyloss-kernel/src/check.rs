@@ -1,0 +1,115 @@
+//! Holds every control to the core on this machine: real transfers through emulated links, each event compared.
+
+use std::time::Duration;
+
+use crate::bed::{Bed, BedError, Transfer};
+use crate::control::Control;
+use crate::error::KernelError;
+use crate::event::Kind;
+use crate::find;
+use crate::judge::{Judge, Tally};
+use crate::load::load;
+use crate::watch::Watch;
+
+/// Why a control could not be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The kernel refuses.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// A transfer failed.
+    #[error(transparent)]
+    Bed(#[from] BedError),
+}
+
+/// What came of a control's check.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Checked {
+    /// The comparison.
+    pub tally: Tally,
+    /// Losses that a timeout found.
+    pub timeouts: u64,
+    /// Losses called wireless.
+    pub wireless: u64,
+    /// Reductions that were taken back.
+    pub undone: u64,
+    /// Whether the control was gone again afterwards.
+    pub gone: bool,
+}
+
+/// The transfers of a check: a fast link with random losses, whose small segments make many events, and a slow one that loses
+/// in bursts, so that timers expire.
+fn transfers(name: &str, seconds: u32, seed: u64) -> [Transfer; 2] {
+    let flows = |count| vec![name.to_owned(); count];
+    let fast = Transfer {
+        rate: "60mbit".into(),
+        delay: "5ms".into(),
+        queue: 100,
+        loss: "bernoulli:0.002".into(),
+        seed,
+        seconds,
+        omit: 0,
+        flows: flows(8),
+        segment: Some(500),
+        plain: false,
+    };
+    let slow = Transfer {
+        rate: "8mbit".into(),
+        delay: "20ms".into(),
+        queue: 40,
+        loss: "gilbert:1s,60ms,0.8".into(),
+        flows: flows(2),
+        segment: None,
+        ..fast.clone()
+    };
+    [fast, slow]
+}
+
+/// Checks a control with transfers of so many seconds. The control has a name of its own meanwhile, which nobody else takes.
+///
+/// # Errors
+/// If it cannot be loaded, or a transfer fails.
+pub fn check(bed: &Bed, control: &Control, seconds: u32, seed: u64) -> Result<Checked, CheckError> {
+    let name = format!("wlc{}_{}", std::process::id(), control.algorithm.number());
+    let held = load(control, &name)?;
+    let registered = || {
+        let loaded = find::loaded()?;
+        let ours = |loaded: &find::Loaded| loaded.registered && loaded.name == name;
+        Ok::<_, KernelError>(loaded.into_iter().find(ours))
+    };
+    let loaded = registered()?.ok_or_else(|| KernelError::NotLoaded(name.clone()))?;
+    let mut watch = Watch::begin(&loaded)?;
+    let mut judge = Judge::new(control.algorithm);
+    let mut checked = Checked::default();
+    let mut running = Vec::new();
+    for (index, transfer) in transfers(&name, seconds, seed).iter().enumerate() {
+        running.push(bed.start(&format!("{}-{index}", control.id), transfer)?);
+    }
+    loop {
+        let go_on = running
+            .iter_mut()
+            .fold(false, |any, running| running.goes_on() | any);
+        watch.poll(Duration::from_millis(20), |event, _| {
+            judge.hear(&event);
+            match event.kind {
+                Kind::Asked(crate::event::Detection::Timeout) => checked.timeouts += 1,
+                Kind::Undo => checked.undone += 1,
+                _ => {}
+            }
+            if let Kind::Asked(_) = event.kind {
+                checked.wireless += u64::from(event.cause == whyloss::Cause::Wireless);
+            }
+        })?;
+        if !go_on {
+            break;
+        }
+    }
+    for running in running {
+        running.finish()?;
+    }
+    drop(watch);
+    drop(held);
+    checked.tally = judge.tally().clone();
+    checked.gone = registered()?.is_none();
+    Ok(checked)
+}

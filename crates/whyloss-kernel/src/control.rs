@@ -1,0 +1,168 @@
+//! The congestion controls, by name.
+
+use whyloss::bandwidth::{DuplicateAcks, EstimatorSpec, TibetFilter, WestwoodSpec};
+use whyloss::sender::Classifier;
+use whyloss::sender::vegas::Vegas;
+use whyloss::sender::veno::Veno;
+
+/// A congestion control that can be loaded into the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Control {
+    /// What the command calls it.
+    pub id: &'static str,
+    /// What the kernel calls it: sockets and `tcp_congestion_control` take this name.
+    pub name: &'static str,
+    /// What it does, in a few words.
+    pub summary: &'static str,
+    /// Whose it is.
+    pub source: &'static str,
+    /// Its number in what the programs tell.
+    pub algorithm: Algorithm,
+}
+
+/// Which algorithms a control is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Algorithm {
+    /// Reno with the Vegas predictor.
+    NewRenoLp,
+    /// The kernel's CUBIC with the Vegas predictor.
+    CubicLp,
+    /// Westwood.
+    Westwood,
+    /// Westwood with the Vegas predictor.
+    WestwoodLp,
+    /// TIBET.
+    Tibet,
+    /// BaLDE.
+    Balde,
+    /// Veno.
+    Veno,
+    /// Enhanced Veno.
+    VenoEnhanced,
+}
+
+/// Every control.
+pub const CONTROLS: &[Control] = &[
+    Control {
+        id: "newreno-lp",
+        name: "wl_newreno_lp",
+        summary: "Reno that keeps its window at a loss while the Vegas predictor sees no queue",
+        source: "Martignon & Fratta 2005",
+        algorithm: Algorithm::NewRenoLp,
+    },
+    Control {
+        id: "cubic-lp",
+        name: "wl_cubic_lp",
+        summary: "the kernel's CUBIC, which keeps its window at such a loss",
+        source: "the predictor of Martignon & Fratta 2005 with Linux's CUBIC",
+        algorithm: Algorithm::CubicLp,
+    },
+    Control {
+        id: "westwood",
+        name: "wl_westwood",
+        summary: "the window that the acknowledgements' rate fills, after a loss",
+        source: "Casetti et al. 2001; filter as in Le & Hong 2006",
+        algorithm: Algorithm::Westwood,
+    },
+    Control {
+        id: "westwood-lp",
+        name: "wl_westwood_lp",
+        summary: "Westwood that keeps its window at a loss while the Vegas predictor sees no queue",
+        source: "Milenkoski & Stojcevska 2010, section 8",
+        algorithm: Algorithm::WestwoodLp,
+    },
+    Control {
+        id: "tibet",
+        name: "wl_tibet",
+        summary: "Westwood with sizes and intervals averaged apart",
+        source: "Capone, Fratta & Martignon 2004",
+        algorithm: Algorithm::Tibet,
+    },
+    Control {
+        id: "balde",
+        name: "wl_balde",
+        summary: "the bandwidth by the receiver's stamps; keeps its window where no congestion begins",
+        source: "Le & Hong 2006",
+        algorithm: Algorithm::Balde,
+    },
+    Control {
+        id: "veno",
+        name: "wl_veno",
+        summary: "half at a loss with three segments queued, four fifths with fewer",
+        source: "Fu & Liew 2003",
+        algorithm: Algorithm::Veno,
+    },
+    Control {
+        id: "veno-enhanced",
+        name: "wl_veno_enh",
+        summary: "Veno that keeps its window at a random loss, unless congestion losses get more frequent",
+        source: "Zhou & Fu 2006",
+        algorithm: Algorithm::VenoEnhanced,
+    },
+];
+
+/// Finds a control by either of its names.
+pub fn find(name: &str) -> Option<&'static Control> {
+    CONTROLS
+        .iter()
+        .find(|control| control.id == name || control.name == name)
+}
+
+impl Algorithm {
+    /// The algorithm's number where bytes are exchanged with the programs.
+    pub fn number(self) -> u32 {
+        self as u32
+    }
+
+    /// The algorithm of this number.
+    pub fn of_number(number: u32) -> Option<Self> {
+        let known = CONTROLS.iter().map(|control| control.algorithm);
+        known.into_iter().find(|known| known.number() == number)
+    }
+
+    /// The core's classifier that decides as the program does.
+    pub fn classifier(self) -> Classifier {
+        match self {
+            Self::NewRenoLp | Self::CubicLp | Self::WestwoodLp => Vegas::predictor().into(),
+            Self::Westwood | Self::Tibet => Classifier::unaware(),
+            Self::Balde => Vegas::ldea().into(),
+            Self::Veno => Veno::paper().into(),
+            Self::VenoEnhanced => Veno::iftpv().into(),
+        }
+    }
+
+    /// The core's estimator that estimates as the program does; `None`: it does without.
+    pub fn estimator(self) -> Option<EstimatorSpec> {
+        match self {
+            Self::NewRenoLp | Self::CubicLp | Self::Veno | Self::VenoEnhanced => None,
+            Self::Westwood | Self::WestwoodLp => Some(EstimatorSpec::Westwood(WestwoodSpec::TIMED)),
+            Self::Tibet => Some(EstimatorSpec::Tibet(TibetFilter::DEFAULT)),
+            Self::Balde => Some(EstimatorSpec::Sarbe(DuplicateAcks::Wait)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_fit() {
+        for (index, control) in CONTROLS.iter().enumerate() {
+            assert_eq!(find(control.id), Some(control));
+            assert_eq!(find(control.name), Some(control));
+            assert_eq!(
+                Algorithm::of_number(control.algorithm.number()),
+                Some(control.algorithm)
+            );
+            // The kernel's limit, with the zero at the end.
+            assert!(control.name.len() < 16 && control.name.starts_with("wl_"));
+            let others = &CONTROLS[..index];
+            assert!(
+                others
+                    .iter()
+                    .all(|other| other.id != control.id && other.algorithm != control.algorithm)
+            );
+        }
+    }
+}

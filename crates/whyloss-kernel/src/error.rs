@@ -1,0 +1,121 @@
+//! What can go wrong, in sentences.
+
+use std::fs;
+use std::sync::Mutex;
+
+use libbpf_rs::{ErrorKind, PrintLevel, set_print};
+use nix::unistd::geteuid;
+
+/// Why the kernel does not do as it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum KernelError {
+    /// Not root.
+    #[error("BPF programs in the kernel need root")]
+    NeedsRoot,
+    /// A kernel without type information.
+    #[error(
+        "this kernel has no BTF (/sys/kernel/btf/vmlinux): it must be built with CONFIG_DEBUG_INFO_BTF"
+    )]
+    NoBtf,
+    /// A kernel that refuses BPF.
+    #[error("this kernel refuses to {what}: {why}")]
+    Refused {
+        /// What was asked.
+        what: &'static str,
+        /// What it says.
+        why: String,
+    },
+    /// The name is taken.
+    #[error("`{name}` is loaded already{}", holder.map_or(String::new(), |process| format!(", by process {process}")))]
+    Loaded {
+        /// The name.
+        name: String,
+        /// Whoever holds it, if that is known.
+        holder: Option<u32>,
+    },
+    /// Nothing of that name.
+    #[error("`{0}` is not loaded")]
+    NotLoaded(String),
+    /// A process holds it.
+    #[error("`{name}` is held by process {process}: it goes when that ends")]
+    Held {
+        /// The control.
+        name: String,
+        /// The process.
+        process: u32,
+    },
+    /// Somebody watches already.
+    #[error("`{name}` is being watched by process {process}: there can be one at a time")]
+    Watched {
+        /// The control.
+        name: String,
+        /// The process.
+        process: u32,
+    },
+    /// Pins have no place.
+    #[error(
+        "nothing can be pinned: no BPF file system is at /sys/fs/bpf (`mount -t bpf bpf /sys/fs/bpf` makes one)"
+    )]
+    NoFileSystem,
+    /// A pin cannot be made or removed.
+    #[error("{path}: {source}")]
+    Pin {
+        /// The pin.
+        path: String,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+}
+
+/// What libbpf has said of the last thing that went wrong.
+static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+const MOST_SAID: usize = 200;
+
+fn hear(_: PrintLevel, said: String) {
+    if let Ok(mut lines) = SAID.lock()
+        && lines.len() < MOST_SAID
+    {
+        lines.push(said);
+    }
+}
+
+impl KernelError {
+    /// What libbpf makes of a refusal.
+    pub(crate) fn bpf(what: &'static str, error: &libbpf_rs::Error) -> Self {
+        let said = SAID.lock().map_or(String::new(), |lines| lines.concat());
+        let why = if error.kind() == ErrorKind::PermissionDenied && said.is_empty() {
+            format!("{error}: is this root the machine's own?")
+        } else {
+            // What was said first is the reason, what follows its consequences.
+            let first = said.lines().find_map(|line| line.strip_prefix("libbpf: "));
+            match first {
+                Some(first) => format!("{error} ({})", first.trim()),
+                None => error.to_string(),
+            }
+        };
+        Self::Refused { what, why }
+    }
+}
+
+/// Everything that libbpf said since [`check_machine`], the verifier's log among it.
+pub fn said() -> String {
+    SAID.lock().map_or(String::new(), |lines| lines.concat())
+}
+
+/// Whether this process and this kernel can load programs at all.
+///
+/// # Errors
+/// What is missing.
+pub(crate) fn check_machine() -> Result<(), KernelError> {
+    if let Ok(mut lines) = SAID.lock() {
+        lines.clear();
+    }
+    set_print(Some((PrintLevel::Warn, hear)));
+    if !geteuid().is_root() {
+        return Err(KernelError::NeedsRoot);
+    }
+    if fs::metadata("/sys/kernel/btf/vmlinux").is_err() {
+        return Err(KernelError::NoBtf);
+    }
+    Ok(())
+}

@@ -1,0 +1,309 @@
+//! What the programs tell, as `src/bpf/socket.h` lays it out, in this machine's byte order.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use whyloss::Cause;
+
+/// Bytes of an event.
+pub const EVENT: usize = 88;
+/// Bytes of an event with addresses.
+pub const INTRODUCTION: usize = EVENT + 48;
+/// Bytes of a socket's state.
+pub const STATE: usize = 248;
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A socket is told of for the first time in this watch.
+    Socket,
+    /// An acknowledgement.
+    Ack,
+    /// The kernel asked what to do about a loss, and was answered.
+    Asked(Detection),
+    /// The state of the kernel's recovery changed.
+    State,
+    /// A reduction was taken back: nothing had been lost.
+    Undo,
+    /// The socket closed, or was given another control.
+    Closed,
+}
+
+/// Why the kernel asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Detection {
+    /// Acknowledgements of later segments: a recovery begins.
+    Duplicates,
+    /// A tail loss probe filled the hole.
+    Probe,
+    /// The retransmission timer expired.
+    Timeout,
+    /// ECN, or the host's own queue: nothing was lost.
+    Mark,
+}
+
+/// The state of the kernel's recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// None.
+    Open,
+    /// None yet, but something arrived out of order.
+    Disorder,
+    /// The window shrinks without a lost segment.
+    Cwr,
+    /// Lost segments are sent again.
+    Recovery,
+    /// After a timeout.
+    Loss,
+}
+
+/// One event of one socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The socket, counted by its control.
+    pub id: u64,
+    /// When the packet at hand arrived, or the timer expired, in µs of the machine's monotonic clock.
+    pub now_us: u64,
+    /// The bandwidth estimate in sixteenths of a byte/s, after this event; 0 before the first.
+    pub estimate: u64,
+    /// Counts the socket's events of this watch, those that found no room among them.
+    pub serial: u32,
+    /// What happened.
+    pub kind: Kind,
+    /// The verdict, of an answer.
+    pub cause: Cause,
+    /// The state of the recovery.
+    pub state: Recovery,
+    /// The first sequence number that is not cumulatively acknowledged.
+    pub una: u32,
+    /// The next one that was never sent.
+    pub nxt: u32,
+    /// Bytes that the acknowledgement acknowledges cumulatively.
+    pub acked: u32,
+    /// Its round-trip time in µs, if it has one.
+    pub rtt_us: Option<u32>,
+    /// The smallest round-trip time that the program knows, in µs.
+    pub min_rtt_us: Option<u32>,
+    /// The round-trip time that the program compares with it, in µs; 0 before the first.
+    pub used_rtt_us: u32,
+    /// The window in segments.
+    pub cwnd: u32,
+    /// The threshold in segments; of an answer, the answer.
+    pub ssthresh: u32,
+    /// Segments sent and not cumulatively acknowledged.
+    pub packets_out: u32,
+    /// Those of them that have arrived.
+    pub sacked_out: u32,
+    /// Those of them that are known to be lost.
+    pub lost_out: u32,
+    /// Payload of a full segment, in bytes.
+    pub mss: u32,
+    /// The peer's latest time stamp, in its ticks; 0: none.
+    pub stamp: u32,
+    /// Whether the program's predictor sees congestion.
+    pub congested: bool,
+    /// Whether nothing of the connection had been seen before, of [`Kind::Socket`].
+    pub fresh: bool,
+}
+
+/// The ends of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ends {
+    /// This end.
+    pub local: SocketAddr,
+    /// The other.
+    pub remote: SocketAddr,
+    /// The network namespace, by its number.
+    pub namespace: u32,
+}
+
+/// What a program keeps of a socket, as far as it is of interest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// Acknowledgements.
+    pub acks: u64,
+    /// Losses called wireless.
+    pub wireless: u32,
+    /// Losses called congestion.
+    pub congestion: u32,
+    /// Those of both that a timeout found.
+    pub timeouts: u32,
+    /// Reductions without a loss (ECN, the host's own queue).
+    pub marks: u32,
+}
+
+/// Reads fields one after the other.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let (head, rest) = self.0.split_first_chunk().unwrap_or((&[0; N], &[]));
+        self.0 = rest;
+        *head
+    }
+
+    fn u64(&mut self) -> u64 {
+        u64::from_ne_bytes(self.take())
+    }
+
+    fn u32(&mut self) -> u32 {
+        u32::from_ne_bytes(self.take())
+    }
+
+    fn u16(&mut self) -> u16 {
+        u16::from_ne_bytes(self.take())
+    }
+
+    fn u8(&mut self) -> u8 {
+        let [byte] = self.take();
+        byte
+    }
+}
+
+impl Event {
+    /// Reads an event, and the ends if it has them; `None` if it is none.
+    pub fn read(bytes: &[u8]) -> Option<(Self, Option<Ends>)> {
+        if bytes.len() < EVENT {
+            return None;
+        }
+        let (event, rest) = bytes.split_at(EVENT);
+        let fields = &mut Fields(event);
+        let (id, now_us, estimate, serial) =
+            (fields.u64(), fields.u64(), fields.u64(), fields.u32());
+        let [kind, detection, cause, state] = fields.take();
+        let [una, nxt, acked, rtt, min_rtt] = std::array::from_fn(|_| fields.u32());
+        let [used_rtt_us, cwnd, ssthresh, packets_out, sacked_out] =
+            std::array::from_fn(|_| fields.u32());
+        let [lost_out, mss, stamp] = std::array::from_fn(|_| fields.u32());
+        let [congested, _ecn, fresh, _spare] = fields.take();
+        let detection = match detection {
+            0 => Detection::Duplicates,
+            1 => Detection::Probe,
+            2 => Detection::Timeout,
+            3 => Detection::Mark,
+            _ => return None,
+        };
+        let event = Self {
+            id,
+            now_us,
+            estimate,
+            serial,
+            kind: match kind {
+                0 => Kind::Socket,
+                1 => Kind::Ack,
+                2 => Kind::Asked(detection),
+                3 => Kind::State,
+                4 => Kind::Undo,
+                5 => Kind::Closed,
+                _ => return None,
+            },
+            cause: if cause == 0 {
+                Cause::Congestion
+            } else {
+                Cause::Wireless
+            },
+            state: match state {
+                0 => Recovery::Open,
+                1 => Recovery::Disorder,
+                2 => Recovery::Cwr,
+                3 => Recovery::Recovery,
+                4 => Recovery::Loss,
+                _ => return None,
+            },
+            una,
+            nxt,
+            acked,
+            rtt_us: (rtt as i32 > 0).then_some(rtt),
+            min_rtt_us: (min_rtt != u32::MAX).then_some(min_rtt),
+            used_rtt_us,
+            cwnd,
+            ssthresh,
+            packets_out,
+            sacked_out,
+            lost_out,
+            mss,
+            stamp,
+            congested: congested != 0,
+            fresh: fresh != 0,
+        };
+        Some((event, Ends::read(rest)))
+    }
+
+    /// V_P: segments of the window that wait in queues; `None` before a round-trip time is known.
+    pub fn backlog(&self) -> Option<f64> {
+        let min = self.min_rtt_us?;
+        let rtt = self.used_rtt_us;
+        (rtt > 0)
+            .then(|| f64::from(self.cwnd) * f64::from(rtt.saturating_sub(min)) / f64::from(rtt))
+    }
+
+    /// The estimate in Mbit/s, if there is one.
+    pub fn estimate_mbps(&self) -> Option<f64> {
+        (self.estimate > 0).then(|| self.estimate as f64 / 16.0 * 8e-6)
+    }
+}
+
+impl Ends {
+    fn read(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() < INTRODUCTION - EVENT {
+            return None;
+        }
+        let fields = &mut Fields(bytes);
+        let (local, remote): ([u8; 16], [u8; 16]) = (fields.take(), fields.take());
+        let (local_port, remote_port) = (fields.u16(), fields.u16());
+        let (family, _spare) = (fields.u16(), fields.u16());
+        let namespace = fields.u32();
+        let address = |bytes: [u8; 16]| match family {
+            2 => {
+                let [a, b, c, d, ..] = bytes;
+                IpAddr::V4(Ipv4Addr::new(a, b, c, d))
+            }
+            _ => IpAddr::V6(Ipv6Addr::from(bytes)).to_canonical(),
+        };
+        Some(Self {
+            local: SocketAddr::new(address(local), local_port),
+            remote: SocketAddr::new(address(remote), remote_port),
+            namespace,
+        })
+    }
+}
+
+impl fmt::Display for Ends {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} > {}", self.local, self.remote)
+    }
+}
+
+impl Detection {
+    /// How the loss was found, in a few words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Duplicates => "later segments",
+            Self::Probe => "tail probe",
+            Self::Timeout => "timeout",
+            Self::Mark => "mark",
+        }
+    }
+}
+
+impl Counts {
+    /// Reads them off a state; `None` if it is none.
+    pub fn read(state: &[u8]) -> Option<Self> {
+        if state.len() < STATE {
+            return None;
+        }
+        let fields = &mut Fields(state);
+        let (_id, acks) = (fields.u64(), fields.u64());
+        let [_events, _session, _una, _ssthresh, wireless, congestion] =
+            std::array::from_fn(|_| fields.u32());
+        let (timeouts, marks) = (fields.u32(), fields.u32());
+        let _state = fields.u8();
+        Some(Self {
+            acks,
+            wireless,
+            congestion,
+            timeouts,
+            marks,
+        })
+    }
+}

@@ -1,0 +1,120 @@
+//! Controls that are loaded, whoever loaded them, and the sockets under them, in whatever network.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::os::fd::AsFd as _;
+
+use libbpf_rs::query::MapInfoIter;
+use libbpf_rs::{Iter, MapHandle, ObjectBuilder};
+
+use crate::control::Algorithm;
+use crate::error::{KernelError, check_machine};
+use crate::event::{Counts, Ends, Event, INTRODUCTION, STATE};
+use crate::shared::{CONTROL, Shared};
+
+/// A control that is loaded, or was and still has sockets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loaded {
+    /// What the kernel calls it.
+    pub name: String,
+    /// What it does.
+    pub algorithm: Algorithm,
+    /// The process that holds it; `None`: it is pinned.
+    pub holder: Option<u32>,
+    /// Whether new sockets can take it.
+    pub registered: bool,
+    /// The process that watches it.
+    pub watcher: Option<u32>,
+    /// The map of control, by its number.
+    pub(crate) map: u32,
+    pub(crate) shared: Shared,
+}
+
+/// A socket under a control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Socket {
+    /// Its ends.
+    pub ends: Ends,
+    /// What it is like now.
+    pub now: Event,
+    /// What the program has counted.
+    pub counts: Counts,
+}
+
+/// Every control of ours that the kernel has.
+///
+/// # Errors
+/// If this process may not look.
+pub fn loaded() -> Result<Vec<Loaded>, KernelError> {
+    check_machine()?;
+    let available = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        .unwrap_or_default();
+    // By name, the latest: what was loaded before under the same name has gone.
+    let mut latest = BTreeMap::new();
+    let mut found = Vec::new();
+    for info in MapInfoIter::default().filter(|info| info.name == CONTROL) {
+        let Ok(map) = MapHandle::from_map_id(info.id) else {
+            // It went meanwhile.
+            continue;
+        };
+        let Some(shared) = Shared::of(&map).filter(|shared| !shared.name.is_empty()) else {
+            continue;
+        };
+        let Some(algorithm) = Algorithm::of_number(shared.algorithm) else {
+            continue;
+        };
+        latest.insert(shared.name.clone(), info.id);
+        let watched = shared.watched_until_us > crate::shared::now_us();
+        found.push(Loaded {
+            name: shared.name.clone(),
+            algorithm,
+            holder: (shared.holder > 0).then_some(shared.holder),
+            registered: false,
+            watcher: watched.then_some(shared.watcher),
+            map: info.id,
+            shared,
+        });
+    }
+    for loaded in &mut found {
+        let known = available.split_whitespace().any(|name| name == loaded.name);
+        loaded.registered = known && latest.get(&loaded.name) == Some(&loaded.map);
+    }
+    Ok(found)
+}
+
+/// The sockets under a control.
+///
+/// # Errors
+/// If the kernel cannot walk them.
+pub fn sockets(loaded: &Loaded) -> Result<Vec<Socket>, KernelError> {
+    let refused = |error: libbpf_rs::Error| KernelError::bpf("walk sockets", &error);
+    let states = MapHandle::from_map_id(loaded.shared.states).map_err(refused)?;
+    let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/status.bpf.o")).to_vec();
+    let open = ObjectBuilder::default()
+        .open_memory(&bytes)
+        .map_err(refused)?;
+    let object = open.load().map_err(refused)?;
+    let Some(walk) = object.progs_mut().next() else {
+        return Ok(Vec::new());
+    };
+    let link = walk.attach_iter(states.as_fd()).map_err(refused)?;
+    let mut walked = Vec::new();
+    Iter::new(&link)
+        .map_err(refused)?
+        .read_to_end(&mut walked)
+        .map_err(|error| KernelError::bpf("walk sockets", &error.into()))?;
+    let socket = |bytes: &[u8]| {
+        let (who, state) = bytes.split_at_checked(INTRODUCTION)?;
+        let (now, ends) = Event::read(who)?;
+        Some(Socket {
+            ends: ends?,
+            now,
+            counts: Counts::read(state)?,
+        })
+    };
+    Ok(walked
+        .chunks_exact(INTRODUCTION + STATE)
+        .filter_map(socket)
+        .collect())
+}

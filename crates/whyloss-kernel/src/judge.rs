@@ -1,0 +1,243 @@
+//! Holds a program to the core: the core's algorithms are fed with the events that the program tells, and must decide alike.
+//!
+//! Classifiers compare whole numbers on both sides: their states after each acknowledgement and their verdicts must be the
+//! same. Estimates in fixed point may differ from the core's reals by what rounding makes of them; [`Bound`] follows that
+//! through each filter, sample by sample, as derived at the head of the filter's file in `src/bpf`.
+
+use std::collections::BTreeMap;
+
+use whyloss::bandwidth::{AnyEstimator, BandwidthEstimator as _};
+use whyloss::event::{AckEvent, Detection as Found, LossEvent};
+use whyloss::sender::{Classifier, SenderClassifier as _};
+use whyloss::{Cause, Duration, Time};
+
+use crate::control::Algorithm;
+use crate::event::{Detection, Event, Kind};
+
+mod bound;
+
+pub use bound::Bound;
+
+/// What came of the comparison.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Sockets that were followed from their first event on.
+    pub sockets: u64,
+    /// Sockets that were met in the middle: nothing of them is compared.
+    pub met_late: u64,
+    /// Sockets of which events found no room: from there on nothing of them is compared.
+    pub broken: u64,
+    /// Events told.
+    pub events: u64,
+    /// Events compared.
+    pub compared: u64,
+    /// Acknowledgements compared.
+    pub acks: u64,
+    /// Those after which the classifiers' states differ.
+    pub states_differ: u64,
+    /// Losses compared.
+    pub losses: u64,
+    /// Those about which the verdicts differ.
+    pub verdicts_differ: u64,
+    /// Estimates compared.
+    pub estimates: u64,
+    /// Those that are further apart than rounding explains.
+    pub estimates_differ: u64,
+    /// The greatest distance between two estimates, in bytes/s.
+    pub farthest: f64,
+    /// The greatest distance as a share of what rounding explains.
+    pub nearest_to_bound: f64,
+}
+
+impl Tally {
+    /// Whether nothing differs.
+    pub fn agrees(&self) -> bool {
+        self.states_differ + self.verdicts_differ + self.estimates_differ == 0
+    }
+
+    /// Adds another.
+    pub fn add(&mut self, other: &Self) {
+        self.sockets += other.sockets;
+        self.met_late += other.met_late;
+        self.broken += other.broken;
+        self.events += other.events;
+        self.compared += other.compared;
+        self.acks += other.acks;
+        self.states_differ += other.states_differ;
+        self.losses += other.losses;
+        self.verdicts_differ += other.verdicts_differ;
+        self.estimates += other.estimates;
+        self.estimates_differ += other.estimates_differ;
+        self.farthest = self.farthest.max(other.farthest);
+        self.nearest_to_bound = self.nearest_to_bound.max(other.nearest_to_bound);
+    }
+}
+
+/// The core beside one socket.
+#[derive(Clone, Debug)]
+struct Beside {
+    classifier: Classifier,
+    estimator: Option<(AnyEstimator, Bound)>,
+    /// The serial of the next event.
+    next: u32,
+    /// Bytes acknowledged since the beginning.
+    acknowledged: u64,
+    mss: u32,
+}
+
+/// Holds one control to the core.
+#[derive(Clone, Debug)]
+pub struct Judge {
+    algorithm: Algorithm,
+    sockets: BTreeMap<u64, Beside>,
+    tally: Tally,
+}
+
+impl Judge {
+    /// A judge of this algorithm.
+    pub fn new(algorithm: Algorithm) -> Self {
+        Self {
+            algorithm,
+            sockets: BTreeMap::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// What came of it so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// Takes an event; the core's verdict, if the event is an answer about a loss of a socket that is followed.
+    pub fn hear(&mut self, event: &Event) -> Option<Cause> {
+        self.tally.events += 1;
+        if event.kind == Kind::Socket {
+            self.meet(event);
+            return None;
+        }
+        let beside = self.sockets.get_mut(&event.id)?;
+        if event.serial != beside.next {
+            self.sockets.remove(&event.id);
+            self.tally.broken += 1;
+            return None;
+        }
+        beside.next = beside.next.wrapping_add(1);
+        self.tally.compared += 1;
+        if event.mss != beside.mss {
+            beside.mss = event.mss;
+            if let Some((estimator, bound)) = &mut beside.estimator {
+                estimator.on_mtu_change(event.mss);
+                bound.on_mtu_change(event.mss);
+            }
+        }
+        match event.kind {
+            Kind::Ack => {
+                beside.on_ack(event, &mut self.tally);
+                None
+            }
+            Kind::Asked(detection) => {
+                let cause = beside.on_loss(event, detection);
+                self.tally.losses += u64::from(detection != Detection::Mark);
+                self.tally.verdicts_differ += u64::from(cause != event.cause);
+                Some(cause)
+            }
+            Kind::Closed => {
+                self.sockets.remove(&event.id);
+                None
+            }
+            Kind::Socket | Kind::State | Kind::Undo => None,
+        }
+    }
+
+    fn meet(&mut self, event: &Event) {
+        if !event.fresh {
+            self.tally.met_late += 1;
+            return;
+        }
+        self.tally.sockets += 1;
+        let estimator = self.algorithm.estimator();
+        let beside = Beside {
+            classifier: self.algorithm.classifier(),
+            estimator: estimator.map(|spec| {
+                let bound = Bound::of(self.algorithm, event.mss);
+                (spec.build(event.mss), bound)
+            }),
+            next: 1,
+            acknowledged: 0,
+            mss: event.mss,
+        };
+        self.sockets.insert(event.id, beside);
+    }
+}
+
+impl Beside {
+    fn on_ack(&mut self, event: &Event, tally: &mut Tally) {
+        let ack = ack(event, &mut self.acknowledged);
+        self.classifier.on_ack(&ack);
+        tally.acks += 1;
+        if let Classifier::Vegas(vegas) = &self.classifier {
+            tally.states_differ += u64::from(vegas.is_congested() != event.congested);
+        }
+        if let Some((estimator, bound)) = &mut self.estimator {
+            bound.on_ack(&ack, bytes_per_second(estimator));
+            estimator.on_ack(&ack);
+            let core = bytes_per_second(estimator);
+            let program = event.estimate as f64 / 16.0;
+            let distance = (core - program).abs();
+            let allowed = bound.bytes_per_second(core);
+            tally.estimates += 1;
+            tally.estimates_differ += u64::from(distance > allowed);
+            tally.farthest = tally.farthest.max(distance);
+            tally.nearest_to_bound = tally.nearest_to_bound.max(distance / allowed);
+        }
+    }
+
+    fn on_loss(&mut self, event: &Event, detection: Detection) -> Cause {
+        let found = match detection {
+            // ECN, or the host's own queue: no classifier is asked.
+            Detection::Mark => return Cause::Congestion,
+            Detection::Duplicates => Found::Duplicates,
+            Detection::Probe => Found::TimeThreshold,
+            Detection::Timeout => Found::Timeout,
+        };
+        let mss = event.mss.max(1);
+        let loss = LossEvent::new(time(event.now_us), found, mss)
+            .in_flight(u64::from(event.packets_out) * u64::from(mss))
+            .window(u64::from(event.cwnd) * u64::from(mss))
+            .rtt((event.used_rtt_us > 0).then(|| micros(event.used_rtt_us)))
+            .min_rtt(event.min_rtt_us.map(micros));
+        self.classifier.on_loss(&loss)
+    }
+}
+
+/// The core's estimate; zero before the first.
+fn bytes_per_second(estimator: &AnyEstimator) -> f64 {
+    let rate = estimator.estimate();
+    rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0)
+}
+
+/// An acknowledgement as the core is told of it. `acknowledged` counts bytes since the beginning.
+fn ack(event: &Event, acknowledged: &mut u64) -> AckEvent {
+    *acknowledged += u64::from(event.acked);
+    let mss = event.mss.max(1);
+    // The peer's clock wraps every 50 days: a connection that lasts longer has one sample less.
+    let stamp = (event.stamp > 0).then(|| Time::from_nanos(u64::from(event.stamp) * 1_000_000));
+    AckEvent::new(time(event.now_us), mss)
+        .acked(u64::from(event.acked))
+        .acknowledged(*acknowledged)
+        .in_flight(u64::from(event.nxt.wrapping_sub(event.una)))
+        .window(u64::from(event.cwnd) * u64::from(mss))
+        .rtt(event.rtt_us.map(micros))
+        .receiver_stamp(stamp)
+}
+
+fn time(us: u64) -> Time {
+    Time::from_nanos(us.saturating_mul(1_000))
+}
+
+fn micros(us: u32) -> Duration {
+    Duration::from_nanos(i64::from(us) * 1_000)
+}
+
+#[cfg(test)]
+mod tests;
