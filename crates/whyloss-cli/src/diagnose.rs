@@ -30,7 +30,7 @@ pub(crate) struct DiagnoseArgs {
     connections: u32,
 }
 
-const HELP: &str = "Reads pcap and pcapng, as they are or compressed with gzip or zstd. Take captures with at least 96 bytes of \
+const HELP: &str = "Reads pcap, pcapng and qlog, as they are or compressed with gzip or zstd. Take captures with at least 96 bytes of \
     each packet (`tcpdump -s 96`), so that TCP's options are in them.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

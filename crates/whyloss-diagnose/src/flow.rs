@@ -2,8 +2,11 @@
 
 use std::net::SocketAddr;
 
+use crate::delay::{Delays, Histogram};
+use crate::ledger::Ledger;
 use crate::loss::{Counts, Event, Loss, Side};
 use crate::portrait::Portrait;
+use crate::rates::Rates;
 use crate::tcp::{Connection, Half};
 use crate::vantage::Vantage;
 use crate::verdict::{self, Features};
@@ -97,7 +100,14 @@ impl Flow {
             half.acknowledged().max(half.delivered),
             span.1.saturating_sub(span.0),
         );
-        let features = judge(&mut half);
+        let largest = half.largest;
+        let rates = half.rates().clone();
+        let features = judge(
+            &mut half.ledger,
+            (&half.delays, &half.one_way),
+            &rates,
+            largest,
+        );
         let portrait = Portrait::new(
             &half.ledger.losses,
             (&half.delays, &half.one_way),
@@ -146,6 +156,14 @@ impl Flow {
         if half.cut {
             say("what options say: the capture cut some of them off".to_owned());
         }
+        limits.extend(self.few());
+        limits
+    }
+
+    /// What too few losses, an early end, or too many losses leave open.
+    fn few(&self) -> Vec<String> {
+        let mut limits = Vec::new();
+        let mut say = |text: String| limits.push(text);
         let total = self.portrait.by_cause.total();
         if (1..10).contains(&total) {
             say(format!(
@@ -166,6 +184,52 @@ impl Flow {
         }
         limits
     }
+
+    /// What is said about packets with numbers of their own, one way, and what it cannot tell.
+    pub(crate) fn of_direction(mut direction: Direction, limits: Vec<String>) -> Self {
+        let delays = (&direction.delays, &direction.one_way);
+        let rates = &direction.rates.histogram;
+        let features = judge(&mut direction.ledger, delays, rates, direction.largest);
+        let base = direction.delays.least().map(|us| u64::from(us) * 1000);
+        let passed = direction.span.1.saturating_sub(direction.span.0);
+        let delivered = (direction.delivered, passed);
+        let portrait = Portrait::new(&direction.ledger.losses, delays, base, rates, delivered);
+        let [source, destination] = direction.ends;
+        let mut flow = Self {
+            number: 0,
+            protocol: direction.protocol,
+            source,
+            destination,
+            span: direction.span,
+            first_sequence: 0,
+            vantage: direction.vantage,
+            counts: direction.ledger.counts,
+            portrait,
+            cannot_tell: limits,
+            features,
+            events: direction.ledger.events,
+            losses: direction.ledger.losses,
+        };
+        flow.cannot_tell.extend(flow.few());
+        flow
+    }
+}
+
+/// Packets with numbers of their own that went one way.
+pub(crate) struct Direction {
+    pub(crate) protocol: Protocol,
+    pub(crate) ends: [SocketAddr; 2],
+    pub(crate) span: (u64, u64),
+    pub(crate) vantage: Vantage,
+    /// Bytes that arrived.
+    pub(crate) delivered: u64,
+    /// Bytes of the largest packet.
+    pub(crate) largest: u32,
+    pub(crate) ledger: Ledger,
+    /// Round trips.
+    pub(crate) delays: Delays,
+    pub(crate) one_way: Delays,
+    pub(crate) rates: Rates,
 }
 
 /// "1 packet", "2 packets".
@@ -174,50 +238,45 @@ pub(crate) fn packets(many: u64) -> String {
 }
 
 /// Gives each loss of a direction its combined verdict; answers the features.
-fn judge(half: &mut Half) -> Vec<Option<Features>> {
-    let transmission = half.rates().quantile(0.9).filter(|&kbit| kbit > 0);
-    let transmission = transmission.map(|kbit| f64::from(half.largest) * 8000.0 / f64::from(kbit));
-    let lost = half
-        .ledger
+fn judge(
+    ledger: &mut Ledger,
+    (beyond, one_way): (&Delays, &Delays),
+    rates: &Histogram,
+    largest: u32,
+) -> Vec<Option<Features>> {
+    let transmission = rates.quantile(0.9).filter(|&kbit| kbit > 0);
+    let transmission = transmission.map(|kbit| f64::from(largest) * 8000.0 / f64::from(kbit));
+    let lost = ledger
         .losses
         .iter()
         .map(|loss| u64::from(loss.packets))
         .sum();
-    let shared = [Side::Beyond, Side::Before].map(|side| {
-        let delays = if side == Side::Beyond {
-            &half.delays
+    let of = |side| {
+        if side == Side::Beyond {
+            beyond
         } else {
-            &half.one_way
-        };
-        let around = half
-            .ledger
-            .losses
-            .iter()
-            .filter(|loss| loss.side == side)
-            .map(|loss| loss.around);
+            one_way
+        }
+    };
+    let shared = [Side::Beyond, Side::Before].map(|side| {
+        let losses = ledger.losses.iter().filter(|loss| loss.side == side);
         verdict::Shared::new(
-            delays,
-            around,
+            of(side),
+            losses.map(|loss| loss.around),
             transmission,
-            (lost, half.ledger.counts.data_packets),
+            (lost, ledger.counts.data_packets),
         )
     });
-    let mut features = Vec::with_capacity(half.ledger.losses.len());
-    for loss in &mut half.ledger.losses {
+    let mut features = Vec::with_capacity(ledger.losses.len());
+    for loss in &mut ledger.losses {
         let before = loss.side == Side::Before;
-        let delays = if before { &half.one_way } else { &half.delays };
         let votes = loss
             .event
-            .and_then(|event| half.ledger.events.get(event as usize))
+            .and_then(|event| ledger.events.get(event as usize))
             .map(|event| event.votes);
         let found = shared[usize::from(before)].as_ref().and_then(|shared| {
-            shared.features(
-                delays,
-                loss.around,
-                loss.run,
-                votes.unwrap_or_default(),
-                before,
-            )
+            let votes = votes.unwrap_or_default();
+            shared.features(of(loss.side), loss.around, loss.run, votes, before)
         });
         loss.verdict =
             found.and_then(|features| verdict::verdict(verdict::wireless(&features, before)));

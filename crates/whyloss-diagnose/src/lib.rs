@@ -9,9 +9,12 @@ mod delay;
 mod error;
 mod flow;
 pub mod input;
+mod ledger;
 pub mod loss;
 pub mod packet;
 pub mod portrait;
+mod quic;
+mod rates;
 pub mod report;
 mod tcp;
 mod vantage;
@@ -24,6 +27,7 @@ pub use vantage::Vantage;
 
 use std::io::Read;
 
+use input::json::Record;
 use input::{Capture, Input};
 use packet::{Body, Dissector, Skipped};
 use tcp::Connections;
@@ -69,14 +73,20 @@ pub struct Diagnosis {
 pub fn diagnose(reader: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
     match input::open(reader)? {
         Input::Capture(capture) => Ok(of_capture(capture, options)),
-        Input::Json(_) => Err(Error::Header {
-            kind: "a log in JSON",
-            problem: "logs are not read yet".to_owned(),
-        }),
+        Input::Json(log) => of_log(log, options),
     }
 }
 
 impl Diagnosis {
+    /// Takes the flows, in the order of their beginning.
+    fn number(&mut self, mut flows: Vec<Flow>) {
+        flows.sort_by_key(|flow| flow.span.0);
+        for (number, flow) in (1..).zip(&mut flows) {
+            flow.number = number;
+        }
+        self.flows = flows;
+    }
+
     /// Replaces all addresses.
     pub fn anonymise(&mut self, anonymiser: &anonymise::Anonymiser) {
         for flow in &mut self.flows {
@@ -90,11 +100,7 @@ fn of_capture<R: Read>(mut capture: Capture<R>, options: Options) -> Diagnosis {
     let mut diagnosis = Diagnosis::default();
     let mut dissector = Dissector::default();
     let mut connections = Connections::new(options.connections);
-    let mut kept = Kept {
-        flows: Vec::new(),
-        limit: options.flows.max(1),
-        dropped: 0,
-    };
+    let mut kept = Kept::new(options.flows);
     loop {
         let frame = diagnosis.frames + 1;
         let read = capture.next(|raw| {
@@ -130,28 +136,71 @@ fn of_capture<R: Read>(mut capture: Capture<R>, options: Options) -> Diagnosis {
         kept.extend(Flow::of_connection(connection));
     }
     diagnosis.skipped = dissector.skipped();
-    let many = [
+    diagnosis.notes.extend(notes([
         (
             capture.damaged,
             "blocks could not be read and were passed over",
         ),
         (capture.untimed, "packets have no time and tell nothing"),
-        (
-            kept.dropped,
-            "more flows are not kept, those with the fewest losses",
-        ),
-    ];
-    diagnosis.notes.extend(
-        many.into_iter()
-            .filter(|(many, _)| *many > 0)
-            .map(|(many, what)| format!("{many} {what}")),
-    );
-    diagnosis.flows = kept.flows;
-    diagnosis.flows.sort_by_key(|flow| flow.span.0);
-    for (index, flow) in diagnosis.flows.iter_mut().enumerate() {
-        flow.number = index as u64 + 1;
-    }
+        (kept.dropped, DROPPED),
+    ]));
+    diagnosis.number(kept.flows);
     diagnosis
+}
+
+fn of_log(log: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
+    let mut quic = quic::Log::new(options.connections);
+    let mut kept = Kept::new(options.flows);
+    let mut traces = 0;
+    let partial = input::json::read(log, &mut |record| {
+        let mut done = |flows: Vec<Flow>| kept.extend(flows.into_iter());
+        match record {
+            Record::Trace(about) => {
+                traces += 1;
+                quic.on_trace(&about, &mut done);
+            }
+            Record::Event(event) if traces > 0 || quic::Log::knows(&event) => {
+                traces += 1;
+                quic.on_event(event, &mut done);
+            }
+            Record::Event(_) => {
+                return Err(Error::Header {
+                    kind: "JSON",
+                    problem: "its first record is no event of a qlog".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    })?;
+    quic.flush(&mut |flows| kept.extend(flows.into_iter()));
+    let mut diagnosis = Diagnosis {
+        frames: quic.records,
+        partial,
+        ..Diagnosis::default()
+    };
+    diagnosis.notes = notes([
+        (
+            quic.evicted,
+            "connections were closed early: too many were alive at a time",
+        ),
+        (
+            quic.malformed,
+            "events lack a time or the number of their packet and were passed over",
+        ),
+        (kept.dropped, DROPPED),
+    ]);
+    diagnosis.number(kept.flows);
+    Ok(diagnosis)
+}
+
+const DROPPED: &str = "more flows are not kept, those with the fewest losses";
+
+/// What is to be said of what happened at all.
+fn notes<const N: usize>(many: [(u64, &str); N]) -> Vec<String> {
+    let happened = many.into_iter().filter(|(many, _)| *many > 0);
+    happened
+        .map(|(many, what)| format!("{many} {what}"))
+        .collect()
 }
 
 /// Flows that are over.
@@ -162,6 +211,14 @@ struct Kept {
 }
 
 impl Kept {
+    fn new(limit: usize) -> Self {
+        Self {
+            flows: Vec::new(),
+            limit: limit.max(1),
+            dropped: 0,
+        }
+    }
+
     fn extend(&mut self, flows: impl Iterator<Item = Flow>) {
         self.flows.extend(flows);
         if self.flows.len() > 2 * self.limit {

@@ -4,6 +4,7 @@
 //! compressed again (a `.gz` inside a `.zst`), up to three layers deep.
 
 mod capture;
+pub(crate) mod json;
 
 pub use capture::{Capture, Frame, Stop};
 

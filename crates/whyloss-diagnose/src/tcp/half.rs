@@ -21,13 +21,13 @@ use whyloss::{Duration, Time};
 
 use super::clock::Clock;
 use super::gaps::Gaps;
-use super::ledger::Ledger;
-use super::rates::Rates;
 use super::sent::{Piece, Pieces, Transmission};
 use crate::classifiers::{Receivers, Senders};
 use crate::delay::{Delays, Histogram};
+use crate::ledger::Ledger;
 use crate::loss::{Event, Evidence, Loss, Side, Votes};
 use crate::packet::Segment;
+use crate::rates::Rates;
 
 /// Pieces that wait for an acknowledgement at most: beyond that, there are none to wait for in the capture.
 const WAITING: usize = 1 << 16;

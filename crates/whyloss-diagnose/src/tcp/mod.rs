@@ -5,8 +5,6 @@ mod connection;
 mod echo;
 mod gaps;
 mod half;
-mod ledger;
-mod rates;
 mod sent;
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// A loss event; answers its index.
-    pub(super) fn event(&mut self, event: Event) -> Option<u32> {
+    pub(crate) fn event(&mut self, event: Event) -> Option<u32> {
         if self.events.len() == KEPT {
             return None;
         }
@@ -28,7 +28,7 @@ impl Ledger {
     }
 
     /// A loss.
-    pub(super) fn keep(&mut self, loss: Loss) {
+    pub(crate) fn keep(&mut self, loss: Loss) {
         if self.losses.len() < KEPT {
             self.losses.push(loss);
         } else {
@@ -37,7 +37,7 @@ impl Ledger {
     }
 
     /// Bytes that had arrived left again.
-    pub(super) fn spurious(&mut self, start: u64, end: u64) {
+    pub(crate) fn spurious(&mut self, start: u64, end: u64) {
         self.counts.spurious += 1;
         if self.expected.len() == EXPECTED {
             self.expected.remove(0);
@@ -46,7 +46,7 @@ impl Ledger {
     }
 
     /// The receiver got these bytes twice; offsets are counted from `origin`.
-    pub(super) fn on_duplicate(&mut self, start: u64, end: u64, origin: u64) {
+    pub(crate) fn on_duplicate(&mut self, start: u64, end: u64, origin: u64) {
         let expected = self
             .expected
             .iter()
@@ -68,7 +68,7 @@ impl Ledger {
     }
 
     /// Puts losses in order and says which were in a row, by the order in which they left.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         self.losses
             .sort_by_key(|loss| (loss.side == Side::Beyond, loss.order, loss.offset));
         for row in self.losses.chunk_by_mut(Loss::runs_into) {

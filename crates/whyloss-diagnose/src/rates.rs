@@ -7,15 +7,15 @@ const WINDOW: u64 = 10_000_000;
 
 /// Rates, in kbit/s.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rates {
+pub(crate) struct Rates {
     /// When the window began, and the bytes delivered by then.
     window: (u64, u64),
-    pub(super) histogram: Histogram,
+    pub(crate) histogram: Histogram,
 }
 
 impl Rates {
     /// So many bytes were delivered by `now`; a window is as long as the shortest round trip, in µs.
-    pub(super) fn measure(&mut self, now: u64, delivered: u64, round_trip: Option<u32>) {
+    pub(crate) fn measure(&mut self, now: u64, delivered: u64, round_trip: Option<u32>) {
         let (since, before) = self.window;
         if since == 0 {
             self.window = (now, delivered);

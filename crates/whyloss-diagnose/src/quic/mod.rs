@@ -1,0 +1,431 @@
+//! QUIC connections from the logs of their endpoints (qlog).
+//!
+//! What is read, under its older and newer names (drafts 02 to 12 of the events, and the arrays of draft 01):
+//!
+//! | event | what it tells |
+//! |---|---|
+//! | `transport:packet_sent`, `quic:packet_sent` | number, size and time of what left |
+//! | `transport:packet_received`, `quic:packet_received` | numbers that came, and the acknowledgements in them |
+//! | `recovery:packet_lost`, `quic:packet_lost` | what the endpoint took for lost |
+//! | `recovery:metrics_updated`, `quic:recovery_metrics_updated` | the congestion window |
+//! | `connectivity:connection_started`, `quic:connection_started` | addresses |
+//!
+//! Only packets of 0-RTT and 1-RTT count: those of the handshake have numbers of their own, and are few.
+
+mod receiver;
+mod sender;
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use serde_json::{Map, Value};
+use whyloss::event::Detection;
+
+use self::receiver::Receiver;
+use self::sender::Sender;
+use crate::delay::Delays;
+use crate::flow::{Direction, Flow, Protocol};
+use crate::rates::Rates;
+use crate::vantage::Vantage;
+
+/// Exponents of time units, by name.
+const UNITS: [(&str, f64); 3] = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+/// Ranges of one acknowledgement that are looked at.
+const RANGES: usize = 1 << 12;
+
+/// The connections of a log.
+#[derive(Default)]
+pub(crate) struct Log {
+    trace: Format,
+    alive: HashMap<String, Connection>,
+    limit: usize,
+    begun: u64,
+    pub(crate) evicted: u64,
+    /// Events read.
+    pub(crate) records: u64,
+    /// Events that had no time, or a packet without a number.
+    pub(crate) malformed: u64,
+}
+
+/// How a trace writes its events.
+#[derive(Clone, Debug)]
+struct Format {
+    number: u64,
+    /// Names of what an event that is an array holds.
+    fields: Vec<String>,
+    /// ns of a unit of time.
+    unit: f64,
+    /// ns since 1970 of time zero.
+    origin: f64,
+    delta: bool,
+    last: f64,
+    group: String,
+}
+
+impl Default for Format {
+    fn default() -> Self {
+        Self {
+            number: 0,
+            fields: Vec::new(),
+            unit: 1e6,
+            origin: 0.0,
+            delta: false,
+            last: 0.0,
+            group: String::new(),
+        }
+    }
+}
+
+impl Format {
+    fn new(number: u64, about: &Value) -> Self {
+        let common = &about["common_fields"];
+        let unit = ["/configuration/time_units", "/common_fields/time_units"]
+            .into_iter()
+            .find_map(|path| about.pointer(path)?.as_str())
+            .and_then(|name| UNITS.into_iter().find(|unit| unit.0 == name))
+            .map_or(1e6, |unit| unit.1);
+        let fields = about["event_fields"].as_array();
+        let fields = fields.map_or_else(Vec::new, |fields| {
+            let names = fields.iter().map(|name| name.as_str().unwrap_or_default());
+            names.map(str::to_lowercase).collect()
+        });
+        let delta = common["time_format"]
+            .as_str()
+            .is_some_and(|format| ["delta", "relative_to_previous_event"].contains(&format));
+        Self {
+            number,
+            fields,
+            unit,
+            origin: real(&common["reference_time"]).unwrap_or(0.0) * unit,
+            delta,
+            last: 0.0,
+            group: group(common).unwrap_or_default(),
+        }
+    }
+
+    /// The time of an event, ns.
+    fn time(&mut self, event: &Map<String, Value>) -> Option<u64> {
+        let given = event.get("time").or_else(|| event.get("relative_time"));
+        let mut time = real(given?)? * self.unit;
+        if self.delta {
+            time += self.last;
+            self.last = time;
+        }
+        // One that counts from 1970 has its origin in it. (Added as whole numbers: as reals they are exact to 256 ns.)
+        let origin = if time > 1e18 { 0.0 } else { self.origin };
+        let sane = |ns: f64| (0.0..9e18).contains(&ns);
+        (sane(time) && sane(origin)).then(|| time.round() as u64 + origin as u64)
+    }
+}
+
+fn group(of: &Value) -> Option<String> {
+    let named = ["group_id", "ODCID", "odcid"]
+        .into_iter()
+        .find_map(|key| of.get(key))?;
+    Some(
+        named
+            .as_str()
+            .map_or_else(|| named.to_string(), str::to_owned),
+    )
+}
+
+/// A number, also one that is written as text.
+fn real(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}
+
+fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let real = real(value)?;
+        (0.0..=9e15).contains(&real).then_some(real as u64)
+    })
+}
+
+/// One connection, as one of its ends saw it.
+#[derive(Clone, Debug, Default)]
+struct Connection {
+    number: u64,
+    last: u64,
+    ends: Option<[SocketAddr; 2]>,
+    sent: Sender,
+    received: Receiver,
+}
+
+impl Log {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit: limit.max(1),
+            ..Self::default()
+        }
+    }
+
+    /// Whether this record is an event of a qlog.
+    pub(crate) fn knows(record: &Value) -> bool {
+        record.get("name").is_some()
+            && (record.get("time").is_some() || record.get("data").is_some())
+    }
+
+    /// A trace begins.
+    pub(crate) fn on_trace(&mut self, about: &Value, done: &mut dyn FnMut(Vec<Flow>)) {
+        let number = self.trace.number + 1;
+        if number > 1 {
+            self.flush(done);
+        }
+        self.trace = Format::new(number, about);
+    }
+
+    /// An event.
+    pub(crate) fn on_event(&mut self, event: Value, done: &mut dyn FnMut(Vec<Flow>)) {
+        self.records += 1;
+        let event = match event {
+            Value::Object(event) => event,
+            Value::Array(values) => self.trace.fields.iter().cloned().zip(values).collect(),
+            _ => {
+                self.malformed += 1;
+                return;
+            }
+        };
+        let Some(now) = self.trace.time(&event) else {
+            self.malformed += 1;
+            return;
+        };
+        let name = ["name", "event_type", "event"];
+        let name = name.into_iter().find_map(|key| event.get(key));
+        let name = name.and_then(Value::as_str).unwrap_or_default();
+        let name = name.rsplit(':').next().unwrap_or_default().to_lowercase();
+        let data = event.get("data").unwrap_or(&Value::Null);
+        let group = group_of(&event).unwrap_or_else(|| self.trace.group.clone());
+        if !self.alive.contains_key(&group) {
+            if self.alive.len() >= self.limit {
+                self.evict(done);
+            }
+            self.begun += 1;
+            let connection = Connection {
+                number: self.begun,
+                ..Connection::default()
+            };
+            self.alive.insert(group.clone(), connection);
+        }
+        if let Some(connection) = self.alive.get_mut(&group) {
+            connection.last = now;
+            let told = connection.on_event(now, self.records, &name, data);
+            self.malformed += u64::from(told.is_none());
+        }
+    }
+
+    fn evict(&mut self, done: &mut dyn FnMut(Vec<Flow>)) {
+        let quiet = self.alive.iter().min_by_key(|(_, one)| one.last);
+        if let Some(key) = quiet.map(|(key, _)| key.clone())
+            && let Some(connection) = self.alive.remove(&key)
+        {
+            self.evicted += 1;
+            done(connection.flows());
+        }
+    }
+
+    /// All connections are over.
+    pub(crate) fn flush(&mut self, done: &mut dyn FnMut(Vec<Flow>)) {
+        let mut left: Vec<Connection> = self.alive.drain().map(|(_, one)| one).collect();
+        left.sort_by_key(|connection| connection.number);
+        for connection in left {
+            done(connection.flows());
+        }
+    }
+}
+
+fn group_of(event: &Map<String, Value>) -> Option<String> {
+    let named = ["group_id", "ODCID", "odcid"]
+        .into_iter()
+        .find_map(|key| event.get(key))?;
+    Some(
+        named
+            .as_str()
+            .map_or_else(|| named.to_string(), str::to_owned),
+    )
+}
+
+/// Whether a packet is of the handshake, whose numbers are others; one that does not say so is not.
+fn is_handshake(header: &Value, data: &Value) -> bool {
+    let kind = header["packet_type"]
+        .as_str()
+        .or_else(|| data["packet_type"].as_str());
+    kind.is_some_and(|kind| {
+        ["initial", "handshake", "retry", "version_negotiation"]
+            .iter()
+            .any(|one| kind.eq_ignore_ascii_case(one))
+    })
+}
+
+impl Connection {
+    /// Takes an event; `None` if it lacks what an event of that name must have.
+    fn on_event(&mut self, now: u64, record: u64, name: &str, data: &Value) -> Option<()> {
+        let header = &data["header"];
+        let packet = || {
+            let number = [&header["packet_number"], &data["packet_number"]];
+            number.into_iter().find_map(whole)
+        };
+        match name {
+            _ if is_handshake(header, data) => {}
+            "packet_sent" if asks_for_answer(data) => {
+                self.sent.on_sent(now, record, packet()?, size(data));
+            }
+            "packet_received" => {
+                self.on_frames(now, data);
+                let asks = asks_for_answer(data);
+                self.received
+                    .on_packet(now, record, packet()?, size(data), asks);
+            }
+            "packet_lost" => {
+                let detection = match data["trigger"].as_str() {
+                    Some("time_threshold") => Detection::TimeThreshold,
+                    Some("pto_expired") => Detection::Timeout,
+                    _ => Detection::Duplicates,
+                };
+                self.sent.on_lost(now, packet()?, detection);
+            }
+            "metrics_updated" | "recovery_metrics_updated" | "metric_update" => {
+                if let Some(window) = data
+                    .get("congestion_window")
+                    .or(data.get("cwnd"))
+                    .and_then(whole)
+                {
+                    self.sent.on_window(window);
+                }
+            }
+            "connection_started" => self.on_addresses(data),
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn on_frames(&mut self, now: u64, data: &Value) {
+        let frames = data["frames"].as_array().map_or(&[][..], Vec::as_slice);
+        for frame in frames.iter().filter(|frame| is_of(frame, &["ack"])) {
+            let ranges = frame["acked_ranges"]
+                .as_array()
+                .map_or(&[][..], Vec::as_slice);
+            let range = |range: &Value| {
+                let ends = range.as_array()?;
+                let first = whole(ends.first()?)?;
+                let last = whole(ends.last()?)?;
+                Some((first.min(last), first.max(last)))
+            };
+            let ranges: Vec<(u64, u64)> = ranges.iter().take(RANGES).filter_map(range).collect();
+            let held = real(&frame["ack_delay"]).unwrap_or(0.0).clamp(0.0, 1e5) * 1e6;
+            self.sent.on_ack(now, &ranges, held as u64);
+        }
+    }
+
+    fn on_addresses(&mut self, data: &Value) {
+        let nested = |side: &str| {
+            let end = &data[side];
+            ["ip_v4", "ip_v6"].into_iter().find_map(|version| {
+                let ip: IpAddr = end[version].as_str()?.parse().ok()?;
+                let port = end[version.replace("ip", "port")].as_u64().unwrap_or(0);
+                Some(SocketAddr::new(ip, port as u16))
+            })
+        };
+        let flat = |side: &str| {
+            let ip: IpAddr = data[format!("{side}_ip")].as_str()?.parse().ok()?;
+            let port = whole(&data[format!("{side}_port")]).unwrap_or(0);
+            Some(SocketAddr::new(ip, port as u16))
+        };
+        let source = nested("local").or_else(|| flat("src"));
+        let destination = nested("remote").or_else(|| flat("dst"));
+        if let (Some(source), Some(destination)) = (source, destination) {
+            self.ends = Some([source, destination]);
+        }
+    }
+
+    /// What it sent, and what it received, if there was something.
+    fn flows(self) -> Vec<Flow> {
+        let none = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        let [local, remote] = self.ends.unwrap_or([none; 2]);
+        let (mut sent, mut received) = (self.sent, self.received);
+        sent.finish();
+        received.finish();
+        let mut flows = Vec::new();
+        if let Some(span) = sent.span {
+            let mut limits = Vec::new();
+            if sent.delays.least().is_none() {
+                limits.push(
+                    "what was lost: the log has no acknowledgements of these packets".to_owned(),
+                );
+            }
+            flows.push(Flow::of_direction(
+                Direction {
+                    protocol: Protocol::Quic,
+                    ends: [local, remote],
+                    span,
+                    vantage: Vantage::Sender,
+                    delivered: sent.delivered,
+                    largest: sent.largest,
+                    ledger: sent.ledger,
+                    delays: sent.delays,
+                    one_way: Delays::default(),
+                    rates: sent.rates,
+                },
+                limits,
+            ));
+        }
+        if let Some(span) = received.span.filter(|_| received.data) {
+            let why = "causes of losses among what was received: QUIC's packets have no time stamps, so only their sender can tell";
+            let skipped =
+                "packet numbers that its sender left out on purpose from packets that were lost";
+            let any = received.ledger.losses.is_empty();
+            let limits = if any {
+                Vec::new()
+            } else {
+                vec![why.to_owned(), skipped.to_owned()]
+            };
+            flows.push(Flow::of_direction(
+                Direction {
+                    protocol: Protocol::Quic,
+                    ends: [remote, local],
+                    span,
+                    vantage: Vantage::Receiver,
+                    delivered: received.received,
+                    largest: 1,
+                    ledger: received.ledger,
+                    delays: Delays::default(),
+                    one_way: Delays::default(),
+                    rates: Rates::default(),
+                },
+                limits,
+            ));
+        }
+        flows
+    }
+}
+
+/// Bytes of a packet, wherever the draft had them.
+fn size(data: &Value) -> u32 {
+    let places = [
+        data.pointer("/raw/length"),
+        data.pointer("/header/packet_size"),
+        data.get("packet_size"),
+        data.pointer("/header/payload_length"),
+        data.pointer("/raw/payload_length"),
+    ];
+    let size = places.into_iter().flatten().find_map(whole);
+    size.unwrap_or(0).min(u64::from(u16::MAX)) as u32
+}
+
+/// Whether the peer will acknowledge it: more than acknowledgements, padding and closing; unknown counts as yes.
+fn asks_for_answer(data: &Value) -> bool {
+    data["frames"].as_array().is_none_or(|frames| {
+        frames.is_empty()
+            || frames
+                .iter()
+                .any(|frame| !is_of(frame, &["ack", "padding", "connection_close"]))
+    })
+}
+
+/// Whether a frame is of one of these types.
+fn is_of(frame: &Value, types: &[&str]) -> bool {
+    let kind = frame["frame_type"].as_str().unwrap_or_default();
+    types.iter().any(|one| kind.eq_ignore_ascii_case(one))
+}
+
+#[cfg(test)]
+mod tests;

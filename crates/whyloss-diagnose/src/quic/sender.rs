@@ -1,0 +1,294 @@
+//! What a QUIC endpoint sent: packets with numbers that are used once, acknowledged in ranges, declared lost.
+//!
+//! ```text
+//! lost        declared lost by the endpoint (or, in a log without that, overtaken by three acknowledged ones two round trips
+//!             ago), and never acknowledged
+//! spurious    declared lost, and acknowledged later
+//! delay       from a packet to the acknowledgement of which it is the largest new one, less what the peer says it held
+//!             that back
+//! recovery    begins with a loss, and ends when what left after that is acknowledged (RFC 9002 §7.3.2): one loss event
+//! ```
+
+use std::collections::VecDeque;
+
+use whyloss::event::{AckEvent, Detection, LossEvent};
+use whyloss::{Duration, Time};
+
+use crate::classifiers::Senders;
+use crate::delay::Delays;
+use crate::ledger::Ledger;
+use crate::loss::{Event, Evidence, Loss, Side, Votes};
+use crate::rates::Rates;
+
+/// Packets under way at most.
+const WAITING: usize = 1 << 16;
+/// Lost packets that may still turn out to have arrived.
+const DOUBTED: usize = 1 << 10;
+/// RFC 9002's packet threshold.
+const OVERTAKEN: u64 = 3;
+
+#[derive(Clone, Copy, Debug)]
+struct Packet {
+    number: u64,
+    at: u64,
+    bytes: u32,
+    /// Bytes sent before it.
+    offset: u64,
+    order: u64,
+    record: u64,
+    acked: bool,
+}
+
+/// The packets of one number space.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sender {
+    /// By number; what is settled at its front is gone.
+    waiting: VecDeque<Packet>,
+    doubted: VecDeque<Loss>,
+    offset: u64,
+    order: u64,
+    largest_acked: Option<u64>,
+    /// Whether the log says what was lost.
+    told: bool,
+    /// The latest recovery: when it began, and its event.
+    recovery: Option<(u64, Option<u32>)>,
+    recovering: bool,
+    window: Option<u64>,
+    latest: Option<u64>,
+    smoothed: Option<f64>,
+    senders: Option<Box<Senders>>,
+    pub(super) largest: u32,
+    pub(super) ledger: Ledger,
+    pub(super) delays: Delays,
+    pub(super) rates: Rates,
+    pub(super) delivered: u64,
+    pub(super) span: Option<(u64, u64)>,
+}
+
+impl Sender {
+    /// The endpoint sends a packet that will be acknowledged.
+    pub(super) fn on_sent(&mut self, now: u64, record: u64, number: u64, bytes: u32) {
+        if self
+            .waiting
+            .back()
+            .is_some_and(|last| number <= last.number)
+        {
+            self.ledger.counts.restarts += 1;
+            return;
+        }
+        self.order += 1;
+        self.waiting.push_back(Packet {
+            number,
+            at: now,
+            bytes,
+            offset: self.offset,
+            order: self.order,
+            record,
+            acked: false,
+        });
+        self.offset += u64::from(bytes);
+        self.largest = self.largest.max(bytes);
+        self.ledger.counts.data_packets += 1;
+        self.ledger.counts.data_bytes += u64::from(bytes);
+        self.span = Some((self.span.map_or(now, |span| span.0), now));
+        if self.waiting.len() > WAITING {
+            self.waiting.pop_front();
+            self.ledger.counts.unresolved += 1;
+        }
+    }
+
+    /// The endpoint's congestion window, bytes.
+    pub(super) fn on_window(&mut self, bytes: u64) {
+        self.window = Some(bytes);
+    }
+
+    /// All before this offset is settled.
+    fn settled(&self) -> u64 {
+        self.waiting
+            .front()
+            .map_or(self.offset, |packet| packet.offset)
+    }
+
+    /// The peer acknowledges these ranges of numbers, ends included, and held that back for so long, ns.
+    pub(super) fn on_ack(&mut self, now: u64, ranges: &[(u64, u64)], held: u64) {
+        let window = self.window.unwrap_or(self.offset - self.settled()).max(1);
+        let settled_before = self.settled();
+        let (mut newest, mut sacked, mut ends_recovery) = (None::<Packet>, 0, false);
+        let mut fresh = Vec::new();
+        for &(first, last) in ranges {
+            let from = self.waiting.partition_point(|packet| packet.number < first);
+            for packet in self.waiting.range_mut(from..) {
+                if packet.number > last {
+                    break;
+                }
+                if !packet.acked {
+                    packet.acked = true;
+                    fresh.push(*packet);
+                }
+            }
+            let spurious = |loss: &Loss| (first..=last).contains(&loss.offset);
+            let before = self.doubted.len();
+            self.doubted.retain(|loss| !spurious(loss));
+            self.ledger.counts.spurious += (before - self.doubted.len()) as u64;
+        }
+        for packet in &fresh {
+            self.delivered += u64::from(packet.bytes);
+            ends_recovery |= self.recovery.is_some_and(|(began, _)| packet.at > began);
+            if newest.is_none_or(|newest| newest.number < packet.number) {
+                newest = Some(*packet);
+            }
+        }
+        let largest = ranges.iter().map(|&(_, last)| last).max();
+        let is_largest = newest.is_some_and(|newest| Some(newest.number) == largest);
+        self.largest_acked = self.largest_acked.max(newest.map(|newest| newest.number));
+        let mut sample = None;
+        if let Some(newest) = newest.filter(|_| is_largest) {
+            let whole = now.saturating_sub(newest.at);
+            // What is held back counts only as far as it leaves the shortest round trip (RFC 9002 §5.3).
+            let least = self.delays.least().map_or(0, |us| u64::from(us) * 1000);
+            let rtt = if whole >= least + held {
+                whole - held
+            } else {
+                whole
+            };
+            self.delays.add(
+                now,
+                newest.order,
+                (rtt / 1000).min(u64::from(u32::MAX)) as u32,
+            );
+            self.latest = Some(rtt);
+            let ns = rtt as f64;
+            self.smoothed = Some(self.smoothed.map_or(ns, |old| old + (ns - old) / 8.0));
+            sample = Some(Duration::from_nanos(rtt as i64));
+        }
+        if !self.told {
+            self.overtaken(now);
+        }
+        let mut acked = 0;
+        while let Some(front) = self.waiting.front().filter(|front| front.acked) {
+            acked += u64::from(front.bytes);
+            self.waiting.pop_front();
+        }
+        let settled = self.settled();
+        for packet in &fresh {
+            if packet.offset > settled {
+                sacked += u64::from(packet.bytes);
+            }
+        }
+        let oldest = self
+            .waiting
+            .front()
+            .map_or(self.order, |packet| packet.order);
+        self.delays.forget(oldest.saturating_sub(16));
+        self.rates.measure(now, self.delivered, self.delays.least());
+        if fresh.is_empty() && settled == settled_before {
+            return;
+        }
+        let event = AckEvent::new(Time::from_nanos(now), self.largest.max(1))
+            .acked(acked)
+            .sacked(sacked)
+            .acknowledged(settled)
+            .in_flight(self.offset - settled)
+            .window(window)
+            .rtt(sample)
+            .in_recovery(self.recovering);
+        self.senders
+            .get_or_insert_with(|| Box::new(Senders::new()))
+            .on_ack(&event);
+        self.recovering &= !ends_recovery;
+    }
+
+    /// A log that does not say what its endpoint took for lost: what three later ones overtook long ago is.
+    fn overtaken(&mut self, now: u64) {
+        let (Some(largest), Some(smoothed)) = (self.largest_acked, self.smoothed) else {
+            return;
+        };
+        let late = now.saturating_sub(2 * smoothed as u64);
+        let lost: Vec<u64> = self
+            .waiting
+            .iter()
+            .take_while(|packet| packet.number + OVERTAKEN <= largest)
+            .filter(|packet| !packet.acked && packet.at < late)
+            .map(|packet| packet.number)
+            .collect();
+        for number in lost {
+            self.lose(now, number, Detection::Duplicates);
+        }
+    }
+
+    /// The endpoint declares a packet lost.
+    pub(super) fn on_lost(&mut self, now: u64, number: u64, detection: Detection) {
+        self.told = true;
+        self.lose(now, number, detection);
+    }
+
+    fn lose(&mut self, now: u64, number: u64, detection: Detection) {
+        let at = self
+            .waiting
+            .partition_point(|packet| packet.number < number);
+        let Some(packet) = self
+            .waiting
+            .get(at)
+            .copied()
+            .filter(|packet| packet.number == number && !packet.acked)
+        else {
+            return;
+        };
+        let belongs = self.recovery.filter(|&(began, _)| packet.at <= began);
+        let event = if let Some((_, event)) = belongs {
+            event
+        } else {
+            let ns = |ns: u64| Duration::from_nanos(ns as i64);
+            let in_flight = self.offset - self.settled();
+            let loss = LossEvent::new(Time::from_nanos(now), detection, self.largest.max(1))
+                .first(packet.offset)
+                .sent(Some(Time::from_nanos(packet.at)))
+                .in_flight(in_flight)
+                .window(self.window.unwrap_or(in_flight).max(1))
+                .rtt(self.latest.map(ns))
+                .min_rtt(self.delays.least().map(|us| ns(u64::from(us) * 1000)));
+            let votes = self
+                .senders
+                .as_mut()
+                .map_or_else(Votes::default, |senders| senders.on_loss(&loss));
+            let event = self.ledger.event(Event {
+                time: now,
+                detection: Some(detection),
+                votes,
+            });
+            self.recovery = Some((now, event));
+            self.recovering = true;
+            event
+        };
+        self.doubted.push_back(Loss {
+            time: packet.at,
+            frame: packet.record,
+            offset: packet.number,
+            bytes: packet.bytes,
+            packets: 1,
+            side: Side::Beyond,
+            retransmission: false,
+            evidence: Evidence::Number,
+            event,
+            order: packet.order,
+            around: self.delays.around(packet.order),
+            run: 1,
+            verdict: None,
+        });
+        if self.doubted.len() > DOUBTED
+            && let Some(loss) = self.doubted.pop_front()
+        {
+            self.ledger.keep(loss);
+        }
+        // Settled: it will never be acknowledged as what it was.
+        self.waiting.remove(at);
+    }
+
+    /// The log is over.
+    pub(super) fn finish(&mut self) {
+        for loss in self.doubted.drain(..) {
+            self.ledger.keep(loss);
+        }
+        self.ledger.finish();
+    }
+}
