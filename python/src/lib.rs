@@ -5,6 +5,7 @@
 //! Polars, pandas or DuckDB, and none of them is needed to build or to run.
 
 mod classify;
+mod diagnose;
 mod outside;
 mod reproduce;
 mod scenario;
@@ -20,6 +21,7 @@ fn _whyloss(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ScenarioError", py.get_type::<scenario::ScenarioError>())?;
     module.add("RunError", py.get_type::<scenario::RunError>())?;
     module.add("SweepError", py.get_type::<sweep::SweepError>())?;
+    module.add("CaptureError", py.get_type::<diagnose::CaptureError>())?;
     module.add_class::<table::Table>()?;
     module.add_class::<scenario::Parsed>()?;
     module.add_class::<outside::Arrival>()?;
@@ -30,6 +32,7 @@ fn _whyloss(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classify::Controller>()?;
     module.add_class::<sweep::Engine>()?;
     module.add_function(wrap_pyfunction!(scenario::examples, module)?)?;
+    module.add_function(wrap_pyfunction!(diagnose::diagnose, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::run_task, module)?)?;
     module.add_function(wrap_pyfunction!(reproduce::experiments, module)?)?;
     module.add_function(wrap_pyfunction!(reproduce::reproduce, module)?)?;

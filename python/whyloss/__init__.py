@@ -11,12 +11,14 @@ else there is.
 """
 
 from . import plot
+from ._diagnose import Diagnosis, diagnose
 from ._scenario import Builder, Results, Scenario
 from ._study import Reproduction, experiments, registry, reproduce
 from ._sweep import Plan, again, sweep
 from ._whyloss import (
     Ack,
     Arrival,
+    CaptureError,
     Classifier,
     Controller,
     Estimator,
@@ -33,8 +35,10 @@ __all__ = [
     "Ack",
     "Arrival",
     "Builder",
+    "CaptureError",
     "Classifier",
     "Controller",
+    "Diagnosis",
     "Estimator",
     "Loss",
     "Plan",
@@ -47,6 +51,7 @@ __all__ = [
     "Table",
     "__version__",
     "again",
+    "diagnose",
     "experiments",
     "half_width",
     "plot",

@@ -8,6 +8,8 @@
 
 use std::collections::VecDeque;
 
+use crate::track::Track;
+
 /// Buckets for each doubling: a value is kept to 0.4 %.
 const SHIFT: u32 = 8;
 /// Transmissions whose delays are remembered at most.
@@ -91,6 +93,7 @@ pub struct Around {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Delays {
     pub(crate) histogram: Histogram,
+    pub(crate) track: Track,
     least: Option<u32>,
     recent: VecDeque<(u64, u32)>,
     epoch: u64,
@@ -102,6 +105,7 @@ impl Delays {
     /// The transmission of that `order` took `delay`, as known at `now` ns.
     pub(crate) fn add(&mut self, now: u64, order: u64, delay: u32) {
         self.histogram.add(delay);
+        self.track.add(now, delay);
         self.least = Some(self.least.map_or(delay, |least| least.min(delay)));
         let epoch = now / EPOCH;
         if epoch != self.epoch {

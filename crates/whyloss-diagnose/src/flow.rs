@@ -8,6 +8,7 @@ use crate::loss::{Counts, Event, Loss, Side};
 use crate::portrait::Portrait;
 use crate::rates::Rates;
 use crate::tcp::{Connection, Half};
+use crate::track::Track;
 use crate::vantage::Vantage;
 use crate::verdict::{self, Features};
 
@@ -60,6 +61,10 @@ pub struct Flow {
     pub portrait: Portrait,
     /// What the data cannot tell, a sentence each.
     pub cannot_tell: Vec<String>,
+    /// Round trips, or without them one-way delays, over time, µs.
+    pub delays: Track,
+    /// Kilobytes delivered, over time; empty where acknowledgements were not seen.
+    pub delivered: Track,
     /// Features of each loss, as the combined verdict sees them; `None` where it has nothing to go by.
     pub features: Vec<Option<Features>>,
 }
@@ -127,6 +132,8 @@ impl Flow {
             portrait,
             cannot_tell: Vec::new(),
             features,
+            delays: longer(&mut half.delays, &mut half.one_way),
+            delivered: half.delivered_track(),
             events: std::mem::take(&mut half.ledger.events),
             losses: std::mem::take(&mut half.ledger.losses),
         };
@@ -207,12 +214,24 @@ impl Flow {
             portrait,
             cannot_tell: limits,
             features,
+            delays: longer(&mut direction.delays, &mut direction.one_way),
+            delivered: direction.rates.track,
             events: direction.ledger.events,
             losses: direction.ledger.losses,
         };
         flow.cannot_tell.extend(flow.few());
         flow
     }
+}
+
+/// The track of round trips, if there are some; else that of one-way delays.
+fn longer(round_trips: &mut Delays, one_way: &mut Delays) -> Track {
+    let of = if round_trips.histogram.total() > 0 {
+        round_trips
+    } else {
+        one_way
+    };
+    std::mem::take(&mut of.track)
 }
 
 /// Packets with numbers of their own that went one way.

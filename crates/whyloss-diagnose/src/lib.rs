@@ -7,7 +7,7 @@ pub mod anonymise;
 pub mod classifiers;
 mod delay;
 mod error;
-mod flow;
+pub mod flow;
 pub mod input;
 mod ledger;
 pub mod loss;
@@ -17,6 +17,7 @@ mod quic;
 mod rates;
 pub mod report;
 mod tcp;
+pub mod track;
 mod vantage;
 pub mod verdict;
 

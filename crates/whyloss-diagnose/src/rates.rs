@@ -1,6 +1,7 @@
 //! How fast data arrives, over windows of a round trip.
 
 use crate::delay::Histogram;
+use crate::track::Track;
 
 /// The shortest window, ns.
 const WINDOW: u64 = 10_000_000;
@@ -11,11 +12,15 @@ pub(crate) struct Rates {
     /// When the window began, and the bytes delivered by then.
     window: (u64, u64),
     pub(crate) histogram: Histogram,
+    /// Kilobytes delivered.
+    pub(crate) track: Track,
 }
 
 impl Rates {
     /// So many bytes were delivered by `now`; a window is as long as the shortest round trip, in µs.
     pub(crate) fn measure(&mut self, now: u64, delivered: u64, round_trip: Option<u32>) {
+        self.track
+            .add(now, (delivered / 1000).min(u64::from(u32::MAX)) as u32);
         let (since, before) = self.window;
         if since == 0 {
             self.window = (now, delivered);

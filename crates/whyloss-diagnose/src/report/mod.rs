@@ -1,5 +1,6 @@
 //! A diagnosis as text, JSON and CSV.
 
+pub mod annotated;
 pub mod csv;
 pub mod json;
 pub mod summary;
@@ -14,7 +15,8 @@ fn cause(loss: &Loss) -> &'static str {
         .map_or("cannot tell", |verdict| name(verdict.cause))
 }
 
-fn name(cause: Cause) -> &'static str {
+/// A word for a cause.
+pub fn name(cause: Cause) -> &'static str {
     match cause {
         Cause::Congestion => "congestion",
         Cause::Wireless => "wireless",

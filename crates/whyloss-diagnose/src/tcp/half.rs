@@ -28,6 +28,7 @@ use crate::ledger::Ledger;
 use crate::loss::{Event, Evidence, Loss, Side, Votes};
 use crate::packet::Segment;
 use crate::rates::Rates;
+use crate::track::Track;
 
 /// Pieces that wait for an acknowledgement at most: beyond that, there are none to wait for in the capture.
 const WAITING: usize = 1 << 16;
@@ -555,6 +556,11 @@ impl Half {
     /// The rates at which data arrived, kbit/s.
     pub(crate) fn rates(&self) -> &Histogram {
         &self.rates.histogram
+    }
+
+    /// Kilobytes delivered over time.
+    pub(crate) fn delivered_track(&mut self) -> Track {
+        std::mem::take(&mut self.rates.track)
     }
 
     /// The capture, or the connection, is over: what is known of what is open.

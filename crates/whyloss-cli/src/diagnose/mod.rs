@@ -1,12 +1,16 @@
 //! `whyloss diagnose`: why packets of a capture died.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
+mod page;
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use whyloss_diagnose::anonymise::Anonymiser;
 use whyloss_diagnose::{Diagnosis, Options, diagnose, report};
+
+use whyloss_study::report as study;
 
 use crate::error::CliError;
 
@@ -19,10 +23,14 @@ pub(crate) struct DiagnoseArgs {
     /// Show one flow, with each of its losses.
     #[arg(long, value_name = "N")]
     flow: Option<u64>,
+    /// Write a page with pictures, `diagnosis.json`, `losses.csv` and, of a capture, `annotated.pcapng` for Wireshark into this
+    /// directory; of several files, into one below it each.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
     /// What to print.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Replace addresses, keeping networks together.
+    /// Replace addresses, keeping networks together. No packets are written then.
     #[arg(long)]
     anonymise: bool,
     /// Connections followed at a time.
@@ -64,6 +72,9 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
         if args.anonymise {
             diagnosis.anonymise(&anonymiser);
         }
+        if let Some(out) = &args.out {
+            write(args, out, path, &diagnosis)?;
+        }
         if args.files.len() > 1 && matches!(args.format, Format::Table) {
             writeln!(out, "{}\n", path.display())?;
         }
@@ -77,6 +88,73 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
     }
     out.flush()?;
     Ok(())
+}
+
+/// Writes all there is to know of one file.
+fn write(
+    args: &DiagnoseArgs,
+    out: &Path,
+    path: &Path,
+    diagnosis: &Diagnosis,
+) -> Result<(), CliError> {
+    let name = path
+        .file_name()
+        .map_or("standard input".into(), |name| name.to_string_lossy());
+    let name = if path.as_os_str() == "-" {
+        "standard input".into()
+    } else {
+        name
+    };
+    let dir = if args.files.len() > 1 {
+        out.join(name.as_ref())
+    } else {
+        out.to_owned()
+    };
+    study::prepare(&dir).map_err(CliError::Out)?;
+    // A pipe cannot be read again; a log has no packets.
+    let again = !args.anonymise && fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let annotated = again && annotate(&dir, path, diagnosis)?;
+    let (html, figures) = page::page(diagnosis, &crate::text::printable(&name), annotated);
+    for figure in &figures {
+        let svg = study::svg::render(figure);
+        study::write(&dir, &format!("{}.svg", figure.name), &svg).map_err(CliError::Out)?;
+    }
+    let json = report::json::render(diagnosis, None).to_string();
+    for (name, text) in [
+        ("diagnosis.json", json),
+        ("losses.csv", report::csv::render(diagnosis, None)),
+        ("index.html", html),
+    ] {
+        study::write(&dir, name, &text).map_err(CliError::Out)?;
+    }
+    Ok(())
+}
+
+/// Writes the capture with comments, whole or not at all; false if the input is no capture.
+fn annotate(dir: &Path, path: &Path, diagnosis: &Diagnosis) -> Result<bool, CliError> {
+    let (part, whole) = (dir.join(".annotated.part"), dir.join("annotated.pcapng"));
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source: io::Error| CliError::Out(study::ReportError::Write { path, source })
+    };
+    let file = BufWriter::new(File::create(&part).map_err(failed(&part))?);
+    let written = report::annotated::write(diagnosis, open(path)?, file);
+    let done = match written {
+        Ok(_) => fs::rename(&part, &whole)
+            .map(|()| true)
+            .map_err(failed(&whole)),
+        Err(whyloss_diagnose::Error::Header { .. }) => Ok(false),
+        Err(whyloss_diagnose::Error::Io(source)) => Err(failed(&part)(source)),
+        Err(source) => Err(CliError::Capture {
+            path: path.to_owned(),
+            source,
+        }),
+    };
+    if !matches!(done, Ok(true)) {
+        // The first error is the one to tell of.
+        let _ = fs::remove_file(&part);
+    }
+    done
 }
 
 fn open(path: &Path) -> Result<Box<dyn Read>, CliError> {

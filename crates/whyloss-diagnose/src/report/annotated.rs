@@ -1,0 +1,121 @@
+//! A capture with the verdicts as comments of its packets, for Wireshark.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption, InterfaceTsResolution,
+};
+use pcap_file::pcapng::blocks::opt_common::CommonOption;
+use pcap_file::{DataLink, Endianness};
+
+use super::{cause, votes};
+use crate::input::{self, Input};
+use crate::loss::Side;
+use crate::{Diagnosis, Error};
+
+/// What is said of each frame, by its number; frames of lost packets alone.
+fn comments(diagnosis: &Diagnosis) -> HashMap<u64, String> {
+    let mut comments: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+    for flow in &diagnosis.flows {
+        for loss in &flow.losses {
+            let sure = loss.verdict.map_or(String::new(), |verdict| {
+                format!(", {:.0} % sure", verdict.confidence * 100.0)
+            });
+            let event = loss.event.and_then(|event| flow.events.get(event as usize));
+            let wireless: Vec<&str> = event.map_or_else(Vec::new, |event| {
+                let said = votes(event).filter(|(_, cause)| *cause == "wireless");
+                said.map(|(id, _)| id).collect()
+            });
+            let what = match loss.side {
+                Side::Beyond => "lost".to_owned(),
+                Side::Before => format!(
+                    "{} B at offset {} were lost before this",
+                    loss.bytes, loss.offset
+                ),
+            };
+            let mut text = format!(
+                "whyloss: {what}; cause: {}{sure}; known by: {}",
+                cause(loss),
+                loss.evidence.name()
+            );
+            if !wireless.is_empty() {
+                text.push_str("; wireless say: ");
+                text.push_str(&wireless.join(", "));
+            }
+            comments.entry(loss.frame).or_default().push(text);
+        }
+    }
+    let joined = comments.into_iter();
+    joined
+        .map(|(frame, texts)| (frame, texts.join("\n")))
+        .collect()
+}
+
+/// Copies a capture as pcapng, and puts a comment at each packet that was lost. Answers how many there are.
+///
+/// `reader` is the same capture, from its beginning.
+///
+/// # Errors
+/// When `reader` is no capture any more, or `writer` refuses.
+pub fn write(
+    diagnosis: &Diagnosis,
+    reader: Box<dyn Read>,
+    writer: impl Write,
+) -> Result<u64, Error> {
+    let Input::Capture(mut capture) = input::open(reader)? else {
+        return Err(Error::Header {
+            kind: "JSON",
+            problem: "comments are for the packets of captures".to_owned(),
+        });
+    };
+    let refused = |error: pcap_file::pcapng::PcapNgWriteError| Error::Io(io::Error::other(error));
+    let comments = comments(diagnosis);
+    let mut writer = PcapNgWriter::with_endianness(writer, Endianness::Little).map_err(refused)?;
+    let mut interfaces: Vec<u32> = Vec::new();
+    let (mut written, mut problem) = (0, None);
+    for frame in 1..=diagnosis.frames {
+        let read = capture.next(|raw| {
+            let known = interfaces.iter().position(|&link| link == raw.link);
+            let mut write = || {
+                let interface = if let Some(known) = known {
+                    known
+                } else {
+                    interfaces.push(raw.link);
+                    writer.write_pcapng_block(InterfaceDescriptionBlock {
+                        linktype: DataLink::from(raw.link),
+                        snaplen: 0,
+                        options: vec![InterfaceDescriptionOption::IfTsResol(
+                            InterfaceTsResolution::NANO,
+                        )],
+                    })?;
+                    interfaces.len() - 1
+                };
+                let comment = comments.get(&frame).map(|text| {
+                    EnhancedPacketOption::Common(CommonOption::Comment(Cow::Borrowed(text)))
+                });
+                written += u64::from(comment.is_some());
+                writer.write_pcapng_block(EnhancedPacketBlock {
+                    interface_id: interface as u32,
+                    timestamp: Duration::from_nanos(raw.time),
+                    original_len: raw.length,
+                    data: Cow::Borrowed(raw.bytes),
+                    options: comment.into_iter().collect(),
+                })
+            };
+            problem = write().err();
+        });
+        if let Some(problem) = problem.take() {
+            return Err(refused(problem));
+        }
+        if !matches!(read, Ok(true)) {
+            break;
+        }
+    }
+    writer.into_inner().flush().map_err(Error::Io)?;
+    Ok(written)
+}

@@ -1,0 +1,139 @@
+//! A quantity over time in bounded memory: the least, mean and largest of each of a few hundred spans, which grow with the whole.
+
+/// Spans at most. An even number.
+const SPANS: usize = 256;
+/// The first spans, ns.
+const FIRST: u64 = 1_000_000;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Span {
+    low: u32,
+    high: u32,
+    count: u32,
+    sum: u64,
+}
+
+impl Span {
+    fn join(self, other: Self) -> Self {
+        if self.count == 0 || other.count == 0 {
+            return if self.count == 0 { other } else { self };
+        }
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            count: self.count.saturating_add(other.count),
+            sum: self.sum + other.sum,
+        }
+    }
+}
+
+/// What a quantity did over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Track {
+    start: u64,
+    width: u64,
+    spans: Vec<Span>,
+}
+
+/// A stretch of time in which a quantity was known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Its middle, ns since 1970.
+    pub time: u64,
+    /// The least.
+    pub low: u32,
+    /// The mean.
+    pub mean: f64,
+    /// The largest.
+    pub high: u32,
+}
+
+impl Track {
+    /// It was this at `now` ns.
+    pub(crate) fn add(&mut self, now: u64, value: u32) {
+        if self.spans.is_empty() {
+            (self.start, self.width) = (now, FIRST);
+        }
+        let mut place = now.saturating_sub(self.start) / self.width;
+        while place >= SPANS as u64 {
+            let pairs = self.spans.chunks(2);
+            self.spans = pairs
+                .map(|pair| pair.iter().fold(Span::default(), |a, &b| a.join(b)))
+                .collect();
+            self.width = self.width.saturating_mul(2);
+            place = now.saturating_sub(self.start) / self.width;
+        }
+        let place = place as usize;
+        if place >= self.spans.len() {
+            self.spans.resize(place + 1, Span::default());
+        }
+        self.spans[place] = self.spans[place].join(Span {
+            low: value,
+            high: value,
+            count: 1,
+            sum: value.into(),
+        });
+    }
+
+    /// Its stretches, in the order of time; those in which nothing was known are left out.
+    pub fn points(&self) -> impl Iterator<Item = Point> {
+        let known = self
+            .spans
+            .iter()
+            .enumerate()
+            .filter(|(_, span)| span.count > 0);
+        known.map(|(place, span)| Point {
+            time: self.start + self.width * place as u64 + self.width / 2,
+            low: span.low,
+            mean: span.sum as f64 / f64::from(span.count),
+            high: span.high,
+        })
+    }
+
+    /// What it was at `time` ns, or just before.
+    pub fn at(&self, time: u64) -> Option<f64> {
+        let place = time.checked_sub(self.start)? / self.width.max(1);
+        let last = (place as usize).min(self.spans.len().checked_sub(1)?);
+        let known = self.spans[..=last]
+            .iter()
+            .rev()
+            .find(|span| span.count > 0)?;
+        Some(known.sum as f64 / f64::from(known.count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_lost_when_spans_grow() {
+        let mut track = Track::default();
+        for n in 0..10_000_u32 {
+            track.add(u64::from(n) * 700_000 + 5, n);
+        }
+        let points: Vec<Point> = track.points().collect();
+        assert!(points.len() <= SPANS && points.len() > SPANS / 4);
+        assert_eq!((points[0].low, points[points.len() - 1].high), (0, 9_999));
+        assert!(
+            points
+                .windows(2)
+                .all(|two| two[0].high < two[1].low && two[0].time < two[1].time)
+        );
+        let middle = track.at(5 + 3_500_000_000).expect("known");
+        assert!((middle - 5_000.0).abs() < 50.0, "{middle}");
+        assert_eq!(track.at(0), None);
+    }
+
+    #[test]
+    fn time_that_jumps_is_survived() {
+        let mut track = Track::default();
+        track.add(u64::MAX - 10, 1);
+        track.add(0, 2);
+        let mut ahead = Track::default();
+        ahead.add(0, 1);
+        ahead.add(u64::MAX, 2);
+        assert_eq!((track.points().count(), ahead.points().count()), (1, 2));
+        assert_eq!(Track::default().at(7), None);
+    }
+}
