@@ -11,6 +11,8 @@ use whyloss_study::{Figure, Look, Panel, Series, Sign};
 
 /// Flows that are drawn, those with the most losses.
 const MOST_DRAWN: usize = 12;
+/// Packets of a flow without losses from which on it is drawn.
+const DRAWN_FROM: u64 = 100;
 /// Places along the time axis: losses of a kind that share one are one mark.
 const PLACES: u64 = 600;
 /// What a loss can be, and how that is drawn.
@@ -60,7 +62,8 @@ pub(super) fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (Stri
     notes.push("captured: where along the flow's way; ?: the cause cannot be told".to_owned());
     page.notes(&notes);
     let mut figures = Vec::new();
-    for flow in flows {
+    let drawn = |flow: &&Flow| !flow.losses.is_empty() || flow.counts.data_packets >= DRAWN_FROM;
+    for flow in flows.into_iter().filter(drawn) {
         let id = format!("flow-{}", flow.number);
         page.section(
             &id,
