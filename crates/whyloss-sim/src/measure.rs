@@ -64,6 +64,8 @@ pub struct FlowResult {
     pub received_bytes: u64,
     /// Data packets that the sink took for the first time (TCP: goodput).
     pub delivered: u64,
+    /// Bytes that hosts from outside gave to the application at the sink, in order and once; 0 for every other transport.
+    pub application_bytes: u64,
     /// Data packets lost, by cause. Those that the sink dropped for damage are lost to the channel.
     pub lost: ByCause,
     /// Verdicts on lost packets. The verdict on a loss event is that on every packet lost in it. None of an on/off source.

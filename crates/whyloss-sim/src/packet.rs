@@ -3,6 +3,7 @@
 use whyloss::Time;
 use whyloss::{iftp, tfrc};
 
+use crate::host::outside::Datagram;
 use crate::host::tcp;
 
 /// A packet under way: small, `Copy`, and without a header it does not need.
@@ -50,9 +51,20 @@ pub enum Payload {
     Segment(tcp::Segment),
     /// A TCP acknowledgement.
     Ack(tcp::Ack),
+    /// A datagram of a host from outside.
+    Outside(Datagram),
 }
 
 impl Payload {
+    /// Bytes on the wire, if that is the payload's business; else all data of a flow is of one size, and so are its answers.
+    #[inline]
+    pub(crate) fn size(&self) -> Option<u32> {
+        match self {
+            Self::Outside(datagram) => Some(datagram.size),
+            _ => None,
+        }
+    }
+
     /// The sequence number, in packets, if this is data on its way from source to sink.
     #[inline]
     pub fn sequence(&self) -> Option<u64> {
@@ -61,6 +73,7 @@ impl Payload {
             Self::TfrcData(data) => Some(data.sequence),
             Self::Segment(segment) => Some(segment.sequence),
             Self::IftpData(data) => Some(data.sequence),
+            Self::Outside(datagram) => (!datagram.answer).then_some(datagram.number),
             Self::TfrcFeedback(_) | Self::IftpAck(_) | Self::Ack(_) => None,
         }
     }

@@ -33,10 +33,11 @@ use whyloss_link::Streams;
 use self::fast::Engine;
 pub use self::measured::{Clock, Needs, Run, run_measured, run_unwatched};
 use self::plain::Plain;
+use crate::host::quic;
 use crate::measure::Measurement;
 use crate::network::Fuse;
 use crate::observe::{Observer, Order};
-use crate::scenario::{CheckError, Scenario};
+use crate::scenario::{CheckError, Flow, Scenario, Transport};
 
 /// Bytes of an acknowledgement or a feedback packet on the wire, headers included.
 pub(crate) const ANSWER_SIZE: u32 = 40;
@@ -48,6 +49,11 @@ pub enum RunError {
     /// The scenario is wrong; nothing was run.
     #[error(transparent)]
     Check(#[from] CheckError),
+    /// A flow's protocol engine is not part of this program; nothing was run.
+    #[error(
+        "flow `{0}`: its QUIC engine is not built into this program; `cargo build --release --features quic` builds the command with it"
+    )]
+    NoEngine(String),
     /// More packets were under way or waiting than [`Scenario::most_packets`] allows, or than there is memory for.
     #[error(
         "link `{link}` holds too many packets: at {:.6} s more than {most} are under way or waiting in the network; give the link a queue with a limit, or raise `most_packets`",
@@ -69,13 +75,14 @@ pub enum RunError {
 /// under way or waiting, of which there may be [`Scenario::most_packets`].
 ///
 /// # Errors
-/// Whatever [`Scenario::check`] finds wrong; nothing is run then. And [`RunError::TooManyPackets`].
+/// Whatever [`Scenario::check`] finds wrong, and [`RunError::NoEngine`]; nothing is run then. And
+/// [`RunError::TooManyPackets`].
 pub fn run<O: Observer>(
     scenario: &Scenario,
     seed: u64,
     observer: &mut O,
 ) -> Result<Measurement, RunError> {
-    scenario.check()?;
+    ready(scenario)?;
     // (A constant, so that of the engines only one is compiled for an observer.)
     if const { matches!(O::ORDER, Order::Run) } {
         return Plain::new(scenario, seed, observer).run();
@@ -99,8 +106,18 @@ pub fn run_plain<O: Observer>(
     seed: u64,
     observer: &mut O,
 ) -> Result<Measurement, RunError> {
-    scenario.check()?;
+    ready(scenario)?;
     Plain::new(scenario, seed, observer).run()
+}
+
+/// Fails if the scenario cannot be run, or not by this program.
+fn ready(scenario: &Scenario) -> Result<(), RunError> {
+    scenario.check()?;
+    let lacks = |flow: &&Flow| matches!(flow.transport, Transport::Quic { .. });
+    match scenario.flows.iter().find(lacks) {
+        Some(flow) if !quic::is_installed() => Err(RunError::NoEngine(flow.name.clone())),
+        _ => Ok(()),
+    }
 }
 
 /// Events between two questions whether to go on ([`Observer::goes_on`]): a few milliseconds.

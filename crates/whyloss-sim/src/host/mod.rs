@@ -6,6 +6,8 @@
 pub mod datagrams;
 mod iftp;
 mod judge;
+pub mod outside;
+pub mod quic;
 mod supplied;
 pub mod supply;
 pub mod tcp;
@@ -16,6 +18,7 @@ use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time, iftp as iftp_core, tfrc as tfrc_core};
 use whyloss_link::Streams;
 
+use crate::decider::SenderDecider;
 use crate::observe::SourceState;
 use crate::packet::{Packet, Payload};
 use crate::scenario::{Flow, Scenario, Transport};
@@ -23,6 +26,7 @@ use crate::scenario::{Flow, Scenario, Transport};
 use self::datagrams::Datagrams;
 use self::iftp::IftpSource;
 use self::judge::Judgement;
+use self::outside::{Beginning, Hosts, Judge};
 use self::supplied::Supplied;
 use self::supply::{Application, Supply};
 pub(crate) use self::tfrc::TfrcSink;
@@ -38,6 +42,7 @@ use self::web::Web;
 pub(crate) enum Source {
     Datagrams(Box<Datagrams>),
     Iftp(Box<IftpSource>),
+    Outside(Box<outside::End>),
     Tcp(tcp::Sender),
     Tfrc(Box<tfrc_core::Sender>),
     Web(Box<Web>),
@@ -52,13 +57,56 @@ pub(crate) enum Sink {
     /// Counts, and answers nothing.
     Silent,
     Iftp(iftp_core::Receiver),
+    Outside(Box<outside::End>),
     Tcp(tcp::Receiver),
     Tfrc(Box<TfrcSink>),
 }
 
+/// The two ends of flow number `index` of the scenario, which starts at `start`.
+pub(crate) fn ends(
+    scenario: &Scenario,
+    index: usize,
+    start: Time,
+    streams: Streams,
+) -> (Source, Sink) {
+    let flow = &scenario.flows[index];
+    let beginning = |classifier: &SenderDecider| {
+        let random = streams.stream("verdict", index as u64);
+        let mut seeds = streams.stream("outside", index as u64);
+        Beginning {
+            start,
+            datagram: flow.packet_size.saturating_sub(outside::HEADERS),
+            seed: std::array::from_fn(|_| seeds.bits()),
+            judge: Judge::new(classifier.clone(), random),
+        }
+    };
+    let made = match &flow.transport {
+        Transport::Outside { hosts, classifier } => {
+            let beginning = beginning(classifier);
+            (beginning.judge.clone(), hosts.make(beginning))
+        }
+        Transport::Quic {
+            options,
+            classifier,
+        } => {
+            let beginning = beginning(classifier);
+            (beginning.judge.clone(), quic::hosts(options, beginning))
+        }
+        _ => {
+            let source = Source::new(scenario, index, start, streams);
+            return (source, Sink::new(flow, index as u64, streams));
+        }
+    };
+    let (judge, Hosts { source, sink }) = made;
+    (
+        Source::Outside(Box::new(outside::End::source(source, judge))),
+        Sink::Outside(Box::new(outside::End::sink(sink))),
+    )
+}
+
 impl Source {
     /// The source of flow number `index` of the scenario, which starts at `start`.
-    pub(crate) fn new(scenario: &Scenario, index: usize, start: Time, streams: Streams) -> Self {
+    fn new(scenario: &Scenario, index: usize, start: Time, streams: Streams) -> Self {
         let flow = &scenario.flows[index];
         let transport = Self::transport(scenario, flow, index as u64, start, streams);
         match &flow.application {
@@ -84,6 +132,9 @@ impl Source {
                 Self::Datagrams(Box::new(Datagrams::new(
                     *rate, pattern, size, start, random,
                 )))
+            }
+            Transport::Outside { .. } | Transport::Quic { .. } => {
+                unreachable!("`ends` makes both ends of these")
             }
             Transport::Iftp {
                 options,
@@ -146,6 +197,7 @@ impl Source {
         match self {
             Self::Datagrams(source) => source.next_timeout(),
             Self::Iftp(source) => source.sender.next_timeout(),
+            Self::Outside(end) => end.next_timeout(),
             Self::Tcp(sender) => sender.next_timeout(),
             Self::Tfrc(sender) => sender.next_timeout(),
             Self::Web(web) => web.next_timeout(),
@@ -163,6 +215,10 @@ impl Source {
                 sender.timeouts() > before
             }
             Self::Iftp(source) => source.wake(now),
+            Self::Outside(end) => {
+                end.wake(now);
+                false
+            }
             Self::Web(web) => web.wake(now),
             Self::Supplied(supplied) => supplied.source.wake(now),
             Self::Datagrams(_) | Self::Tfrc(_) => false,
@@ -190,6 +246,7 @@ impl Source {
         match self {
             Self::Datagrams(source) => source.poll(now).map(Payload::Datagram),
             Self::Iftp(source) => source.poll(now).map(Payload::IftpData),
+            Self::Outside(end) => end.poll(now),
             Self::Tcp(sender) => sender.poll_transmit(now).map(Payload::Segment),
             Self::Tfrc(sender) => {
                 while sender.next_timeout() <= now {
@@ -209,6 +266,7 @@ impl Source {
         match self {
             Self::Datagrams(_) => None,
             Self::Iftp(source) => Some(source.state()),
+            Self::Outside(end) => Some(end.state()),
             Self::Tcp(sender) => Some(sender.state()),
             Self::Tfrc(sender) => Some(SourceState {
                 rate: Some(sender.rate()),
@@ -237,7 +295,7 @@ impl Source {
         match self {
             Self::Tcp(sender) => sender.judgement(),
             Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => None,
-            Self::Iftp(_) | Self::Supplied(_) => self.judgement_of_others(),
+            Self::Iftp(_) | Self::Outside(_) | Self::Supplied(_) => self.judgement_of_others(),
         }
     }
 
@@ -246,6 +304,7 @@ impl Source {
         match self {
             Self::Tcp(sender) => sender.judgement(),
             Self::Iftp(source) => source.judgement(),
+            Self::Outside(end) => end.judgement(),
             Self::Supplied(supplied) => supplied.source.judgement(),
             Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => None,
         }
@@ -256,6 +315,7 @@ impl Source {
         match self {
             Self::Tcp(sender) => sender.on_lost(sequence, cause),
             Self::Iftp(source) => source.on_lost(sequence, cause),
+            Self::Outside(end) => end.on_lost(sequence, cause),
             Self::Supplied(supplied) => supplied.source.on_lost(sequence, cause),
             Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => {}
         }
@@ -264,8 +324,11 @@ impl Source {
 
 impl Sink {
     /// The sink of flow number `index`.
-    pub(crate) fn new(flow: &Flow, index: u64, streams: Streams) -> Self {
+    fn new(flow: &Flow, index: u64, streams: Streams) -> Self {
         match &flow.transport {
+            Transport::Outside { .. } | Transport::Quic { .. } => {
+                unreachable!("`ends` makes both ends of these")
+            }
             Transport::Datagrams { .. } => Self::Silent,
             Transport::Iftp { .. } => Self::Iftp(iftp_core::Receiver),
             Transport::Tcp { options, .. } | Transport::Web { options, .. } => {
@@ -293,6 +356,7 @@ impl Sink {
                 .delayed_ack
                 .is_none_or(|delay| delay <= Duration::ZERO),
             Transport::Tfrc { .. } => false,
+            Transport::Outside { .. } | Transport::Quic { .. } => false,
             Transport::Datagrams { .. } | Transport::Iftp { .. } => true,
         }
     }
@@ -307,6 +371,7 @@ impl Sink {
     pub(crate) fn next_timeout(&self) -> Time {
         match self {
             Self::Silent | Self::Iftp(_) => Time::MAX,
+            Self::Outside(end) => end.next_timeout(),
             Self::Tcp(receiver) => receiver.next_timeout(),
             Self::Tfrc(sink) => sink.receiver.next_timeout(),
         }
@@ -317,8 +382,21 @@ impl Sink {
     pub(crate) fn wake(&mut self, now: Time) -> Option<Payload> {
         match self {
             Self::Silent | Self::Iftp(_) => None,
+            Self::Outside(end) => {
+                end.wake(now);
+                None
+            }
             Self::Tcp(receiver) => receiver.on_timeout(now).map(Payload::Ack),
             Self::Tfrc(sink) => sink.receiver.on_timeout(now).map(Payload::TfrcFeedback),
+        }
+    }
+
+    /// What the sink sends at `now` beside the answer that it gave when it took a packet or was woken.
+    #[inline]
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
+        match self {
+            Self::Outside(end) => end.poll(now),
+            _ => None,
         }
     }
 

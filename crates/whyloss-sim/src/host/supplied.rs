@@ -52,7 +52,7 @@ impl Supplied {
             }
             Source::Iftp(source) => source.sender.set_has_data(now, waiting),
             Source::Tfrc(sender) => sender.set_has_data(now, waiting),
-            Source::Web(_) | Source::Supplied(_) => {}
+            Source::Outside(_) | Source::Web(_) | Source::Supplied(_) => {}
         }
         let payload = self.source.poll(now)?;
         self.supply.take(now);

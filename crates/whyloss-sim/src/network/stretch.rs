@@ -216,7 +216,11 @@ impl Network {
             }
         };
         for (flow, &(there, back)) in scenario.flows.iter().zip(&self.routes) {
-            let size = flow.wire_size();
+            let (size, answer) = if flow.is_from_outside() {
+                (u32::MAX, u32::MAX)
+            } else {
+                (flow.wire_size(), ANSWER_SIZE)
+            };
             let there = &self.hops[there as usize..back as usize];
             let back = self.hops[back as usize..].iter();
             let back = back.take_while(|hop| hop.link().is_some());
@@ -224,7 +228,7 @@ impl Network {
                 note(hop, size);
             }
             for hop in back {
-                note(hop, ANSWER_SIZE);
+                note(hop, answer);
             }
         }
         let known = |size| (size != 0 && size != u32::MAX).then_some(size);

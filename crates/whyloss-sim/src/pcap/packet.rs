@@ -139,6 +139,10 @@ impl Image {
             Payload::Datagram(sequence) => {
                 self.datagram(ends, true, size, &[*sequence, packet.sent.as_nanos()])?
             }
+            Payload::Outside(datagram) => {
+                let fields = [datagram.number, packet.sent.as_nanos()];
+                self.datagram(ends, !datagram.answer, size, &fields)?
+            }
             Payload::TfrcData(data) => {
                 let fields = [
                     data.sequence,

@@ -181,7 +181,7 @@ impl Ends {
                 kind: Kind::Ack,
                 ..self.blank_answer(now)
             };
-            let at = send_answer(now, &mut answer, path, observer)?;
+            let at = send_answer(now, &mut answer, &mut self.flow, path, observer)?;
             if answer.kind == Kind::Ack
                 && path.network.none_waits_before(&answer)
                 && self.foresees(at, next)
@@ -298,7 +298,8 @@ impl Ends {
                 let Some(payload) = self.flow.source.poll(now) else {
                     break;
                 };
-                let packet = blank.whole(payload);
+                let mut packet = blank.whole(payload);
+                packet.size = payload.size().unwrap_or(packet.size);
                 self.flow.count_sent(now, &packet, path.window, observer);
                 parcel = Parcel::pack(&packet, &mut path.network.aside);
             }
@@ -323,14 +324,15 @@ impl Ends {
     fn answer<O: Observer>(
         &mut self,
         now: Time,
-        answer: Option<Payload>,
+        mut answer: Option<Payload>,
         path: &mut Path,
         observer: &mut O,
     ) {
-        if let Some(payload) = answer {
-            let packet = self.blank_answer(now).whole(payload);
+        while let Some(payload) = answer.take().or_else(|| self.flow.sink.poll(now)) {
+            let mut packet = self.blank_answer(now).whole(payload);
+            packet.size = payload.size().unwrap_or(packet.size);
             let mut parcel = Parcel::pack(&packet, &mut path.network.aside);
-            if let Some(at) = send_answer(now, &mut parcel, path, observer) {
+            if let Some(at) = send_answer(now, &mut parcel, &mut self.flow, path, observer) {
                 path.network.wait(at, parcel, &mut path.events);
             }
         }
@@ -359,6 +361,7 @@ impl Ends {
     ) {
         let loss = path.network.loss(now, &parcel, cause, when);
         let packet = parcel.unpack(&mut path.network.aside);
+        self.flow.forget(&packet.payload);
         self.lose_payload(packet.payload, loss, path);
     }
 
@@ -396,6 +399,7 @@ impl Ends {
 fn send_answer<O: Observer>(
     now: Time,
     parcel: &mut Parcel,
+    flow: &mut Flow,
     path: &mut Path,
     observer: &mut O,
 ) -> Option<Time> {
@@ -403,7 +407,7 @@ fn send_answer<O: Observer>(
     match network.send(now, parcel, events, observer) {
         Sent::AtSource(at) => return Some(at),
         Sent::Lost(..) => {
-            parcel.copy().unpack(&mut network.aside);
+            flow.forget(&parcel.copy().unpack(&mut network.aside).payload);
         }
         Sent::UnderWay => {}
         Sent::AtSink(_) => debug_assert!(false, "an answer at a sink"),

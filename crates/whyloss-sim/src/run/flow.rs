@@ -7,7 +7,7 @@ use whyloss::event::Detection;
 use whyloss::{Cause, Time};
 use whyloss_link::Streams;
 
-use crate::host::{Sink, Source};
+use crate::host::{self, Sink, Source};
 use crate::measure::{FlowResult, Window};
 use crate::observe::Observer;
 use crate::packet::{Packet, Payload};
@@ -45,9 +45,10 @@ impl Flow {
         streams: Streams,
     ) -> Self {
         let flow = &scenario.flows[index];
+        let (source, sink) = host::ends(scenario, index, start, streams);
         Self {
-            source: Source::new(scenario, index, start, streams),
-            sink: Sink::new(flow, index as u64, streams),
+            source,
+            sink,
             count: FlowResult {
                 name: flow.name.clone(),
                 background: flow.background,
@@ -61,13 +62,13 @@ impl Flow {
         }
     }
 
-    /// A packet with this payload that leaves one of the ends now.
+    /// A packet with this payload that leaves one of the ends now, of `size` bytes unless it has a size of its own.
     #[inline]
     pub(super) fn packet(&self, now: Time, size: u32, payload: Payload) -> Packet {
         Packet {
             hop: 0,
             flow: self.index,
-            size,
+            size: payload.size().unwrap_or(size),
             first_damaged: Packet::WHOLE,
             sent: now,
             payload,
@@ -159,8 +160,15 @@ impl Flow {
     ) -> bool {
         let whole = !packet.is_damaged();
         if whole {
-            self.source.receive(now, packet);
+            match (&mut self.source, &mut self.sink, &packet.payload) {
+                (Source::Outside(source), Sink::Outside(sink), Payload::Outside(datagram)) => {
+                    source.receive(now, sink, *datagram);
+                }
+                (source, ..) => source.receive(now, packet),
+            }
             self.judged(now, window, observer);
+        } else {
+            self.forget(&packet.payload);
         }
         whole
     }
@@ -177,6 +185,7 @@ impl Flow {
             if now <= window.end() {
                 observer.dropped(self.index as usize, now, packet);
             }
+            self.forget(&packet.payload);
             return Delivered::Dropped;
         }
         let (answer, first_copy) = self.take(now, packet, window, observer);
@@ -222,6 +231,16 @@ impl Flow {
                 let ack = receiver.on_segment(now, segment);
                 first_copy = receiver.duplicates() == duplicates;
                 ack.map(Payload::Ack)
+            }
+            (Sink::Outside(sink), Payload::Outside(datagram)) => {
+                if let Source::Outside(source) = &mut self.source {
+                    sink.receive(now, source, *datagram);
+                }
+                let delivered = sink.newly_delivered();
+                if window.contains(now) {
+                    count.application_bytes += delivered;
+                }
+                None
             }
             (Sink::Iftp(receiver), Payload::IftpData(data)) => {
                 Some(Payload::IftpAck(receiver.on_data(data)))
@@ -282,6 +301,17 @@ impl Flow {
             if said.detection != Detection::Timeout {
                 count.recoveries.add(said.verdict);
             }
+        }
+    }
+
+    /// A packet is no longer under way, and reached no end.
+    pub(super) fn forget(&mut self, payload: &Payload) {
+        if let Payload::Outside(datagram) = payload
+            && let (Source::Outside(source), Sink::Outside(sink)) =
+                (&mut self.source, &mut self.sink)
+        {
+            let sender = if datagram.answer { sink } else { source };
+            sender.forget(*datagram);
         }
     }
 

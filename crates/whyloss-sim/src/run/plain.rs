@@ -204,13 +204,21 @@ impl<'a, O: Observer> Plain<'a, O> {
     }
 
     /// The sink sends what it answers.
-    fn answer(&mut self, now: Time, index: usize, answer: Option<Payload>) -> Result<(), RunError> {
-        let flow = &self.flows[index].flow;
-        let deadline = flow.sink.next_timeout();
-        if let Some(payload) = answer {
+    fn answer(
+        &mut self,
+        now: Time,
+        index: usize,
+        mut answer: Option<Payload>,
+    ) -> Result<(), RunError> {
+        loop {
+            let flow = &mut self.flows[index].flow;
+            let Some(payload) = answer.take().or_else(|| flow.sink.poll(now)) else {
+                break;
+            };
             let packet = flow.packet(now, ANSWER_SIZE, payload);
             self.enter(now, packet)?;
         }
+        let deadline = self.flows[index].flow.sink.next_timeout();
         self.set_deadline(index, SINK, deadline);
         Ok(())
     }
@@ -242,6 +250,7 @@ impl<'a, O: Observer> Plain<'a, O> {
                     flow.count_lost(at, cause, self.window);
                     flow.tell(sequence, cause);
                 }
+                flow.forget(&packet.payload);
                 return Ok(());
             }
         };

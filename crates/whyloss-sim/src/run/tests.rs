@@ -169,7 +169,7 @@ impl Ends {
         };
         let sink = match &self.flow.sink {
             Sink::Tfrc(sink) => TfrcSink::held(sink),
-            Sink::Iftp(_) | Sink::Tcp(_) | Sink::Silent => 0,
+            Sink::Iftp(_) | Sink::Outside(_) | Sink::Tcp(_) | Sink::Silent => 0,
         };
         source + sink
     }

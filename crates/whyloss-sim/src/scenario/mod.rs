@@ -26,6 +26,8 @@ use whyloss_link::LinkSpec;
 
 use crate::decider::{ReceiverDecider, SenderDecider};
 use crate::host::datagrams::Pattern;
+use crate::host::outside::Outside;
+use crate::host::quic;
 use crate::host::tcp;
 use crate::host::web::Transfers;
 use crate::packet::Packet;
@@ -114,6 +116,20 @@ pub enum Transport {
         /// What decides the cause of a loss.
         classifier: SenderDecider,
     },
+    /// A transport from outside.
+    Outside {
+        /// Its hosts.
+        hosts: Outside,
+        /// What decides the cause of a loss, if the source asks its judge.
+        classifier: SenderDecider,
+    },
+    /// QUIC, by a protocol engine that is [installed](crate::host::quic::install).
+    Quic {
+        /// Which engine, and what controls congestion in it.
+        options: quic::Options,
+        /// What decides the cause of a loss, if the controller asks.
+        classifier: SenderDecider,
+    },
     /// TCP, with a classifier at the sender.
     Tcp {
         /// TCP's choices; [`tcp::Options::segment_size`] is what the window counts for a packet.
@@ -160,7 +176,15 @@ impl Flow {
         self.coverage.unwrap_or(Packet::WHOLE / 8).saturating_mul(8)
     }
 
-    /// Bytes of a data packet on the wire.
+    /// Whether its hosts come from outside, so that its packets are of any size.
+    pub(crate) fn is_from_outside(&self) -> bool {
+        matches!(
+            self.transport,
+            Transport::Outside { .. } | Transport::Quic { .. }
+        )
+    }
+
+    /// Bytes of a data packet on the wire; of hosts from outside, of the largest one.
     pub fn wire_size(&self) -> u32 {
         match &self.transport {
             Transport::Tfrc { options, .. } => self.packet_size.saturating_add(options.header),

@@ -168,7 +168,10 @@ impl<S: Sink> Trace<S> {
                 .map(|flow| Flow {
                     judge: match flow.transport {
                         Transport::Datagrams { .. } | Transport::Web { .. } => Judge::Nobody,
-                        Transport::Tcp { .. } | Transport::Iftp { .. } => Judge::Sender,
+                        Transport::Tcp { .. }
+                        | Transport::Iftp { .. }
+                        | Transport::Outside { .. }
+                        | Transport::Quic { .. } => Judge::Sender,
                         Transport::Tfrc { .. } => Judge::Receiver,
                     },
                     node: (links.len() + flow.sink) as u32,

@@ -64,6 +64,14 @@ impl Snapshot {
         self.fate == Fate::UnderWay
     }
 
+    /// Takes `size` bytes of what left together under this snapshot, to be acknowledged or marked as lost by themselves.
+    #[must_use]
+    pub fn split(&mut self, size: u32) -> Self {
+        let size = size.min(self.size);
+        self.size -= size;
+        Self { size, ..*self }
+    }
+
     /// Whether it has been acknowledged.
     pub fn is_acknowledged(&self) -> bool {
         self.fate == Fate::Acknowledged

@@ -53,6 +53,9 @@ pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Check
 fn check_transport(transport: &Transport, stream: &Stream, place: Place) -> Checked {
     let refuse = |why| fail(place, Problem::Application(why));
     match transport {
+        Transport::Outside { .. } | Transport::Quic { .. } => {
+            refuse("hosts from outside, QUIC's among them, have applications of their own")
+        }
         Transport::Web { .. } => refuse("web traffic has transfers of its own"),
         Transport::Datagrams { pattern, .. } if !is_steady(pattern) => {
             refuse("of the sources without congestion control only a steady one can carry it")

@@ -7,10 +7,12 @@ use super::{
     check_rate, out_of_range, span,
 };
 use crate::host::datagrams::{Law, Pattern, Spacing};
-use crate::host::tcp;
 use crate::host::web::Transfers;
+use crate::host::{outside, tcp};
 use crate::scenario::{Flow, Transport};
 
+/// The least that QUIC asks of a path: bytes of a datagram (RFC 9000 §14).
+const LEAST_QUIC: u32 = 1200;
 /// Most transfers a second of a flow.
 const MOST_TRANSFERS: f64 = 1e6;
 /// Largest mean size of a transfer.
@@ -22,6 +24,8 @@ pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Check
             check_datagrams(*rate, pattern, flow.packet_size, place)
         }
         Transport::Iftp { options, .. } => check_iftp(options, flow, place),
+        Transport::Outside { .. } => check_datagram(flow, outside::HEADERS + 1, &place),
+        Transport::Quic { .. } => check_datagram(flow, outside::HEADERS + LEAST_QUIC, &place),
         Transport::Tcp { options, .. } => check_tcp(options, flow, place),
         Transport::Tfrc { options, .. } => check_tfrc(options, flow, place),
         Transport::Web { options, transfers } => {
@@ -58,6 +62,21 @@ fn check_iftp(
             out_of_range(place("transport.transmission_time"), span(time), expected)
         }
         _ => Ok(()),
+    }
+}
+
+/// The datagrams of a host from outside have a place for their bytes, and arrive whole.
+fn check_datagram(flow: &Flow, least: u32, place: impl Fn(&'static str) -> Place) -> Checked {
+    if flow.packet_size < least {
+        let expected = format!("at least {least} B, headers of IPv4 and UDP included");
+        return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);
+    }
+    match flow.coverage {
+        Some(coverage) => {
+            let expected = "none: a datagram from outside arrives whole or not at all".to_owned();
+            out_of_range(place("coverage"), format!("{coverage} B"), expected)
+        }
+        None => Ok(()),
     }
 }
 

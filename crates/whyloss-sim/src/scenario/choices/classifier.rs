@@ -41,7 +41,7 @@ fn elsewhere(choice: &Choice<'_>) -> Option<Fault> {
     let of = (RECEIVERS.find(name).is_some(), SENDERS.find(name).is_some());
     let (whose, flows, here) = match of {
         (true, _) => ("a receiver's", "`tfrc`", "its sender"),
-        (_, true) => ("a sender's", "`tcp` and `iftp`", "its receiver"),
+        (_, true) => ("a sender's", "`tcp`, `quic` and `iftp`", "its receiver"),
         _ => return None,
     };
     Some(choice.field.fault(format!(

@@ -8,6 +8,7 @@ mod channel;
 mod classifier;
 mod iftp;
 mod queue;
+mod quic;
 mod scheme;
 mod tcp;
 mod tfrc;
@@ -74,6 +75,11 @@ impl<'a> Choice<'a> {
                 parameters: None,
             })
         }
+    }
+
+    /// Whether it only notes how it is read.
+    fn is_probe(&self) -> bool {
+        self.field.item.probe().is_some()
     }
 
     /// The parameter called `key`.
@@ -145,6 +151,7 @@ mod tests {
             &super::tcp::KEYS[..],
             &super::tfrc::KEYS,
             &super::iftp::KEYS,
+            &super::quic::KEYS,
             &super::channel::CHANNELS,
             &super::queue::RED,
             &super::transport::BURSTS,

@@ -9,7 +9,8 @@ use crate::scenario::fields::{Field, code};
 
 /// A scheme of a flow over `transport`. IFTP's has no controller but IFTP.
 pub(super) enum Chosen {
-    Tcp(scheme::Scheme),
+    /// One with a window, for TCP and QUIC.
+    Windowed(scheme::Scheme),
     Iftp(SenderDecider),
 }
 
@@ -21,17 +22,19 @@ pub(super) fn chosen(field: &Field<'_>, transport: &str) -> Result<Chosen, Fault
     let name = field.name_of(r#"a scheme, such as "newreno-lp""#, known)?;
     let refused = |error: whyloss::registry::ParameterError| field.fault(error.to_string());
     match (transport, scheme::find(name), iftp::find(name)) {
-        ("tcp", Some(entry), _) => entry.build(&[]).map_err(refused).map(Chosen::Tcp),
+        ("tcp" | "quic", Some(entry), _) => entry.build(&[]).map_err(refused).map(Chosen::Windowed),
         ("iftp", _, Some(entry)) => {
             let classifier = entry.build(&[]).map_err(refused)?;
             Ok(Chosen::Iftp(Decider::Classifier(classifier)))
         }
-        ("tcp", None, Some(_)) => Err(elsewhere(field, name, "iftp", transport)),
-        ("iftp", Some(_), None) => Err(elsewhere(field, name, "tcp", transport)),
-        ("tcp", None, None) => Err(unknown(field, name, scheme::REGISTRY.iter().map(|e| e.id))),
+        ("tcp" | "quic", None, Some(_)) => Err(elsewhere(field, name, "iftp", transport)),
+        ("iftp", Some(_), None) => Err(elsewhere(field, name, "tcp` and `quic", transport)),
+        ("tcp" | "quic", None, None) => {
+            Err(unknown(field, name, scheme::REGISTRY.iter().map(|e| e.id)))
+        }
         ("iftp", None, None) => Err(unknown(field, name, iftp::REGISTRY.iter().map(|e| e.id))),
         _ => Err(field.fault(format!(
-            "only a `tcp` or `iftp` flow has a scheme; this one is `{transport}`"
+            "only a `tcp`, `quic` or `iftp` flow has a scheme; this one is `{transport}`"
         ))),
     }
 }

@@ -160,7 +160,7 @@ fn dialect(kind: ControllerKind, ns2: bool) -> ControllerKind {
 }
 
 /// What a loss called wireless does: a name, or a table with a policy and its parameter.
-fn wireless(field: &Field<'_>) -> Result<WirelessPolicy, Fault> {
+pub(super) fn wireless(field: &Field<'_>) -> Result<WirelessPolicy, Fault> {
     let expected = r#"a policy, such as "keep" or { kind = "percent", percent = 80 }"#;
     let choice = Choice::of(field, "wireless", expected, &POLICIES)?;
     let percent = |most| {

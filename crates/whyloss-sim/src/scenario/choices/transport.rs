@@ -3,7 +3,7 @@
 use whyloss::Duration;
 
 use super::scheme::{self, Chosen};
-use super::{Choice, classifier, iftp, tcp, tfrc};
+use super::{Choice, classifier, iftp, quic, tcp, tfrc};
 use crate::decider::{Decider, RECEIVERS, SENDERS};
 use crate::host::datagrams::{Law, Pattern, Spacing};
 use crate::host::web::Transfers;
@@ -11,7 +11,9 @@ use crate::scenario::Transport;
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-pub(super) const TRANSPORTS: [&str; 7] = ["tfrc", "tcp", "iftp", "on-off", "cbr", "poisson", "web"];
+pub(super) const TRANSPORTS: [&str; 8] = [
+    "tfrc", "tcp", "quic", "iftp", "on-off", "cbr", "poisson", "web",
+];
 
 /// ns-2's, and that of the sources of Martignon and Fratta (2005) and of Le and Hong (2006).
 const PARETO_SHAPE: f64 = 1.5;
@@ -29,11 +31,12 @@ pub(in crate::scenario) fn transport(
     classifier: Option<&Field<'_>>,
     packet: u32,
 ) -> Result<Transport, Fault> {
-    let expected = r#"a transport: "tfrc", "tcp", "iftp", "on-off", "cbr", "poisson" or "web""#;
+    let expected =
+        r#"a transport: "tfrc", "tcp", "quic", "iftp", "on-off", "cbr", "poisson" or "web""#;
     let choice = Choice::of(field, "transport", expected, &TRANSPORTS)?;
     if let ("on-off" | "cbr" | "poisson" | "web", Some(field)) = (choice.name, classifier) {
         let message = format!(
-            "only a `tfrc`, `tcp` or `iftp` flow has a classifier; this one is `{}`",
+            "only a `tfrc`, `tcp`, `quic` or `iftp` flow has a classifier; this one is `{}`",
             choice.name
         );
         return Err(field.fault(message));
@@ -52,18 +55,25 @@ pub(in crate::scenario) fn transport(
                 _ => classifier::decider(classifier, &SENDERS)?,
             },
         }),
-        "tcp" => {
-            choice.only(&tcp::KEYS)?;
+        "tcp" | "quic" => {
             let scheme = match scheme {
-                Some(Chosen::Tcp(scheme)) => Some(scheme),
+                Some(Chosen::Windowed(scheme)) => Some(scheme),
                 _ => None,
             };
+            let decider = match (&scheme, classifier) {
+                (Some(scheme), None) => Decider::Classifier(scheme.classifier.clone()),
+                _ => classifier::decider(classifier, &SENDERS)?,
+            };
+            if choice.name == "quic" {
+                return Ok(Transport::Quic {
+                    options: quic::options(&choice, scheme.as_ref(), classifier.is_some())?,
+                    classifier: decider,
+                });
+            }
+            choice.only(&tcp::KEYS)?;
             Ok(Transport::Tcp {
                 options: tcp::options(&choice, scheme.as_ref(), packet)?,
-                classifier: match (scheme, classifier) {
-                    (Some(scheme), None) => Decider::Classifier(scheme.classifier),
-                    _ => classifier::decider(classifier, &SENDERS)?,
-                },
+                classifier: decider,
             })
         }
         "on-off" => bursts(&choice),

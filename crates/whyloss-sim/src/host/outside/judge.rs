@@ -1,0 +1,114 @@
+//! What a host from outside asks for the causes of its losses: the flow's classifier, or a reference that knows the truth.
+//!
+//! The path knows datagrams by their numbers, the host its packets by offsets ([`whyloss::event`]). What leaves while the
+//! engine polls the host is the next datagram, so the offsets that [`SenderClassifier::on_sent`] tells find their numbers.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use whyloss::Cause;
+use whyloss::event::{AckEvent, LossEvent, SentEvent};
+use whyloss::sender::SenderClassifier;
+use whyloss_link::Random;
+
+use crate::decider::SenderDecider;
+use crate::host::judge::{self, Judgement};
+
+/// The sender classifier of a host from outside.
+///
+/// It is told what every classifier is told, and of every packet that leaves ([`SenderClassifier::on_sent`]) while the
+/// engine polls the host for the datagram that carries it. Its answers are those of the flow's `classifier`, and they are
+/// scored against the truth; of several answers in one event of the engine the last one counts. A copy is the same judge.
+#[derive(Clone, Debug)]
+pub struct Judge(Arc<Mutex<Bench>>);
+
+#[derive(Debug)]
+struct Bench {
+    judge: judge::Judge,
+    /// The number of the datagram that leaves.
+    leaving: u64,
+    /// Of each packet that may be lost: its offset, and the number of its datagram.
+    left: VecDeque<(u64, u64)>,
+    /// The first datagram that a verdict may still be asked about.
+    first: u64,
+    said: Option<Judgement>,
+    /// Whether anybody asks: if not, losses need not be remembered.
+    asked: bool,
+}
+
+/// Packets whose numbers are remembered at most.
+const MOST_LEFT: usize = 1 << 20;
+
+impl Judge {
+    pub(crate) fn new(decider: SenderDecider, random: Random) -> Self {
+        Self(Arc::new(Mutex::new(Bench {
+            judge: judge::Judge::new(decider, random),
+            leaving: 0,
+            left: VecDeque::new(),
+            first: 0,
+            said: None,
+            asked: false,
+        })))
+    }
+
+    /// Whatever leaves now is in this datagram.
+    pub(super) fn leaves(&self, number: u64) {
+        self.bench().leaving = number;
+    }
+
+    /// The path lost this datagram, for this reason.
+    pub(super) fn on_lost(&self, number: u64, cause: Cause) {
+        let mut bench = self.bench();
+        if bench.asked {
+            let first = bench.first;
+            bench.judge.on_lost(number, cause, first);
+        }
+    }
+
+    /// What was said since this was asked last, and the lost datagrams that it spoke about.
+    pub(super) fn said(&self, packets: &mut Vec<(u64, Cause)>) -> Option<Judgement> {
+        let mut bench = self.bench();
+        let said = bench.said.take()?;
+        packets.clear();
+        packets.extend_from_slice(&bench.judge.packets);
+        Some(said)
+    }
+
+    fn bench(&self) -> MutexGuard<'_, Bench> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SenderClassifier for Judge {
+    fn on_sent(&mut self, sent: &SentEvent) {
+        let mut bench = self.bench();
+        let number = bench.leaving;
+        bench.asked = true;
+        if bench.left.len() == MOST_LEFT {
+            bench.left.pop_front();
+        }
+        bench.left.push_back((sent.offset, number));
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        let mut bench = self.bench();
+        bench.judge.on_ack(ack);
+        while let Some(&(offset, number)) = bench.left.front()
+            && offset < ack.acknowledged
+        {
+            bench.first = number + 1;
+            bench.left.pop_front();
+        }
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) -> Cause {
+        let mut bench = self.bench();
+        let place = bench
+            .left
+            .partition_point(|&(offset, _)| offset < loss.first);
+        let number = bench.left.get(place).map_or(bench.leaving, |left| left.1);
+        let said = bench.judge.judge(loss, number);
+        bench.said = Some(said);
+        said.verdict
+    }
+}

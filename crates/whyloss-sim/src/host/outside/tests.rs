@@ -1,0 +1,300 @@
+//! A small transport of this file's own between the engine's hosts: judged, of datagrams of any size, with timers at both
+//! ends, the same in both engines.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use proptest::prelude::*;
+use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
+use whyloss::sender::SenderClassifier;
+use whyloss::{Cause, Duration};
+
+use super::*;
+use crate::decider::{Lookup, LookupOf, SENDERS, SenderDecider};
+use crate::scenario::{Scenario, Transport};
+use crate::{Measurement, run, run_plain};
+
+/// Keeps eight datagrams under way; one is lost when three later ones were answered, or nothing came for a second.
+struct Sender {
+    judge: Judge,
+    sizes: u64,
+    next: u64,
+    offset: u64,
+    /// Number, offset and size of what is under way.
+    under_way: VecDeque<(u64, u64, u64)>,
+    patience: Time,
+}
+
+impl Sender {
+    fn lose(&mut self, now: Time, detection: Detection, first: u64) {
+        let loss = LossEvent::new(now, detection, 1000).first(first);
+        self.judge.on_loss(&loss);
+    }
+}
+
+impl Host for Sender {
+    fn receive(&mut self, now: Time, datagram: &[u8]) {
+        let number = u64::from_le_bytes(datagram[..8].try_into().expect("a number"));
+        self.patience = now + Duration::from_secs(1);
+        self.under_way.retain(|sent| sent.0 != number);
+        let mut lost = None;
+        while let Some(&(oldest, offset, _)) = self.under_way.front()
+            && oldest + 3 <= number
+        {
+            lost.get_or_insert(offset);
+            self.under_way.pop_front();
+        }
+        if let Some(first) = lost {
+            self.lose(now, Detection::Duplicates, first);
+        }
+        let edge = self.under_way.front().map_or(self.offset, |sent| sent.1);
+        self.judge
+            .on_ack(&AckEvent::new(now, 1000).acknowledged(edge));
+    }
+
+    fn wake(&mut self, now: Time) {
+        self.patience = now + Duration::from_secs(1);
+        if let Some((_, first, _)) = self.under_way.front().copied() {
+            self.under_way.clear();
+            self.lose(now, Detection::Timeout, first);
+        }
+    }
+
+    fn next_timeout(&self) -> Time {
+        self.patience
+    }
+
+    fn poll_transmit(&mut self, now: Time, datagram: &mut Vec<u8>) -> bool {
+        if self.under_way.len() >= 8 {
+            return false;
+        }
+        self.sizes = self
+            .sizes
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let size = 8 + (self.sizes >> 33) % 1400;
+        datagram.extend(self.next.to_le_bytes());
+        datagram.resize(size as usize, 0);
+        self.judge
+            .on_sent(&SentEvent::new(now, size).offset(self.offset));
+        self.under_way.push_back((self.next, self.offset, size));
+        (self.next, self.offset) = (self.next + 1, self.offset + size);
+        true
+    }
+
+    fn state(&self) -> SourceState {
+        SourceState {
+            in_flight: Some(self.under_way.iter().map(|sent| sent.2).sum()),
+            ..SourceState::default()
+        }
+    }
+}
+
+/// Answers each datagram twice: at once, and the last ones again after 30 ms.
+#[derive(Default)]
+struct Receiver {
+    owed: VecDeque<u64>,
+    again: VecDeque<(Time, u64)>,
+    bytes: u64,
+}
+
+impl Host for Receiver {
+    fn receive(&mut self, now: Time, datagram: &[u8]) {
+        let number = u64::from_le_bytes(datagram[..8].try_into().expect("a number"));
+        self.bytes += datagram.len() as u64;
+        self.owed.push_back(number);
+        self.again
+            .push_back((now + Duration::from_millis(30), number));
+    }
+
+    fn wake(&mut self, now: Time) {
+        while let Some((_, number)) = self.again.pop_front_if(|again| again.0 <= now) {
+            self.owed.push_back(number);
+        }
+    }
+
+    fn next_timeout(&self) -> Time {
+        self.again.front().map_or(Time::MAX, |again| again.0)
+    }
+
+    fn poll_transmit(&mut self, _now: Time, datagram: &mut Vec<u8>) -> bool {
+        let Some(number) = self.owed.pop_front() else {
+            return false;
+        };
+        datagram.extend(number.to_le_bytes());
+        datagram.resize(8 + number as usize % 40, 0);
+        true
+    }
+
+    fn delivered(&self) -> u64 {
+        self.bytes
+    }
+}
+
+fn hosts() -> Outside {
+    Outside::new(|beginning| Hosts {
+        source: Box::new(Sender {
+            judge: beginning.judge,
+            sizes: beginning.seed[0],
+            next: 0,
+            offset: 0,
+            under_way: VecDeque::new(),
+            patience: beginning.start + Duration::from_secs(1),
+        }),
+        sink: Box::new(Receiver::default()),
+    })
+}
+
+/// `flows` of them beside a flow of TCP, over a last hop that loses `loss` of the packets behind a queue of `queue`.
+fn scenario(loss: f64, queue: u32, flows: usize, classifier: &SenderDecider) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "10 s"
+        link = [
+            {{ from = "a", to = "m", rate = "10 Mbit/s", delay = "5 ms", queue = {{ packets = 50 }} }},
+            {{ from = "m", to = "b", rate = "1 Mbit/s", delay = "20 ms", queue = {{ packets = {queue} }}, channel = {{ kind = "bernoulli", loss = {loss} }}, reverse_channel = {{ kind = "bernoulli", loss = {loss} }} }},
+        ]
+        flow = [
+            {{ name = "tcp", from = "a", to = "b", transport = "tcp" }},
+            {{ name = "own", from = "a", to = "b", transport = "tcp", count = {flows} }},
+        ]"#
+    );
+    let mut scenario = Scenario::from_toml(&text, "test", &[]).expect("valid");
+    let hosts = hosts();
+    for flow in &mut scenario.flows[1..] {
+        flow.transport = Transport::Outside {
+            hosts: hosts.clone(),
+            classifier: classifier.clone(),
+        };
+    }
+    scenario
+}
+
+fn oracle() -> SenderDecider {
+    SenderDecider::Oracle(Lookup {
+        of: LookupOf::Window,
+        remembers: false,
+        timeouts: true,
+    })
+}
+
+fn counted(run: Result<Measurement, crate::RunError>) -> Measurement {
+    let run = run.expect("runs");
+    Measurement { events: 0, ..run }
+}
+
+#[test]
+fn an_oracle_is_right_about_a_host_from_outside_and_others_are_scored() {
+    let run = counted(run(&scenario(0.03, 6, 1, &oracle()), 1, &mut ()));
+    let own = &run.flows[1];
+    assert!(
+        own.lost.congestion > 20 && own.lost.wireless > 10,
+        "{own:?}"
+    );
+    assert_eq!(own.gaps.accuracy(), Some(1.0));
+    // Its losses of the last round trip have had no verdict yet.
+    let judged = own.packets.total(Cause::Congestion) + own.packets.total(Cause::Wireless);
+    assert!(
+        judged + 8 >= own.lost.congestion + own.lost.wireless,
+        "{own:?}"
+    );
+    // Goodput counts bytes of datagrams: what came, less its headers.
+    assert_eq!(
+        own.application_bytes + own.received * u64::from(HEADERS),
+        own.received_bytes
+    );
+    assert_eq!(run.flows[0].application_bytes, 0);
+
+    let unaware = SENDERS
+        .build("unaware", &[])
+        .expect("known")
+        .expect("built");
+    let run = counted(crate::run(&scenario(0.03, 6, 1, &unaware), 1, &mut ()));
+    let gaps = &run.flows[1].gaps;
+    assert_eq!(gaps.mw(), Some(1.0));
+    assert_eq!(gaps.mc(), Some(0.0));
+}
+
+/// What was under way finds its place again, whether it came, was dropped or was lost, in either direction.
+#[test]
+fn datagrams_leave_nothing_behind() {
+    let scenario = scenario(0.2, 6, 1, &oracle());
+    let count = Arc::new(AtomicUsize::new(0));
+    let most = Arc::clone(&count);
+    let mut counting = scenario;
+    let Transport::Outside { hosts, .. } = &mut counting.flows[1].transport else {
+        panic!("from outside")
+    };
+    let inner = hosts.clone();
+    *hosts = Outside::new(move |beginning| {
+        let Hosts { source, sink } = inner.make(beginning);
+        let source = Box::new(Watched(source, Arc::clone(&most)));
+        Hosts { source, sink }
+    });
+    counted(run(&counting, 1, &mut ()));
+    // Each new buffer is one that was never given before: no more of them than were under way at once.
+    assert!(count.load(Ordering::Relaxed) <= 24);
+}
+
+/// Counts the buffers that have no room yet.
+struct Watched(Box<dyn Host>, Arc<AtomicUsize>);
+
+impl Host for Watched {
+    fn receive(&mut self, now: Time, datagram: &[u8]) {
+        self.0.receive(now, datagram);
+    }
+
+    fn wake(&mut self, now: Time) {
+        self.0.wake(now);
+    }
+
+    fn next_timeout(&self) -> Time {
+        self.0.next_timeout()
+    }
+
+    fn poll_transmit(&mut self, now: Time, datagram: &mut Vec<u8>) -> bool {
+        let new = datagram.capacity() == 0;
+        let sent = self.0.poll_transmit(now, datagram);
+        self.1
+            .fetch_add(usize::from(new && sent), Ordering::Relaxed);
+        sent
+    }
+}
+
+#[test]
+fn a_datagram_needs_a_place_for_its_bytes_and_arrives_whole() {
+    let refused = |change: fn(&mut crate::scenario::Flow)| {
+        let mut scenario = scenario(0.0, 6, 1, &oracle());
+        change(&mut scenario.flows[1]);
+        scenario.check().expect_err("wrong").to_string()
+    };
+    assert_eq!(
+        refused(|flow| flow.packet_size = 28),
+        "flow[1].packet: found 28 B, expected at least 29 B, headers of IPv4 and UDP included"
+    );
+    assert_eq!(
+        refused(|flow| flow.coverage = Some(40)),
+        "flow[1].coverage: found 40 B, expected none: a datagram from outside arrives whole or not at all"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// The fast engine is the plain one for hosts from outside, too, alone and beside each other.
+    #[test]
+    fn both_engines_agree(
+        loss in prop_oneof![Just(0.0), 0.0..0.1],
+        queue in 1u32..30,
+        flows in 1usize..4,
+        seed: u64,
+        classifier in prop_oneof![Just("oracle"), Just("random"), Just("veno")],
+    ) {
+        let classifier = SENDERS.build(classifier, &[]).expect("known").expect("built");
+        let scenario = scenario(loss, queue, flows, &classifier);
+        let plain = counted(run_plain(&scenario, seed, &mut ()));
+        prop_assert_eq!(&counted(run(&scenario, seed, &mut ())), &plain);
+        let mut delays = crate::Delays::new(&scenario);
+        prop_assert_eq!(&counted(run(&scenario, seed, &mut delays)), &plain);
+    }
+}
