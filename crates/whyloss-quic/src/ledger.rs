@@ -1,0 +1,289 @@
+//! What was sent and is not settled yet: the packets that a stack's callbacks are about, where those do not say.
+//!
+//! An entry is what one `on_sent` told: a packet, or several that left together (segmentation offload). Entries are in the
+//! order of sending, and so are their times. A stack that names packets by nothing but the time at which they were sent
+//! (quinn) leaves open which of a burst it means. Then
+//!
+//! ```text
+//! acknowledged   of the packets sent at that time, the last ones up to the largest number acknowledged, which is told at
+//!                the end of a batch: acknowledgements come in the order of numbers
+//! lost           all sent before the last packet lost that was not acknowledged, since a loss settles all before it
+//!                (RFC 9002 §6.1); of those sent at the same time as that one, the first ones
+//! ```
+//!
+//! So a loss is taken for an earlier one than it was if at all, by less than a burst. What no loss comes for, although three
+//! later packets were acknowledged, was none that the stack tells of (an acknowledgement alone, a probe for a larger
+//! MTU): it is settled.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use whyloss::Time;
+use whyloss::bandwidth::delivery_rate::{DeliveryRate, Snapshot};
+
+/// RFC 9002's kPacketThreshold.
+pub(crate) const PACKET_THRESHOLD: u64 = 3;
+
+/// What one `on_sent` told.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    left: Time,
+    /// Bytes sent before it.
+    offset: u64,
+    bytes: u64,
+    acked: u64,
+    lost: u64,
+    /// Bytes lost that the meter has not been told of.
+    untold: u64,
+    /// The number of its last packet.
+    last: u64,
+    /// Nothing more will be told of what is open.
+    overtaken: bool,
+    /// The batch that acknowledged some of it last, and how many bytes.
+    batch: u64,
+    fresh: u64,
+}
+
+impl Entry {
+    /// Bytes neither acknowledged nor lost, of which the stack may still tell.
+    fn open(&self) -> u64 {
+        if self.overtaken {
+            0
+        } else {
+            self.bytes - self.acked - self.lost
+        }
+    }
+}
+
+/// The packets from the first one that is not settled on.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    entries: VecDeque<Entry>,
+    /// Of each entry, if somebody measures rates, what the rate was when it left.
+    snapshots: VecDeque<Snapshot>,
+    meter: Option<Box<DeliveryRate>>,
+    sent: u64,
+    /// The batch of acknowledgements that is being told, counting from 1, and the bytes that it acknowledged so far.
+    batch: u64,
+    fresh: u64,
+}
+
+/// What a batch of acknowledgements did, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// Acknowledged bytes that the edge passed, of this batch and of those before.
+    pub(crate) acked: u64,
+    /// Bytes of this batch that it did not pass, …
+    pub(crate) sacked: u64,
+    /// … and all of this batch.
+    pub(crate) fresh: u64,
+}
+
+/// Where a loss begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FirstLost {
+    /// Offset of the first byte lost.
+    pub(crate) offset: u64,
+    /// When it left.
+    pub(crate) left: Time,
+    /// The number of the last packet that left with it.
+    pub(crate) number: u64,
+}
+
+impl Ledger {
+    /// An empty ledger, which measures delivery rates if that is wanted.
+    pub(crate) fn new(metered: bool) -> Self {
+        Self {
+            meter: metered.then(Box::default),
+            batch: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Bytes sent.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Everything before this offset is settled.
+    pub(crate) fn edge(&self) -> u64 {
+        self.entries.front().map_or(self.sent, |entry| entry.offset)
+    }
+
+    /// What measures delivery rates, if that is wanted.
+    pub(crate) fn meter(&mut self) -> Option<&mut DeliveryRate> {
+        self.meter.as_deref_mut()
+    }
+
+    /// Packets of `bytes` in all leave at `left`, the last of them number `last`. Gives the offset of the first byte.
+    pub(crate) fn push(&mut self, left: Time, bytes: u64, last: u64) -> u64 {
+        let offset = self.sent;
+        self.sent += bytes;
+        if let Some(meter) = &mut self.meter {
+            let size = u32::try_from(bytes).unwrap_or(u32::MAX);
+            self.snapshots.push_back(meter.on_sent(left, size, false));
+        }
+        // A clock that runs backwards would put the entries out of order.
+        let left = self.entries.back().map_or(left, |last| left.max(last.left));
+        self.entries.push_back(Entry {
+            left,
+            offset,
+            bytes,
+            acked: 0,
+            lost: 0,
+            untold: 0,
+            last,
+            overtaken: false,
+            batch: 0,
+            fresh: 0,
+        });
+        offset
+    }
+
+    /// `bytes` of packets that left at `left` are acknowledged: the last ones, up to number `most`.
+    pub(crate) fn acked(&mut self, now: Time, left: Time, mut bytes: u64, most: u64) {
+        for index in self.at(left).rev() {
+            let entry = &mut self.entries[index];
+            if bytes == 0 {
+                break;
+            }
+            // A later packet of the same burst. (Several that left together have one number for all.)
+            if entry.last > most && index > 0 && self.entries[index - 1].last >= most {
+                continue;
+            }
+            let entry = &mut self.entries[index];
+            let taken = entry.open().min(bytes);
+            entry.acked += taken;
+            if entry.batch != self.batch {
+                (entry.batch, entry.fresh) = (self.batch, 0);
+            }
+            entry.fresh += taken;
+            self.fresh += taken;
+            bytes -= taken;
+            self.meter_acked(now, index, taken);
+        }
+    }
+
+    fn meter_acked(&mut self, now: Time, index: usize, bytes: u64) {
+        if let Some(meter) = &mut self.meter
+            && bytes > 0
+        {
+            let mut part = self.snapshots[index].split(bytes as u32);
+            meter.on_acked(now, &mut part);
+        }
+    }
+
+    /// Packet `number` of `bytes` is lost.
+    pub(crate) fn lost(&mut self, number: u64, bytes: u64) -> Option<FirstLost> {
+        let holds = |entry: &&mut Entry| entry.last >= number && entry.open() > 0;
+        let entry = self.entries.iter_mut().find(holds)?;
+        let taken = entry.open().min(bytes);
+        entry.lost += taken;
+        entry.untold += taken;
+        Some(entry.first())
+    }
+
+    /// `bytes` in packets of at most `mtu` are lost, the last of which left at `left`.
+    pub(crate) fn lost_until(&mut self, left: Time, bytes: u64, mtu: u64) -> Option<FirstLost> {
+        let at = self.at(left);
+        let mut first = None;
+        let mut rest = bytes;
+        for entry in self.entries.range_mut(..at.start) {
+            let open = entry.open();
+            if open > 0 {
+                // A lone packet is the last one: what is open before it is none that counts.
+                if bytes > mtu {
+                    first = first.or(Some(entry.first()));
+                }
+                entry.lost += open;
+                entry.untold += open;
+                rest = rest.saturating_sub(open);
+            }
+        }
+        rest = rest.max(1);
+        for entry in self.entries.range_mut(at) {
+            let open = entry.open();
+            if rest > 0 && open > 0 {
+                let taken = open.min(rest.max(mtu));
+                first = first.or(Some(entry.first()));
+                entry.lost += taken;
+                entry.untold += taken;
+                rest = rest.saturating_sub(taken);
+            }
+        }
+        first
+    }
+
+    /// Tells of each range of lost bytes that has not been told of, with the meter to put it on record.
+    pub(crate) fn tell_lost(&mut self, mut tell: impl FnMut(&mut DeliveryRate, &mut Snapshot)) {
+        let Some(meter) = &mut self.meter else {
+            return;
+        };
+        for (entry, snapshot) in self.entries.iter_mut().zip(&mut self.snapshots) {
+            if entry.untold > 0 {
+                let mut part = snapshot.split(entry.untold as u32);
+                entry.untold = 0;
+                tell(meter, &mut part);
+            }
+        }
+    }
+
+    /// Packets up to number `largest` were acknowledged or not, and what of that is lost has been told.
+    pub(crate) fn overtake(&mut self, largest: u64) {
+        for (index, entry) in self.entries.iter_mut().enumerate() {
+            if entry.last + PACKET_THRESHOLD > largest {
+                break;
+            }
+            let open = entry.open();
+            if open > 0 {
+                if let Some(meter) = &mut self.meter {
+                    meter.on_spared_loss(&mut self.snapshots[index].split(open as u32));
+                }
+                entry.overtaken = true;
+            }
+        }
+    }
+
+    /// Moves the edge past all that is settled, at the end of a batch.
+    pub(crate) fn pass(&mut self) -> Passed {
+        let fresh = std::mem::take(&mut self.fresh);
+        let (mut acked, mut sacked) = (0, fresh);
+        while self.entries.front().is_some_and(|entry| entry.open() == 0)
+            && let Some(entry) = self.entries.pop_front()
+        {
+            acked += entry.acked;
+            if entry.batch == self.batch {
+                sacked -= entry.fresh;
+            }
+            if self.meter.is_some() {
+                self.snapshots.pop_front();
+            }
+        }
+        self.batch += 1;
+        Passed {
+            acked,
+            sacked,
+            fresh,
+        }
+    }
+
+    /// The entries that left at that time.
+    fn at(&self, left: Time) -> Range<usize> {
+        let start = self.entries.partition_point(|entry| entry.left < left);
+        let with = self
+            .entries
+            .range(start..)
+            .take_while(|entry| entry.left == left);
+        start..start + with.count()
+    }
+}
+
+impl Entry {
+    fn first(&self) -> FirstLost {
+        FirstLost {
+            offset: self.offset,
+            left: self.left,
+            number: self.last,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! [`SchemeConfig`] as a congestion controller of noq (`noq-proto` 1).
+//!
+//! ```
+//! use std::sync::Arc;
+//! use noq_proto::TransportConfig;
+//! use whyloss::scheme::Scheme;
+//! use whyloss_quic::SchemeConfig;
+//!
+//! let mut transport = TransportConfig::default();
+//! let scheme = Scheme::of("cubic", "keep", "fqrtt")?;
+//! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(scheme)));
+//! # Ok::<(), whyloss::scheme::SchemeError>(())
+//! ```
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Instant;
+
+use noq_proto::RttEstimator;
+use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use whyloss::Time;
+use whyloss::congestion::send_quantum;
+use whyloss::sender::SenderClassifier;
+
+use crate::adapter::Adapter;
+use crate::{Clock, SchemeConfig};
+
+/// The congestion controller of a noq path.
+#[derive(Clone, Debug)]
+pub struct NoqController<S = whyloss::sender::Classifier> {
+    clock: Clock,
+    adapter: Adapter<S>,
+    /// When something was told last: a spurious congestion event comes without a time.
+    now: Time,
+    mtu: u16,
+}
+
+impl<S: SenderClassifier> NoqController<S> {
+    /// The classifier, controller and policy at work, to look at.
+    pub fn control(&self) -> &whyloss::scheme::CongestionControl<S> {
+        self.adapter.control()
+    }
+}
+
+impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for NoqController<S> {
+    fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
+        self.now = self.clock.time(now);
+        self.adapter.on_sent(self.now, bytes.into(), pn);
+    }
+
+    fn on_cwnd_limited(&mut self) {
+        self.adapter.on_window_limited();
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        pn: u64,
+        _app_limited: bool,
+        _rtt: &RttEstimator,
+    ) {
+        let (now, left) = (self.clock.time(now), self.clock.time(sent));
+        self.adapter.on_ack_of(now, left, bytes, pn);
+    }
+
+    fn on_end_acks(
+        &mut self,
+        now: Instant,
+        _in_flight: u64,
+        app_limited: bool,
+        largest_packet_num_acked: Option<u64>,
+    ) {
+        self.now = self.clock.time(now);
+        self.adapter
+            .on_end_acks(self.now, app_limited, largest_packet_num_acked);
+    }
+
+    fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, _now: Instant) {
+        self.adapter.on_packet_lost(pn, lost_bytes.into());
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent_congestion: bool,
+        is_ecn: bool,
+        _lost_bytes: u64,
+        _largest_lost_pn: u64,
+    ) {
+        self.now = self.clock.time(now);
+        let left = self.clock.time(sent);
+        self.adapter
+            .on_congestion_event(self.now, left, is_persistent_congestion, is_ecn);
+    }
+
+    fn on_spurious_congestion_event(&mut self) {
+        self.adapter.on_spurious_congestion_event(self.now);
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.mtu = new_mtu;
+        self.adapter.on_mtu_update(new_mtu);
+    }
+
+    fn window(&self) -> u64 {
+        self.adapter.window()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = self.adapter.window();
+        metrics.ssthresh = Some(self.adapter.control().ssthresh());
+        if let Some(rate) = self.adapter.pacing_rate() {
+            metrics.pacing_rate = Some(rate.as_bps() / 8);
+            metrics.send_quantum = Some(send_quantum(rate, self.mtu.into()));
+        }
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.adapter.initial_window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> ControllerFactory
+    for SchemeConfig<S>
+{
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        Box::new(NoqController {
+            clock: Clock::new(now),
+            adapter: self.adapter(current_mtu),
+            now: Time::ZERO,
+            mtu: current_mtu,
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! [`SchemeConfig`] as a congestion controller of quinn (`quinn-proto` 0.11).
+//!
+//! ```
+//! use std::sync::Arc;
+//! use quinn_proto::TransportConfig;
+//! use whyloss::scheme::Scheme;
+//! use whyloss_quic::SchemeConfig;
+//!
+//! let mut transport = TransportConfig::default();
+//! let scheme = Scheme::of("cubic", "keep", "fqrtt")?;
+//! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(scheme)));
+//! # Ok::<(), whyloss::scheme::SchemeError>(())
+//! ```
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Instant;
+
+use quinn_proto::RttEstimator;
+use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use whyloss::sender::SenderClassifier;
+
+use crate::adapter::Adapter;
+use crate::{Clock, SchemeConfig};
+
+/// The congestion controller of a quinn connection.
+#[derive(Clone, Debug)]
+pub struct QuinnController<S = whyloss::sender::Classifier> {
+    clock: Clock,
+    adapter: Adapter<S>,
+}
+
+impl<S: SenderClassifier> QuinnController<S> {
+    /// The classifier, controller and policy at work, to look at.
+    pub fn control(&self) -> &whyloss::scheme::CongestionControl<S> {
+        self.adapter.control()
+    }
+}
+
+impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnController<S> {
+    fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
+        let now = self.clock.time(now);
+        self.adapter.on_sent(now, bytes, last_packet_number);
+        self.adapter.infer_window_limited();
+    }
+
+    fn on_ack(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        bytes: u64,
+        _app_limited: bool,
+        _rtt: &RttEstimator,
+    ) {
+        let (now, left) = (self.clock.time(now), self.clock.time(sent));
+        self.adapter.on_ack(now, left, bytes);
+    }
+
+    fn on_end_acks(
+        &mut self,
+        now: Instant,
+        _in_flight: u64,
+        app_limited: bool,
+        largest_packet_num_acked: Option<u64>,
+    ) {
+        let now = self.clock.time(now);
+        self.adapter
+            .on_end_acks(now, app_limited, largest_packet_num_acked);
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        now: Instant,
+        sent: Instant,
+        is_persistent_congestion: bool,
+        lost_bytes: u64,
+    ) {
+        let (now, left) = (self.clock.time(now), self.clock.time(sent));
+        let marked = lost_bytes == 0;
+        if !marked {
+            self.adapter.on_lost_until(left, lost_bytes);
+        }
+        self.adapter
+            .on_congestion_event(now, left, is_persistent_congestion, marked);
+    }
+
+    fn on_mtu_update(&mut self, new_mtu: u16) {
+        self.adapter.on_mtu_update(new_mtu);
+    }
+
+    fn window(&self) -> u64 {
+        self.adapter.window()
+    }
+
+    fn metrics(&self) -> ControllerMetrics {
+        let mut metrics = ControllerMetrics::default();
+        metrics.congestion_window = self.adapter.window();
+        metrics.ssthresh = Some(self.adapter.control().ssthresh());
+        metrics.pacing_rate = self.adapter.pacing_rate().map(whyloss::Rate::as_bps);
+        metrics
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        self.adapter.initial_window()
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl<S: SenderClassifier + Clone + Send + Sync + 'static> ControllerFactory for SchemeConfig<S> {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        Box::new(QuinnController {
+            clock: Clock::new(now),
+            adapter: self.adapter(current_mtu),
+        })
+    }
+}

@@ -1,0 +1,340 @@
+//! A connection of either stack as a host. The stacks' engines have the same methods by the same names; where they differ,
+//! the file of each says how (`quinn.rs`, `noq.rs`).
+
+/// Defines `Peer`, one end of a connection, and `hosts`, with the `proto` and the functions of the file that calls it.
+macro_rules! hosts {
+    () => {
+        /// Where the other end is; nobody looks at it.
+        const ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 443);
+        /// What is written to the stream at a time.
+        static DATA: [u8; 1 << 16] = [0; 1 << 16];
+        /// Bytes that may be written and not acknowledged, and received and not read: nothing waits for these.
+        const FLOW_CONTROL: u32 = 64 << 20;
+        /// Timers are no finer than this, so that no deadline comes again at the time at which it was met.
+        const TICK: Duration = Duration::from_micros(1);
+
+        /// The two ends of a flow.
+        pub(super) fn hosts(controller: &Controller, beginning: Beginning) -> Hosts {
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "only the epoch: all else is virtual time"
+            )]
+            let epoch = Instant::now();
+            let transport = Arc::new(transport(controller, &beginning));
+            let [a, b, c, d] = beginning.seed.map(u64::to_le_bytes);
+            let seed = |end: u8| {
+                let mut seed = [0; 32];
+                for (at, word) in [a, b, c, d].into_iter().enumerate() {
+                    seed[8 * at..8 * at + 8].copy_from_slice(&word);
+                }
+                seed[0] ^= end;
+                seed
+            };
+            let mut client = Peer::new(epoch, seed(1), None, &beginning);
+            client.connect(beginning.start, Arc::clone(&transport));
+            let mut server = proto::ServerConfig::new(Arc::new(NoSecrets), Arc::new(NoSecrets));
+            server.transport_config(transport);
+            let server = Peer::new(epoch, seed(2), Some(Arc::new(server)), &beginning);
+            Hosts {
+                source: Box::new(client),
+                sink: Box::new(server),
+            }
+        }
+
+        fn transport(controller: &Controller, beginning: &Beginning) -> proto::TransportConfig {
+            let mut transport = proto::TransportConfig::default();
+            let window = proto::VarInt::from_u32(FLOW_CONTROL);
+            transport
+                .initial_mtu(datagram(beginning))
+                .mtu_discovery_config(None)
+                .enable_segmentation_offload(false)
+                .allow_spin(false)
+                .max_idle_timeout(None)
+                .stream_receive_window(window)
+                .receive_window(window)
+                .send_window(FLOW_CONTROL.into());
+            let factory: Arc<dyn ControllerFactory + Send + Sync> = match *controller {
+                Controller::Own(Own::NewReno) => Arc::new(congestion::NewRenoConfig::default()),
+                Controller::Own(Own::Cubic) => Arc::new(congestion::CubicConfig::default()),
+                Controller::Own(Own::Bbr) => Arc::new(OwnBbr::default()),
+                Controller::Ours(spec) => {
+                    Arc::new(SchemeConfig::with(beginning.judge.clone(), spec))
+                }
+            };
+            transport.congestion_controller_factory(factory);
+            transport
+        }
+
+        /// The largest datagram.
+        fn datagram(beginning: &Beginning) -> u16 {
+            u16::try_from(beginning.datagram)
+                .unwrap_or(u16::MAX)
+                .min(65527)
+        }
+
+        /// One end of a connection.
+        struct Peer {
+            epoch: Instant,
+            endpoint: proto::Endpoint,
+            connection: Option<(proto::ConnectionHandle, proto::Connection)>,
+            stream: Option<proto::StreamId>,
+            client: bool,
+            delivered: u64,
+            /// The engine's next deadline.
+            timeout: Time,
+            scratch: Vec<u8>,
+        }
+
+        impl Peer {
+            fn new(
+                epoch: Instant,
+                seed: [u8; 32],
+                server: Option<Arc<proto::ServerConfig>>,
+                beginning: &Beginning,
+            ) -> Self {
+                let mut config = proto::EndpointConfig::new(Arc::new(NoSecrets));
+                config.rng_seed(Some(seed));
+                count_connection_ids(&mut config);
+                // (It is at least 1200, or the scenario would have been refused.)
+                let _ = config.max_udp_payload_size(datagram(beginning));
+                Self {
+                    client: server.is_none(),
+                    endpoint: endpoint(Arc::new(config), server),
+                    epoch,
+                    connection: None,
+                    stream: None,
+                    delivered: 0,
+                    timeout: Time::MAX,
+                    scratch: Vec::new(),
+                }
+            }
+
+            fn connect(&mut self, start: Time, transport: Arc<proto::TransportConfig>) {
+                let mut config = proto::ClientConfig::new(Arc::new(NoSecrets));
+                config
+                    .transport_config(transport)
+                    .initial_dst_cid_provider(Arc::new(|| proto::ConnectionId::new(&[7; 8])));
+                let at = self.at(start);
+                self.connection = self.endpoint.connect(at, config, ADDRESS, "sink").ok();
+                self.act(start);
+            }
+
+            /// Our clock as the engine's.
+            fn at(&self, now: Time) -> Instant {
+                self.epoch + std::time::Duration::from_nanos(now.as_nanos())
+            }
+
+            /// Passes events between endpoint and connection, and writes or reads what may be.
+            fn act(&mut self, now: Time) {
+                if let Some((handle, connection)) = &mut self.connection {
+                    while let Some(event) = connection.poll_endpoint_events() {
+                        if let Some(event) = self.endpoint.handle_event(*handle, event) {
+                            connection.handle_event(event);
+                        }
+                    }
+                    while connection.poll().is_some() {}
+                    if self.client {
+                        write(connection, &mut self.stream);
+                    } else {
+                        self.delivered += read(connection, &mut self.stream);
+                    }
+                }
+                self.look(now);
+            }
+
+            /// Looks when the engine wants to be woken.
+            fn look(&mut self, now: Time) {
+                let epoch = self.epoch;
+                let timeout = self
+                    .connection
+                    .as_mut()
+                    .and_then(|(_, connection)| connection.poll_timeout());
+                self.timeout = timeout.map_or(Time::MAX, |at| {
+                    Time::from(at.saturating_duration_since(epoch)).max(now + TICK)
+                });
+            }
+        }
+
+        /// Keeps the send buffer full.
+        fn write(connection: &mut proto::Connection, stream: &mut Option<proto::StreamId>) {
+            if stream.is_none() && !connection.is_handshaking() {
+                *stream = connection.streams().open(proto::Dir::Uni);
+            }
+            if let Some(id) = *stream {
+                while fill(connection, id) {}
+            }
+        }
+
+        /// Reads all that is there, in order: its bytes.
+        fn read(connection: &mut proto::Connection, stream: &mut Option<proto::StreamId>) -> u64 {
+            if stream.is_none() {
+                *stream = connection.streams().accept(proto::Dir::Uni);
+            }
+            let mut bytes = 0;
+            if let Some(id) = *stream
+                && let Ok(mut chunks) = connection.recv_stream(id).read(true)
+            {
+                while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+                    bytes += chunk.bytes.len() as u64;
+                }
+                let _ = chunks.finalize();
+            }
+            bytes
+        }
+
+        impl Host for Peer {
+            fn receive(&mut self, now: Time, datagram: &[u8]) {
+                let at = self.at(now);
+                self.scratch.clear();
+                let data = BytesMut::from(datagram);
+                match handle(&mut self.endpoint, at, data, &mut self.scratch) {
+                    Some(proto::DatagramEvent::ConnectionEvent(_, event)) => {
+                        if let Some((_, connection)) = &mut self.connection {
+                            connection.handle_event(event);
+                        }
+                    }
+                    Some(proto::DatagramEvent::NewConnection(incoming)) => {
+                        self.scratch.clear();
+                        let accepted = self.endpoint.accept(incoming, at, &mut self.scratch, None);
+                        self.connection = accepted.ok().or(self.connection.take());
+                    }
+                    // Nothing is ever answered without a connection: nobody else sends here.
+                    Some(proto::DatagramEvent::Response(_)) | None => {}
+                }
+                self.act(now);
+            }
+
+            fn wake(&mut self, now: Time) {
+                let at = self.at(now);
+                if let Some((_, connection)) = &mut self.connection {
+                    connection.handle_timeout(at);
+                }
+                self.act(now);
+            }
+
+            fn next_timeout(&self) -> Time {
+                self.timeout
+            }
+
+            fn poll_transmit(&mut self, now: Time, datagram: &mut Vec<u8>) -> bool {
+                let at = self.at(now);
+                let sent = self
+                    .connection
+                    .as_mut()
+                    .is_some_and(|(_, connection)| transmit(connection, at, datagram));
+                self.look(now);
+                sent
+            }
+
+            fn delivered(&self) -> u64 {
+                self.delivered
+            }
+
+            fn state(&self) -> SourceState {
+                self.connection
+                    .as_ref()
+                    .map_or_else(SourceState::default, |(_, connection)| state(connection))
+            }
+        }
+
+        /// Connection ids that count.
+        struct Counter(u64);
+
+        impl proto::ConnectionIdGenerator for Counter {
+            fn generate_cid(&mut self) -> proto::ConnectionId {
+                self.0 += 1;
+                proto::ConnectionId::new(&self.0.to_be_bytes())
+            }
+
+            fn cid_len(&self) -> usize {
+                8
+            }
+
+            fn cid_lifetime(&self) -> Option<std::time::Duration> {
+                None
+            }
+        }
+
+        /// Keys that are none, and everything that needs one.
+        struct NoSecrets;
+
+        impl NoSecrets {
+            fn keys() -> crypto::Keys {
+                crypto::Keys {
+                    header: crypto::KeyPair {
+                        local: Box::new(Self),
+                        remote: Box::new(Self),
+                    },
+                    packet: Self::packet_keys(),
+                }
+            }
+
+            fn packet_keys() -> crypto::KeyPair<Box<dyn crypto::PacketKey>> {
+                crypto::KeyPair {
+                    local: Box::new(Self),
+                    remote: Box::new(Self),
+                }
+            }
+        }
+
+        impl crypto::HeaderKey for NoSecrets {
+            fn decrypt(&self, _pn_offset: usize, _packet: &mut [u8]) {}
+
+            fn encrypt(&self, _pn_offset: usize, _packet: &mut [u8]) {}
+
+            fn sample_size(&self) -> usize {
+                TAG
+            }
+        }
+
+        impl crypto::HmacKey for NoSecrets {
+            fn sign(&self, _data: &[u8], signature_out: &mut [u8]) {
+                signature_out.fill(0x5a);
+            }
+
+            fn signature_len(&self) -> usize {
+                32
+            }
+
+            fn verify(&self, _data: &[u8], _signature: &[u8]) -> Result<(), crypto::CryptoError> {
+                Ok(())
+            }
+        }
+
+        /// A session of the [handshake without secrets](Handshake).
+        struct Session {
+            handshake: Handshake,
+            side: proto::Side,
+        }
+
+        impl Session {
+            fn new(side: proto::Side, parameters: &TransportParameters) -> Self {
+                let mut own = Vec::new();
+                parameters.write(&mut own);
+                Self {
+                    handshake: Handshake::new(side.is_client(), own),
+                    side,
+                }
+            }
+
+            fn peer_parameters(
+                &self,
+            ) -> Result<Option<TransportParameters>, proto::TransportError> {
+                let Some(mut parameters) = self.handshake.peer() else {
+                    return Ok(None);
+                };
+                Ok(Some(TransportParameters::read(self.side, &mut parameters)?))
+            }
+
+            fn take(&mut self, bytes: &[u8]) -> Result<bool, proto::TransportError> {
+                if self.handshake.read(bytes) {
+                    Ok(false)
+                } else {
+                    Err(proto::transport_parameters::Error::Malformed.into())
+                }
+            }
+        }
+    };
+}
+
+pub(super) use hosts;

@@ -1,0 +1,394 @@
+//! What classifiers hear, by hand and beside each other: a stack that names packets, and one that tells times.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use whyloss::Cause::{self, Congestion, Wireless};
+use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
+use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
+use whyloss::scheme::Scheme;
+use whyloss::sender::fq_rtt::FqRtt;
+use whyloss::sender::{SenderClassifier, Unaware};
+use whyloss::{Duration, Time};
+
+use crate::adapter::Adapter;
+
+const MTU: u64 = 1000;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Heard {
+    Sent(SentEvent),
+    Ack(AckEvent),
+    Loss(LossEvent),
+}
+
+/// Writes down what it hears, and calls every loss the same.
+#[derive(Clone, Debug)]
+struct Recorder(Rc<RefCell<Vec<Heard>>>, Cause);
+
+impl SenderClassifier for Recorder {
+    fn on_sent(&mut self, sent: &SentEvent) {
+        self.0.borrow_mut().push(Heard::Sent(*sent));
+    }
+
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.0.borrow_mut().push(Heard::Ack(*ack));
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) -> Cause {
+        self.0.borrow_mut().push(Heard::Loss(*loss));
+        self.1
+    }
+}
+
+const RENO: ControllerSpec = ControllerSpec {
+    kind: ControllerKind::Reno(Decrease::FlightSize),
+    wireless: WirelessPolicy::Keep,
+};
+
+fn adapter<S: SenderClassifier>(classifier: S) -> Adapter<S> {
+    Adapter::new(classifier, &RENO, MTU as u16, None)
+}
+
+fn ms(ms: u64) -> Time {
+    Time::from_nanos(ms * 1_000_000)
+}
+
+/// An adapter and the packets that were sent, in the manner of either stack.
+struct Stack<S> {
+    adapter: Adapter<S>,
+    numbered: bool,
+    left: Vec<Time>,
+    largest: Option<u64>,
+}
+
+impl<S: SenderClassifier> Stack<S> {
+    fn new(classifier: S, numbered: bool) -> Self {
+        Self {
+            adapter: adapter(classifier),
+            numbered,
+            left: Vec::new(),
+            largest: None,
+        }
+    }
+
+    fn send(&mut self, now: Time, count: u64) {
+        for _ in 0..count {
+            self.adapter.on_sent(now, MTU, self.left.len() as u64);
+            self.left.push(now);
+        }
+    }
+
+    fn ack(&mut self, now: Time, numbers: &[u64]) {
+        for &number in numbers {
+            let left = self.left[number as usize];
+            if self.numbered {
+                self.adapter.on_ack_of(now, left, MTU, number);
+            } else {
+                self.adapter.on_ack(now, left, MTU);
+            }
+        }
+        self.largest = self.largest.max(numbers.last().copied());
+        self.adapter.on_end_acks(now, false, self.largest);
+    }
+
+    fn lose(&mut self, now: Time, numbers: &[u64], persistent: bool) {
+        let left = self.left[*numbers.last().expect("some") as usize];
+        if self.numbered {
+            for &number in numbers {
+                self.adapter.on_packet_lost(number, MTU);
+            }
+        } else {
+            self.adapter.on_lost_until(left, MTU * numbers.len() as u64);
+        }
+        self.adapter
+            .on_congestion_event(now, left, persistent, false);
+    }
+}
+
+fn recorded(numbered: bool) -> (Stack<Recorder>, Rc<RefCell<Vec<Heard>>>) {
+    let heard = Rc::new(RefCell::new(Vec::new()));
+    let recorder = Recorder(Rc::clone(&heard), Wireless);
+    (Stack::new(recorder, numbered), heard)
+}
+
+/// acked, sacked, acknowledged, in flight, in recovery: of the acknowledgements that were heard, in packets.
+fn acks(heard: &Rc<RefCell<Vec<Heard>>>) -> Vec<(u64, u64, u64, u64, bool)> {
+    let heard = heard.borrow();
+    let ack = |heard: &Heard| match heard {
+        Heard::Ack(ack) => Some((
+            ack.acked / MTU,
+            ack.sacked / MTU,
+            ack.acknowledged / MTU,
+            ack.in_flight / MTU,
+            ack.in_recovery,
+        )),
+        _ => None,
+    };
+    heard.iter().filter_map(ack).collect()
+}
+
+fn losses(heard: &Rc<RefCell<Vec<Heard>>>) -> Vec<LossEvent> {
+    let heard = heard.borrow();
+    let loss = |heard: &Heard| match heard {
+        Heard::Loss(loss) => Some(*loss),
+        _ => None,
+    };
+    heard.iter().filter_map(loss).collect()
+}
+
+#[test]
+fn a_single_loss_holds_the_edge_until_the_recovery_ends() {
+    for numbered in [false, true] {
+        let (mut stack, heard) = recorded(numbered);
+        for number in 0..8 {
+            stack.send(ms(number), 1);
+        }
+        stack.ack(ms(100), &[0]);
+        // 1 is lost.
+        stack.ack(ms(102), &[2, 3]);
+        stack.ack(ms(104), &[4]);
+        stack.lose(ms(104), &[1], false);
+        stack.send(ms(104), 2);
+        stack.ack(ms(106), &[5, 6]);
+        stack.ack(ms(107), &[7]);
+        stack.ack(ms(204), &[8, 9]);
+        assert_eq!(
+            acks(&heard),
+            [
+                (1, 0, 1, 7, false),
+                (0, 2, 1, 7, false),
+                (0, 1, 1, 7, false),
+                (0, 2, 1, 9, true),
+                (0, 1, 1, 9, true),
+                // Not until a packet that left after the recovery began is acknowledged.
+                (0, 2, 1, 9, true),
+            ],
+            "{numbered}"
+        );
+        stack.send(ms(205), 1);
+        stack.ack(ms(305), &[10]);
+        assert_eq!(acks(&heard)[6], (9, 0, 11, 0, true));
+        let [loss] = losses(&heard)[..] else {
+            panic!("{heard:?}")
+        };
+        assert_eq!(
+            (loss.first, loss.in_flight, loss.sent, loss.detection),
+            (MTU, 7 * MTU, Some(ms(1)), Detection::Duplicates)
+        );
+        assert_eq!(loss.rtt, Some(Duration::from_millis(100)));
+    }
+}
+
+#[test]
+fn a_second_loss_lets_go_of_the_edge() {
+    for numbered in [false, true] {
+        // Found later, and at once.
+        for at_once in [false, true] {
+            let (mut stack, heard) = recorded(numbered);
+            for number in 0..9 {
+                stack.send(ms(number), 1);
+            }
+            if at_once {
+                stack.ack(ms(103), &[0, 3]);
+                stack.ack(ms(106), &[4, 6]);
+                stack.lose(ms(106), &[1, 2], false);
+            } else {
+                stack.ack(ms(104), &[0, 4]);
+                stack.lose(ms(104), &[1], false);
+                stack.ack(ms(106), &[6]);
+                stack.lose(ms(106), &[2, 3], false);
+            }
+            stack.ack(ms(107), &[7]);
+            let told = acks(&heard);
+            // What came behind the losses is passed, 5 is not settled: a partial acknowledgement.
+            let last = told.last().expect("one");
+            let passed = if at_once { 2 } else { 1 };
+            assert_eq!(*last, (passed, 1, 5, 4, true), "{numbered} {told:?}");
+            assert_eq!(losses(&heard).len(), 1);
+        }
+    }
+}
+
+#[test]
+fn the_recovery_takes_no_notice_of_what_left_before_it() {
+    for numbered in [false, true] {
+        let (mut stack, heard) = recorded(numbered);
+        for number in 0..10 {
+            stack.send(ms(number), 1);
+        }
+        stack.ack(ms(103), &[3]);
+        stack.lose(ms(103), &[0], false);
+        stack.ack(ms(108), &[8]);
+        stack.lose(ms(108), &[1, 2, 4, 5], false);
+        for at in 110..115 {
+            stack.send(ms(at), 1);
+        }
+        stack.ack(ms(214), &[10, 14]);
+        assert_eq!(losses(&heard).len(), 1);
+        stack.lose(ms(214), &[11], false);
+        let second = losses(&heard)[1];
+        assert_eq!((second.first, second.in_flight), (11 * MTU, 4 * MTU));
+        // Persistent congestion is told whatever goes on, and ends it.
+        stack.lose(ms(215), &[12], true);
+        let third = losses(&heard)[2];
+        assert_eq!(third.detection, Detection::PersistentCongestion);
+        assert_eq!(stack.adapter.window(), 2 * MTU);
+    }
+}
+
+/// fqRTT's head: of single losses only the first may teach, or nothing would be wireless in the end.
+#[test]
+fn single_losses_do_not_teach_fqrtt() {
+    for numbered in [false, true] {
+        let mut stack = Stack::new(FqRtt::new(FqRtt::GUARD, 0.1), numbered);
+        let mut number = 0;
+        let mut round = |stack: &mut Stack<FqRtt>, start: u64, rtt: u64, lost: Option<u64>| {
+            for at in 0..20 {
+                stack.send(ms(start + at), 1);
+            }
+            for at in 0..20 {
+                if Some(at) != lost {
+                    stack.ack(ms(start + rtt + at), &[number + at]);
+                }
+                if let Some(lost) = lost
+                    && at == lost + 3
+                {
+                    stack.lose(ms(start + rtt + at), &[number + lost], false);
+                }
+            }
+            number += 20;
+        };
+        round(&mut stack, 0, 100, None);
+        // A full queue: twice the round-trip time.
+        round(&mut stack, 1_000, 200, Some(5));
+        round(&mut stack, 2_000, 100, None);
+        for lap in 3..20 {
+            let before = stack.adapter.window();
+            round(&mut stack, lap * 1_000, 100, Some(5));
+            assert!(
+                stack.adapter.window() >= before,
+                "{numbered} {lap}: a loss at an empty queue took the window from {before} to {}",
+                stack.adapter.window()
+            );
+            round(&mut stack, lap * 1_000 + 500, 100, None);
+        }
+    }
+}
+
+#[test]
+fn of_a_burst_the_last_ones_were_acknowledged_and_the_first_ones_lost() {
+    let (mut stack, heard) = recorded(false);
+    // Four packets at once, twice, and one more.
+    stack.send(ms(0), 4);
+    stack.send(ms(1), 4);
+    stack.send(ms(2), 1);
+    stack.ack(ms(100), &[0, 1]);
+    assert_eq!(acks(&heard)[0], (2, 0, 2, 7, false));
+    // 2 is lost: by the largest number it is known that 3 came.
+    stack.ack(ms(101), &[3, 4]);
+    assert_eq!(acks(&heard)[1], (0, 2, 2, 7, false));
+    stack.ack(ms(102), &[5]);
+    stack.lose(ms(102), &[2], false);
+    assert_eq!(losses(&heard)[0].first, 2 * MTU);
+
+    // Together under one number: in parts.
+    let mut adapter = adapter(Unaware);
+    adapter.on_sent(ms(0), 4 * MTU, 3);
+    adapter.on_ack(ms(100), ms(0), MTU);
+    adapter.on_ack(ms(100), ms(0), MTU);
+    adapter.on_end_acks(ms(100), false, Some(1));
+    adapter.on_ack(ms(101), ms(0), 2 * MTU);
+    adapter.on_end_acks(ms(101), false, Some(3));
+    adapter.on_sent(ms(102), MTU, 4);
+    assert_eq!(adapter.in_flight(), MTU);
+}
+
+/// Acknowledgements that nobody acknowledges do not keep the edge back for ever.
+#[test]
+fn what_is_never_told_of_is_settled_once_it_is_overtaken() {
+    let (mut stack, heard) = recorded(false);
+    stack.send(ms(0), 1);
+    stack.adapter.on_sent(ms(1), 40, 1);
+    stack.left.push(ms(1));
+    for number in 2..8 {
+        stack.send(ms(number), 1);
+    }
+    stack.ack(ms(100), &[0]);
+    stack.ack(ms(104), &[2, 3, 4]);
+    stack.ack(ms(105), &[5]);
+    let told: Vec<u64> = losses(&heard).iter().map(|loss| loss.first).collect();
+    assert!(told.is_empty());
+    let heard = heard.borrow();
+    let Some(Heard::Ack(ack)) = heard.last() else {
+        panic!("{heard:?}")
+    };
+    assert_eq!((ack.acknowledged, ack.acked), (5 * MTU + 40, 4 * MTU));
+}
+
+/// A path that drops at random, told by both kinds of stacks: classifiers hear the same where every packet has a time of its
+/// own, and controllers that measure rates end with the same window.
+#[test]
+fn both_kinds_of_stacks_tell_the_same() {
+    for controller in ["reno", "cubic", "bbr", "westwood-nr"] {
+        for seed in 1..30_u64 {
+            let run = |numbered: bool| {
+                let scheme = Scheme::of(controller, "keep", "unaware").expect("known");
+                let heard = Rc::new(RefCell::new(Vec::new()));
+                let recorder = Recorder(Rc::clone(&heard), Congestion);
+                let adapter = Adapter::new(recorder, &scheme.controller, MTU as u16, None);
+                let mut stack = Stack {
+                    adapter,
+                    numbered,
+                    left: Vec::new(),
+                    largest: None,
+                };
+                let mut random = seed;
+                let mut draw = move |n: u64| {
+                    random = random
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1_442_695_040_888_963_407);
+                    (random >> 33) % n
+                };
+                // What arrives when, and what is missing so far.
+                let mut arrivals: Vec<u64> = Vec::new();
+                let mut missing: Vec<u64> = Vec::new();
+                for step in 0..3_000_u64 {
+                    let now = ms(step);
+                    if step < 2_800 {
+                        let number = stack.left.len() as u64;
+                        stack.send(now, 1);
+                        if draw(20) == 0 {
+                            missing.push(number);
+                        } else {
+                            arrivals.push(number);
+                        }
+                    }
+                    let mut batch = Vec::new();
+                    while arrivals.first().is_some_and(|&number| number + 50 <= step) && draw(3) > 0
+                    {
+                        batch.push(arrivals.remove(0));
+                    }
+                    if batch.is_empty() {
+                        continue;
+                    }
+                    stack.ack(now, &batch);
+                    let largest = stack.largest.unwrap_or(0);
+                    let gone: Vec<u64> = missing
+                        .iter()
+                        .copied()
+                        .filter(|&number| number + 3 <= largest)
+                        .collect();
+                    missing.retain(|&number| number + 3 > largest);
+                    if !gone.is_empty() {
+                        stack.lose(now, &gone, false);
+                    }
+                }
+                (heard.take(), stack.adapter.window())
+            };
+            let (times, numbers) = (run(false), run(true));
+            assert!(losses(&Rc::new(RefCell::new(times.0.clone()))).len() > 10);
+            assert_eq!(times, numbers, "{controller} {seed}");
+        }
+    }
+}
