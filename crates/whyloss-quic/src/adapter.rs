@@ -1,7 +1,8 @@
 //! A stack's callbacks as [`whyloss::event`] has them: what both stacks share.
 //!
 //! ```text
-//! acknowledgements   told packet by packet, with the end of the batch: one `AckEvent`
+//! acknowledgements   told packet by packet, with the end of the batch: one `AckEvent` for each packet that the left edge
+//!                    passes, or for all that it does not; the last one has the round-trip time
 //! losses             one event per recovery period (RFC 9002 §7.3.2): losses of packets that left before it began belong
 //!                    to the one before; persistent congestion (§7.6) is always told
 //! recovery           until a packet that left after it began is acknowledged, that one included
@@ -189,20 +190,6 @@ impl<S: SenderClassifier> Adapter<S> {
 
     fn tell_ack(&mut self, now: Time, rtt: Option<Duration>, app_limited: bool, in_recovery: bool) {
         let passed = self.ledger.pass();
-        let mut ack = AckEvent::new(now, self.mtu)
-            .window(self.control.window())
-            .rtt(rtt)
-            .app_limited(app_limited)
-            .in_recovery(in_recovery);
-        ack = if let Some(hold) = self.recovery.hold {
-            self.recovery.held += passed.acked;
-            ack.sacked(passed.fresh).acknowledged(hold)
-        } else {
-            ack.acked(passed.acked + std::mem::take(&mut self.recovery.held))
-                .sacked(passed.sacked)
-                .acknowledged(self.ledger.edge())
-        };
-        let ack = ack.in_flight(self.ledger.sent() - ack.acknowledged);
         if let Some(meter) = self.ledger.meter() {
             if app_limited {
                 meter.mark_app_limited();
@@ -211,7 +198,28 @@ impl<S: SenderClassifier> Adapter<S> {
                 self.control.on_rate_sample(&sample);
             }
         }
-        self.control.on_ack(&ack);
+        let sent = self.ledger.sent();
+        let ack = AckEvent::new(now, self.mtu)
+            .app_limited(app_limited)
+            .in_recovery(in_recovery);
+        if let Some(hold) = self.recovery.hold {
+            self.recovery.held += passed.acked;
+            let ack = ack.sacked(passed.fresh).acknowledged(hold);
+            let ack = ack.window(self.control.window()).rtt(rtt);
+            return self.control.on_ack(&ack.in_flight(sent - hold));
+        }
+        let edge = self.ledger.edge();
+        let mut rest = passed.acked + std::mem::take(&mut self.recovery.held);
+        // As if each packet were acknowledged by itself: windows grow by what is acknowledged (RFC 9002 §7.3.1).
+        while !in_recovery && rest > u64::from(self.mtu) {
+            rest -= u64::from(self.mtu);
+            let ack = ack.acked(self.mtu.into()).acknowledged(edge - rest);
+            let ack = ack.window(self.control.window());
+            self.control.on_ack(&ack.in_flight(sent - (edge - rest)));
+        }
+        let ack = ack.acked(rest).sacked(passed.sacked).acknowledged(edge);
+        let ack = ack.window(self.control.window()).rtt(rtt);
+        self.control.on_ack(&ack.in_flight(sent - edge));
     }
 
     /// Packet `number` of `bytes` is lost; the congestion event follows.

@@ -126,7 +126,7 @@ mod tests {
     fn both_sides_learn_the_parameters_and_come_to_an_end() {
         let mut client = Handshake::new(true, vec![1, 2, 3]);
         let mut server = Handshake::new(false, vec![4; 400]);
-        let mut flight = |from: &mut Handshake| {
+        let flight = |from: &mut Handshake| {
             let mut out = Vec::new();
             let keys = from.write(&mut out);
             (out, keys)

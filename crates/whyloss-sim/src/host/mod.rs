@@ -355,8 +355,7 @@ impl Sink {
             Transport::Tcp { options, .. } | Transport::Web { options, .. } => options
                 .delayed_ack
                 .is_none_or(|delay| delay <= Duration::ZERO),
-            Transport::Tfrc { .. } => false,
-            Transport::Outside { .. } | Transport::Quic { .. } => false,
+            Transport::Tfrc { .. } | Transport::Outside { .. } | Transport::Quic { .. } => false,
             Transport::Datagrams { .. } | Transport::Iftp { .. } => true,
         }
     }
