@@ -33,7 +33,7 @@ def test_figures_show_what_is_there(plan, scenario):
     rows = whyloss.sweep(plan)
     ax = whyloss.plot.over(rows, "loss", by="classifier")
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["zigzag", "zbs2", "unaware"]
-    assert ax.get_ylabel() == "total.throughput_bps (Mbit/s)"
+    assert ax.get_ylabel() == "throughput (Mbit/s)"
     line = ax.containers[0].lines[0]
     means = (
         polars.DataFrame(rows)
@@ -44,6 +44,8 @@ def test_figures_show_what_is_there(plan, scenario):
     )
     assert list(line.get_ydata()) == pytest.approx(means["total.throughput_bps"].to_list())
     results = scenario.run(1, trace=True)
+    assert whyloss.plot._words("flow.video.mw") == "Mw of video"
+    assert whyloss.plot._words("events") == "events"
     labels = [text.get_text() for text in whyloss.plot.timeline(results.trace, "video").get_legend().get_texts()]
     assert "wireless, called wireless" in labels
     ax = whyloss.plot.confusion(results.flows, "video")

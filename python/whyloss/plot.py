@@ -43,9 +43,20 @@ def _only(columns: Mapping[str, list[Any]], where: Mapping[str, object]) -> list
     return [row for row in rows if all(columns[key][row] == value for key, value in where.items())]
 
 
+def _words(metric: str) -> str:
+    """Say a metric's key in words: "total.lost.congestion" is "lost, congestion", "flow.video.mw" "Mw of video"."""
+    family, _, key = metric.partition(".")
+    item = ""
+    if family in ("flow", "link", "frames"):
+        item, _, key = key.partition(".")
+    key = (key or metric).removesuffix("_bps").removesuffix("_ms")
+    words = {"mc": "Mc", "mw": "Mw"}.get(key, key.replace(".", ", ").replace("_", " "))
+    return f"{words} of {item}" if item else words
+
+
 def _label(metric: str, unit: str, scale: float) -> str:
     scaled = {("bit/s", 1e6): "Mbit/s", ("bit/s", 1e3): "kbit/s"}.get((unit, scale), unit)
-    return f"{metric} ({scaled})" if scaled else metric
+    return f"{_words(metric)} ({scaled})" if scaled else _words(metric)
 
 
 def over(
