@@ -13,6 +13,7 @@ use clap::Args;
 use nix::time::{ClockId, clock_gettime};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
+use whyloss_sim::Needs;
 use whyloss_validate::peers::{self, PeerError};
 
 use super::error::BenchError;
@@ -66,7 +67,9 @@ pub(crate) fn run(args: &ChildArgs, out: &mut dyn Write) -> Result<(), CliError>
     };
     let scenario = load.scenario()?;
     let one = |seed: u64| {
-        let run = whyloss_sim::run_unwatched(&scenario, seed)?;
+        // What `whyloss run` measures, and its engine.
+        let needs = Needs::all(&scenario);
+        let run = whyloss_sim::run_measured(&scenario, seed, needs, &mut |_| true)?.measurement;
         let packets: u64 = run.flows.iter().map(|flow| flow.received).sum();
         Ok::<_, CliError>((packets, run.events))
     };
