@@ -260,7 +260,7 @@ impl CliError {
             | Self::Directory { .. }
             | Self::Unreadable { .. }
             | Self::Scenario(_)
-            | Self::Engine(EngineError::Check(_))
+            | Self::Engine(EngineError::Check(_) | EngineError::NoEngine(_))
             | Self::Capture { .. }
             | Self::NoFlow { .. }
             | Self::Peer(_)

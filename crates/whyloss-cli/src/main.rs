@@ -44,6 +44,8 @@ use text::printable;
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    #[cfg(feature = "quic")]
+    whyloss_quic::sim::install();
     let out = &mut io::stdout();
     let result = match &args.command {
         Command::List(args) => list::run(args, out),

@@ -492,3 +492,34 @@ fn an_unusable_directory_is_said_before_anything_runs() {
         );
     }
 }
+
+/// A command without QUIC says how to get one that has it.
+#[test]
+#[cfg(not(feature = "quic"))]
+fn a_flow_of_quic_needs_its_engines() {
+    let output = run(&[&scenario("quic.toml")]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        error.contains("flow `quic`: its QUIC engine is not built into this program"),
+        "{error}"
+    );
+    assert!(
+        error.contains("cargo build --release --features quic"),
+        "{error}"
+    );
+}
+
+#[test]
+#[cfg(feature = "quic")]
+fn a_flow_of_quic_runs_and_its_losses_are_scored() {
+    let quic = scenario("quic.toml");
+    let arguments = [&quic[..], "--set", "duration=15 s", "--format", "json"];
+    let text = stdout(&run(&arguments));
+    let object: Value = serde_json::from_str(&text).expect("JSON");
+    let flow = &object["flows"][0];
+    assert!(flow["throughput_bps"].as_f64().expect("a rate") > 3e6);
+    let scored = &flow["packets"]["wireless_called_wireless"];
+    assert!(scored.as_u64().expect("a count") > 5);
+    assert_eq!(text, stdout(&run(&arguments)));
+}

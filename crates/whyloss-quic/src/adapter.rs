@@ -104,6 +104,11 @@ impl<S: SenderClassifier> Adapter<S> {
         self.ledger.sent() - self.ledger.edge()
     }
 
+    /// Packets for which there is room.
+    pub(crate) fn held(&self) -> usize {
+        self.ledger.held()
+    }
+
     pub(crate) fn pacing_rate(&self) -> Option<Rate> {
         self.control.pacing_rate()
     }

@@ -267,6 +267,11 @@ impl Ledger {
         }
     }
 
+    /// Entries for which there is room: all that is ever allocated.
+    pub(crate) fn held(&self) -> usize {
+        self.entries.capacity() + self.snapshots.capacity()
+    }
+
     /// The entries that left at that time.
     fn at(&self, left: Time) -> Range<usize> {
         let start = self.entries.partition_point(|entry| entry.left < left);

@@ -10,7 +10,7 @@
 //! client.transport_config(Arc::new(transport));
 //! ```
 //!
-//! `examples/quinn_file.rs` is such a program. With the feature `sim`, both stacks' protocol engines are hosts of
+//! With the feature `sim`, both stacks' protocol engines are hosts of
 //! `whyloss-sim` (`transport = { kind = "quic", stack = "quinn" }` in scenarios).
 //!
 //! # What the stacks tell, and what they do not
@@ -37,9 +37,14 @@
 //! (§7.6); ECN marks are congestion. The window never falls below two packets. With quinn, BBR's rate is kept by its window
 //! alone.
 #![forbid(unsafe_code)]
-#![cfg_attr(not(any(feature = "quinn", feature = "noq")), allow(dead_code))]
+#![cfg_attr(
+    not(all(feature = "quinn", feature = "noq")),
+    allow(dead_code, reason = "what only the stack that is missing tells")
+)]
 
 mod adapter;
+#[doc(hidden)]
+pub mod bench;
 mod ledger;
 #[cfg(feature = "noq")]
 pub mod noq;

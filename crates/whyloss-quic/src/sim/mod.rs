@@ -5,7 +5,7 @@
 //! allows, and MTU discovery is off, so that packets are of the sizes that the scenario says.
 //!
 //! The same seed gives the same run: endpoints are seeded, and instead of TLS the handshake has messages of TLS's sizes without
-//! secrets ([`handshake`]), since TLS draws from the system. What no seed reaches is the stacks' own BBR: both versions
+//! secrets, since TLS draws from the system. What no seed reaches is the stacks' own BBR: both versions
 //! draw from the system when they probe for bandwidth.
 
 mod engine;

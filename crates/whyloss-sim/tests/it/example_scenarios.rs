@@ -38,6 +38,7 @@ fn all_are_valid() {
             "iftp.toml",
             "media.toml",
             "parking-lot.toml",
+            "quic.toml",
             "two-hop.toml",
             "wb.toml",
             "wlan.toml",
