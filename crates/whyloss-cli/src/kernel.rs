@@ -15,6 +15,8 @@ mod check;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 mod hold;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
+pub(crate) mod reproduce;
+#[cfg(all(feature = "kernel", target_os = "linux"))]
 mod status;
 #[cfg(all(feature = "kernel", target_os = "linux"))]
 mod truth;
@@ -74,6 +76,9 @@ pub(crate) struct WatchArgs {
     /// Wait for controls that are not loaded yet.
     #[arg(long)]
     wait: bool,
+    /// Print acknowledgements, changes of the recovery's state and reductions taken back as well.
+    #[arg(long)]
+    every: bool,
 }
 
 #[derive(Debug, Args)]
@@ -177,7 +182,7 @@ mod without {
         args: &WatchArgs,
         _: &mut dyn Write,
     ) -> Result<(), CliError> {
-        let _ = (&args.truth, &args.time, args.wait);
+        let _ = (&args.truth, &args.time, args.wait, args.every);
         Err(CliError::NoKernel)
     }
 }

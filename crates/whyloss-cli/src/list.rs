@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ListArgs, out: &mut dyn Write) -> Result<(), CliError> 
 fn json(out: &mut dyn Write) -> Result<(), CliError> {
     let papers = whyloss_papers::papers()
         .map(|paper| json!({ "id": paper, "citation": whyloss_papers::citation(paper) }));
-    let experiments = whyloss_papers::all().map(|experiment| {
+    let experiments = crate::reproduce::known().map(|experiment| {
         json!({
             "id": experiment.id,
             "paper": experiment.paper,
@@ -83,7 +83,7 @@ fn objects(lines: impl Iterator<Item = Line>) -> Vec<Value> {
 }
 
 fn table(out: &mut dyn Write) -> Result<(), CliError> {
-    let experiments: Vec<_> = whyloss_papers::all()
+    let experiments: Vec<_> = crate::reproduce::known()
         .map(|experiment| [experiment.id, experiment.title].map(str::to_owned))
         .collect();
     section(out, "experiments (whyloss reproduce ID)", &experiments)?;
@@ -180,7 +180,7 @@ mod tests {
         }
         // A heading for the experiments; a blank line and a heading for each registry.
         let headings = 1 + 2 * registries.len();
-        let lines = whyloss_papers::all().count() + ids.len() + headings;
+        let lines = crate::reproduce::known().count() + ids.len() + headings;
         assert_eq!(text.lines().count(), lines);
     }
 }

@@ -46,7 +46,7 @@ struct Which {
     /// Every experiment of one paper, such as `cen`.
     #[arg(long)]
     paper: Option<String>,
-    /// Every experiment.
+    /// Every experiment that is a simulation.
     #[arg(long)]
     all: bool,
 }
@@ -62,13 +62,34 @@ enum Format {
 }
 
 pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<(), CliError> {
-    let experiments: Vec<_> = whyloss_papers::all().collect();
+    let experiments: Vec<_> = known().collect();
     let experiments = args.which.of(&experiments)?;
     if let Some(dir) = &args.out {
         report::prepare(dir).map_err(CliError::Out)?;
     }
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     reproduce(&experiments, args, &stop, out)
+}
+
+/// Every experiment that this build knows.
+pub(crate) fn known() -> impl Iterator<Item = &'static Experiment> {
+    #[cfg(all(feature = "kernel", target_os = "linux"))]
+    let others = crate::kernel::reproduce::EXPERIMENTS.iter();
+    #[cfg(not(all(feature = "kernel", target_os = "linux")))]
+    let others = [].iter();
+    whyloss_papers::all().chain(others)
+}
+
+/// Whether it is one that `--all` runs: root and real time are asked for by name.
+fn is_simulated(experiment: &Experiment) -> bool {
+    #[cfg(all(feature = "kernel", target_os = "linux"))]
+    let real = experiment.paper == crate::kernel::reproduce::PAPER;
+    #[cfg(not(all(feature = "kernel", target_os = "linux")))]
+    let real = {
+        let _ = experiment;
+        false
+    };
+    !real
 }
 
 impl Which {
@@ -86,7 +107,10 @@ impl Which {
             };
         }
         if self.all {
-            return Ok(known.to_vec());
+            let simulated = known.iter().copied();
+            return Ok(simulated
+                .filter(|experiment| is_simulated(experiment))
+                .collect());
         }
         let mut wanted: Vec<&Experiment> = Vec::new();
         for id in &self.ids {

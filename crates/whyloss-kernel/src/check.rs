@@ -31,6 +31,8 @@ pub struct Checked {
     pub timeouts: u64,
     /// Losses called wireless.
     pub wireless: u64,
+    /// Losses that the program was asked about late, since the kernel had not run it.
+    pub late: u64,
     /// Reductions that were taken back.
     pub undone: u64,
     /// Whether the control was gone again afterwards.
@@ -97,6 +99,7 @@ pub fn check(bed: &Bed, control: &Control, seconds: u32, seed: u64) -> Result<Ch
                 _ => {}
             }
             if let Kind::Asked(_) = event.kind {
+                checked.late += u64::from(event.late);
                 checked.wireless += u64::from(event.cause == whyloss::Cause::Wireless);
             }
         })?;

@@ -102,7 +102,15 @@ pub fn said() -> String {
     SAID.lock().map_or(String::new(), |lines| lines.concat())
 }
 
-/// Whether this process and this kernel can load programs at all.
+/// Whether this process and this kernel can load programs, as far as can be told without loading one.
+///
+/// # Errors
+/// What is missing.
+pub fn may_load() -> Result<(), KernelError> {
+    check_machine()
+}
+
+/// Whether this process and this kernel can load programs at all; forgets what libbpf said before.
 ///
 /// # Errors
 /// What is missing.

@@ -104,6 +104,8 @@ pub struct Event {
     pub congested: bool,
     /// Whether nothing of the connection had been seen before, of [`Kind::Socket`].
     pub fresh: bool,
+    /// Whether the kernel had asked before and the program was not run, of an answer.
+    pub late: bool,
 }
 
 /// The ends of a connection.
@@ -175,7 +177,7 @@ impl Event {
         let [used_rtt_us, cwnd, ssthresh, packets_out, sacked_out] =
             std::array::from_fn(|_| fields.u32());
         let [lost_out, mss, stamp] = std::array::from_fn(|_| fields.u32());
-        let [congested, _ecn, fresh, _spare] = fields.take();
+        let [congested, _ecn, fresh, late] = fields.take();
         let detection = match detection {
             0 => Detection::Duplicates,
             1 => Detection::Probe,
@@ -225,6 +227,7 @@ impl Event {
             stamp,
             congested: congested != 0,
             fresh: fresh != 0,
+            late: late != 0,
         };
         Some((event, Ends::read(rest)))
     }

@@ -9,6 +9,7 @@
 //! | `find` | controls that are loaded, and the sockets under them (likewise) |
 //! | `watch` | listens to what the programs tell (likewise) |
 //! | `bed` | transfers of the kernel's TCP through `whyloss link` (likewise) |
+//! | `test_bed` | the figures of Martignon and Fratta's test bed, with this kernel (likewise) |
 //! | `check` | every control held to the core over such transfers (likewise) |
 //!
 //! The programs are in C (`src/bpf`), compiled where the feature `bpf` is on; without it nothing here needs clang, libelf
@@ -31,7 +32,9 @@ pub mod load;
 #[cfg(all(feature = "bpf", target_os = "linux"))]
 mod shared;
 #[cfg(all(feature = "bpf", target_os = "linux"))]
+pub mod test_bed;
+#[cfg(all(feature = "bpf", target_os = "linux"))]
 pub mod watch;
 
 #[cfg(all(feature = "bpf", target_os = "linux"))]
-pub use error::{KernelError, said};
+pub use error::{KernelError, may_load, said};

@@ -71,7 +71,7 @@ fn row(control: &Control, checked: &Checked) -> String {
     let tally = &checked.tally;
     let text = format!(
         "{:<14} {:>9} {:>9} {:>7} {:>9} {:>7} {:>9} {:>7} {:>9} {:>7} {:>12.3} {:>7.1} %\n\
-         {:<14} of the losses {} were called wireless, {} found by timeouts; {} reductions were taken back",
+         {:<14} of the losses {} were called wireless, {} found by timeouts, {} answered late; {} reductions were taken back",
         control.id,
         tally.events,
         tally.compared,
@@ -87,6 +87,7 @@ fn row(control: &Control, checked: &Checked) -> String {
         "",
         checked.wireless,
         checked.timeouts,
+        checked.late,
         checked.undone,
     );
     match (tally.broken, tally.met_late) {

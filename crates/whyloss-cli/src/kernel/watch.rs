@@ -77,11 +77,15 @@ pub(super) fn watch(
         let wait = POLL / all.len() as u32;
         for (index, watched) in all.iter_mut().enumerate() {
             let Watched { watch, judge, ends } = watched;
+            let mut others = Vec::new();
             watch.poll(wait, |event, introduced| {
                 if let Some(introduced) = introduced {
                     ends.insert(event.id, introduced);
                 }
                 let core = judge.hear(&event);
+                if args.every && !matches!(event.kind, Kind::Asked(_)) {
+                    others.push((event, ends.get(&event.id).copied()));
+                }
                 if let Kind::Asked(detection) = event.kind {
                     waiting.push_back(Loss {
                         control: index,
@@ -95,6 +99,9 @@ pub(super) fn watch(
                     ends.remove(&event.id);
                 }
             })?;
+            for (event, ends) in others {
+                writeln!(out, "{}", other(&event, ends, index, begun))?;
+            }
         }
         if let Some(truth) = &mut truth {
             truth.read_on()?;
@@ -178,6 +185,7 @@ fn line(loss: &Loss, begun: u64, truth: Option<&mut Truth>, confusion: &mut Conf
     };
     let core = match loss.core {
         None => "not heard",
+        Some(core) if core == event.cause && event.late => "same, late",
         Some(core) if core == event.cause => "the same",
         Some(_) => "OTHERWISE",
     };
@@ -201,6 +209,37 @@ fn line(loss: &Loss, begun: u64, truth: Option<&mut Truth>, confusion: &mut Conf
         millis(event.min_rtt_us),
         event.cwnd,
         event.ssthresh,
+    )
+}
+
+/// A line for what is no loss.
+fn other(event: &Event, ends: Option<Ends>, control: usize, begun: u64) -> String {
+    let socket = ends.map_or_else(
+        || format!("{control}/{}", event.id),
+        |ends| ends.to_string(),
+    );
+    let what = match event.kind {
+        Kind::Ack => format!(
+            "acknowledges {} bytes, {}",
+            event.acked,
+            event
+                .rtt_us
+                .map_or("no round trip".into(), |us| format!("{} µs", us))
+        ),
+        Kind::Undo => "reduction taken back".into(),
+        Kind::Closed => "closed".into(),
+        Kind::Socket => "met".into(),
+        Kind::State | Kind::Asked(_) => format!("state {:?}", event.state),
+    };
+    format!(
+        "{:>9.3}  {socket:<42} {what}; {:?}, cwnd {}, threshold {}, {} out ({} arrived, {} lost)",
+        event.now_us.saturating_sub(begun) as f64 / 1e6,
+        event.state,
+        event.cwnd,
+        event.ssthresh,
+        event.packets_out,
+        event.sacked_out,
+        event.lost_out
     )
 }
 

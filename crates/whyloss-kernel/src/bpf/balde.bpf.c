@@ -22,6 +22,12 @@ void balde_init(u64 *ctx)
 	begin((struct sock *)ctx[0]);
 }
 
+/* The answer when a loss was found. */
+INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
+{
+	return reduce(sk, p, detection, detection == TIMEOUT ? CONGESTION : vegas_cause(&p->judge, detection));
+}
+
 SEC("struct_ops")
 void balde_acked(u64 *ctx)
 {
@@ -29,11 +35,14 @@ void balde_acked(u64 *ctx)
 	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
 	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
+	enum detection detection;
 	u32 acked, optimal;
 
 	if (!p)
 		return;
 	acked = newly_acked(tp, p);
+	if (was_passed_over(tp, p, &detection))
+		tp->snd_ssthresh = decide(sk, p, detection);
 	vegas_sample(&p->judge, tp->snd_cwnd, sample->rtt_us);
 	sarbe_sample(&p->estimator, tp->rx_opt.rcv_tsval, acked);
 	if (acked && p->judge.congested && p->state <= DISORDER && tp->snd_cwnd < tp->snd_ssthresh) {
@@ -50,12 +59,8 @@ u32 balde_ssthresh(u64 *ctx)
 	struct sock *sk = (struct sock *)ctx[0];
 	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
-	enum detection detection;
 
-	if (!p)
-		return most(tp->snd_cwnd / 2, 2);
-	detection = detect(tp, p);
-	return reduce(sk, p, detection, detection == TIMEOUT ? CONGESTION : vegas_cause(&p->judge, detection));
+	return p ? decide(sk, p, detect(tp, p)) : most(tp->snd_cwnd / 2, 2);
 }
 
 SEC(".struct_ops.link")

@@ -29,6 +29,18 @@ void cubic_lp_init(u64 *ctx)
 	cubictcp_init(sk);
 }
 
+/* The answer when a loss was found. */
+INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	enum cause cause;
+
+	cause = vegas_cause(&p->judge, detection);
+	if (cause == WIRELESS)
+		return answer(sk, p, detection, cause, most(tp->snd_cwnd, 2));
+	return answer(sk, p, detection, cause, cubictcp_recalc_ssthresh(sk));
+}
+
 SEC("struct_ops")
 void cubic_lp_acked(u64 *ctx)
 {
@@ -36,10 +48,13 @@ void cubic_lp_acked(u64 *ctx)
 	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
 	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
+	enum detection detection;
 	u32 acked;
 
 	if (p) {
 		acked = newly_acked(tp, p);
+		if (was_passed_over(tp, p, &detection))
+			tp->snd_ssthresh = decide(sk, p, detection);
 		vegas_sample(&p->judge, tp->snd_cwnd, sample->rtt_us);
 		tell_ack(sk, p, acked, sample->rtt_us);
 	}
@@ -50,18 +65,9 @@ SEC("struct_ops")
 u32 cubic_lp_ssthresh(u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
-	enum detection detection;
-	enum cause cause;
 
-	if (!p)
-		return cubictcp_recalc_ssthresh(sk);
-	detection = detect(tp, p);
-	cause = vegas_cause(&p->judge, detection);
-	if (cause == WIRELESS)
-		return answer(sk, p, detection, cause, most(tp->snd_cwnd, 2));
-	return answer(sk, p, detection, cause, cubictcp_recalc_ssthresh(sk));
+	return p ? decide(sk, p, detect(tcp_of(sk), p)) : cubictcp_recalc_ssthresh(sk);
 }
 
 SEC("struct_ops")

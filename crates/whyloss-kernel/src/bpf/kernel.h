@@ -2,8 +2,7 @@
 /* What these programs see of the kernel: the few fields they read or write, by name.
  *
  * The loader finds where each field lies in the running kernel (CO-RE: `preserve_access_index` records names, not
- * offsets), so the order and the size of these structures mean nothing. Bit fields are left out on purpose: their place
- * within a word is not relocated by a plain access.
+ * offsets), so the order and the size of these structures mean nothing. A bit field needs more than that: see `kernel_state`.
  */
 #ifndef WHYLOSS_KERNEL_H
 #define WHYLOSS_KERNEL_H
@@ -86,6 +85,7 @@ struct inet_sock {
 
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
+	u8 icsk_ca_state : 5;
 };
 
 struct tcp_options_received {
@@ -153,6 +153,9 @@ enum { ECN_OK = 1 };
 /* flags: whoever may set a socket's control may choose this one, and a namespace may make it its default. */
 enum { NON_RESTRICTED = 1 };
 enum { AF_INET6 = 10 };
+
+/* What the loader can be asked of a field. */
+enum { FIELD_OFFSET = 0, FIELD_SHIFT_LEFT = 4, FIELD_SHIFT_RIGHT = 5 };
 
 /* Offered by the kernel to these programs: Reno's growth and Reno's way back after a loss that was none. */
 extern void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked) KSYM;

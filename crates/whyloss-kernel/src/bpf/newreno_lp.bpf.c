@@ -24,6 +24,18 @@ void newreno_lp_init(u64 *ctx)
 		p->judge.congested = true;
 }
 
+/* The answer when a loss was found. */
+INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	enum cause cause;
+	u32 flying;
+
+	cause = vegas_cause(&p->judge, detection);
+	flying = flight(tp, detection);
+	return answer(sk, p, detection, cause, most(cause == WIRELESS ? flying : flying / 2, 2));
+}
+
 SEC("struct_ops")
 void newreno_lp_acked(u64 *ctx)
 {
@@ -31,11 +43,14 @@ void newreno_lp_acked(u64 *ctx)
 	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
 	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
+	enum detection detection;
 	u32 acked;
 
 	if (!p)
 		return;
 	acked = newly_acked(tp, p);
+	if (was_passed_over(tp, p, &detection))
+		tp->snd_ssthresh = decide(sk, p, detection);
 	vegas_sample(&p->judge, tp->snd_cwnd, sample->rtt_us);
 	tell_ack(sk, p, acked, sample->rtt_us);
 }
@@ -46,16 +61,8 @@ u32 newreno_lp_ssthresh(u64 *ctx)
 	struct sock *sk = (struct sock *)ctx[0];
 	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
-	enum detection detection;
-	enum cause cause;
-	u32 flying;
 
-	if (!p)
-		return most(tp->snd_cwnd / 2, 2);
-	detection = detect(tp, p);
-	cause = vegas_cause(&p->judge, detection);
-	flying = flight(tp, detection);
-	return answer(sk, p, detection, cause, most(cause == WIRELESS ? flying : flying / 2, 2));
+	return p ? decide(sk, p, detect(tp, p)) : most(tp->snd_cwnd / 2, 2);
 }
 
 SEC(".struct_ops.link")

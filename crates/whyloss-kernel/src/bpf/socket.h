@@ -60,7 +60,9 @@ struct socket_state {
 	u64 probe_stamp; /* acknowledgement that came while a tail loss probe was out */
 	u8 state;	 /* icsk_ca_state */
 	u8 odd;		 /* Veno: a segment that waits for another */
-	u8 spare[6];
+	u8 answering_late;
+	u8 spare;
+	u32 late;	 /* answers that the kernel did not wait for */
 	struct judge judge;
 	struct estimator estimator;
 };
@@ -93,7 +95,7 @@ struct event {
 	u8 congested;
 	u8 ecn;
 	u8 fresh; /* SOCKET: nothing of the connection was missed */
-	u8 spare;
+	u8 late;  /* ASKED: the kernel had asked before, and the program was not run */
 };
 
 /* SOCKET: who it is. */
@@ -231,7 +233,7 @@ INLINE void fill(struct event *event, struct tcp_sock *tp, struct socket_state *
 	event->congested = p->judge.congested;
 	event->ecn = tp->ecn_flags;
 	event->fresh = 0;
-	event->spare = 0;
+	event->late = 0;
 }
 
 /* Who a socket is. */
@@ -303,6 +305,17 @@ INLINE struct event *tell(struct sock *sk, struct socket_state *p, u8 kind)
 	return event;
 }
 
+/* icsk_ca_state, wherever in its word this kernel keeps it. */
+INLINE u8 kernel_state(struct tcp_sock *tp)
+{
+	struct inet_connection_sock *icsk = (struct inet_connection_sock *)tp;
+	u32 at = __builtin_preserve_field_info(icsk->icsk_ca_state, FIELD_OFFSET);
+	u64 word = *(u8 *)((void *)icsk + at);
+
+	word <<= __builtin_preserve_field_info(icsk->icsk_ca_state, FIELD_SHIFT_LEFT);
+	return word >> __builtin_preserve_field_info(icsk->icsk_ca_state, FIELD_SHIFT_RIGHT);
+}
+
 /* A socket comes under this control: at its start, or in the middle. */
 INLINE struct socket_state *begin(struct sock *sk)
 {
@@ -313,6 +326,7 @@ INLINE struct socket_state *begin(struct sock *sk)
 	__builtin_memset(p, 0, sizeof(*p));
 	p->id = count_socket();
 	p->una = tcp_of(sk)->snd_una;
+	p->state = kernel_state(tcp_of(sk));
 	p->judge.min_rtt_us = ~0U;
 	p->judge.round_min_us = ~0U;
 	return p;
@@ -346,6 +360,28 @@ INLINE enum detection detect(struct tcp_sock *tp, struct socket_state *p)
 	return TIMEOUT;
 }
 
+/* Whether a reduction began that this control knows nothing of: the kernel asked, and the program was not run.
+ *
+ * That happens (Linux 6.18: of some hundred recoveries that begin in RACK's timer one, on a busy machine), and nothing tells
+ * of it: the kernel takes for a threshold whatever the answer's place on its stack held, and the window has no bound when the
+ * recovery ends. So every acknowledgement compares the kernel's state with what this control was told, before the threshold
+ * has done any harm, and gives the answer then.
+ */
+INLINE bool was_passed_over(struct tcp_sock *tp, struct socket_state *p, enum detection *detection)
+{
+	u8 state = kernel_state(tp);
+
+	if (state <= DISORDER || p->state > DISORDER)
+		return false;
+	p->state = state;
+	p->late++;
+	p->answering_late = true;
+	/* The window may have followed the threshold already. */
+	tp->snd_cwnd = most(least(tp->snd_cwnd, tp->prior_cwnd), 1);
+	*detection = state == RECOVERY ? DUPLICATES : state == LOSS ? TIMEOUT : MARK;
+	return true;
+}
+
 /* FlightSize in segments: without what duplicates released (RFC 5681, section 3.2), and at a timeout without what is known
  * to have arrived.
  */
@@ -372,8 +408,10 @@ INLINE u32 answer(struct sock *sk, struct socket_state *p, enum detection detect
 		event->detection = detection;
 		event->cause = cause;
 		event->ssthresh = ssthresh;
+		event->late = p->answering_late;
 		bpf_ringbuf_submit(event, 0);
 	}
+	p->answering_late = false;
 	return ssthresh;
 }
 

@@ -23,6 +23,17 @@ void veno_init(u64 *ctx)
 	begin((struct sock *)ctx[0]);
 }
 
+/* The answer when a loss was found. */
+INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	bool random;
+
+	random = detection != MARK && !veno_queued(&p->judge, tp->snd_cwnd);
+	return answer(sk, p, detection, random ? WIRELESS : CONGESTION,
+		      most(random ? fourfifths(tp->snd_cwnd) : tp->snd_cwnd / 2, 2));
+}
+
 SEC("struct_ops")
 void veno_acked(u64 *ctx)
 {
@@ -30,11 +41,14 @@ void veno_acked(u64 *ctx)
 	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
 	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
+	enum detection detection;
 	u32 acked;
 
 	if (!p)
 		return;
 	acked = newly_acked(tp, p);
+	if (was_passed_over(tp, p, &detection))
+		tp->snd_ssthresh = decide(sk, p, detection);
 	veno_ack(&p->judge, tp, sample->rtt_us);
 	tell_ack(sk, p, acked, sample->rtt_us);
 }
@@ -45,15 +59,8 @@ u32 veno_ssthresh(u64 *ctx)
 	struct sock *sk = (struct sock *)ctx[0];
 	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
-	enum detection detection;
-	bool random;
 
-	if (!p)
-		return most(tp->snd_cwnd / 2, 2);
-	detection = detect(tp, p);
-	random = detection != MARK && !veno_queued(&p->judge, tp->snd_cwnd);
-	return answer(sk, p, detection, random ? WIRELESS : CONGESTION,
-		      most(random ? fourfifths(tp->snd_cwnd) : tp->snd_cwnd / 2, 2));
+	return p ? decide(sk, p, detect(tp, p)) : most(tp->snd_cwnd / 2, 2);
 }
 
 SEC("struct_ops")

@@ -23,6 +23,22 @@ void veno_enhanced_init(u64 *ctx)
 	begin((struct sock *)ctx[0]);
 }
 
+/* The answer when a loss was found. */
+INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	u32 ssthresh = tp->snd_cwnd / 2;
+	enum judgement judgement = QUEUED;
+
+	if (detection != MARK)
+		judgement = enhanced_judge(&p->judge, tp->tcp_mstamp, tp->snd_cwnd, detection == TIMEOUT);
+	if (judgement == RANDOM)
+		ssthresh = tp->snd_cwnd;
+	else if (judgement == RANDOM_WHILE_CONGESTIVE)
+		ssthresh = fourfifths(tp->snd_cwnd);
+	return answer(sk, p, detection, judgement == RANDOM ? WIRELESS : CONGESTION, most(ssthresh, 2));
+}
+
 SEC("struct_ops")
 void veno_enhanced_acked(u64 *ctx)
 {
@@ -30,11 +46,14 @@ void veno_enhanced_acked(u64 *ctx)
 	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
 	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
+	enum detection detection;
 	u32 acked;
 
 	if (!p)
 		return;
 	acked = newly_acked(tp, p);
+	if (was_passed_over(tp, p, &detection))
+		tp->snd_ssthresh = decide(sk, p, detection);
 	enhanced_ack(&p->judge, sample->rtt_us);
 	tell_ack(sk, p, acked, sample->rtt_us);
 }
@@ -45,20 +64,8 @@ u32 veno_enhanced_ssthresh(u64 *ctx)
 	struct sock *sk = (struct sock *)ctx[0];
 	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
-	enum detection detection;
-	u32 ssthresh = tp->snd_cwnd / 2;
-	enum judgement judgement = QUEUED;
 
-	if (!p)
-		return most(ssthresh, 2);
-	detection = detect(tp, p);
-	if (detection != MARK)
-		judgement = enhanced_judge(&p->judge, tp->tcp_mstamp, tp->snd_cwnd, detection == TIMEOUT);
-	if (judgement == RANDOM)
-		ssthresh = tp->snd_cwnd;
-	else if (judgement == RANDOM_WHILE_CONGESTIVE)
-		ssthresh = fourfifths(tp->snd_cwnd);
-	return answer(sk, p, detection, judgement == RANDOM ? WIRELESS : CONGESTION, most(ssthresh, 2));
+	return p ? decide(sk, p, detect(tp, p)) : most(tp->snd_cwnd / 2, 2);
 }
 
 SEC("struct_ops")

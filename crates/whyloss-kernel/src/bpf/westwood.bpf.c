@@ -18,6 +18,12 @@ void westwood_init(u64 *ctx)
 		p->judge.congested = true;
 }
 
+/* The answer when a loss was found. */
+INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
+{
+	return reduce(sk, p, detection, CONGESTION);
+}
+
 SEC("struct_ops")
 void westwood_acked(u64 *ctx)
 {
@@ -25,11 +31,14 @@ void westwood_acked(u64 *ctx)
 	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
 	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
+	enum detection detection;
 	u32 acked;
 
 	if (!p)
 		return;
 	acked = newly_acked(tp, p);
+	if (was_passed_over(tp, p, &detection))
+		tp->snd_ssthresh = decide(sk, p, detection);
 	vegas_sample(&p->judge, tp->snd_cwnd, sample->rtt_us);
 	westwood_sample(&p->estimator, tp->tcp_mstamp, acked, tp->mss_cache);
 	tell_ack(sk, p, acked, sample->rtt_us);
@@ -41,12 +50,8 @@ u32 westwood_ssthresh(u64 *ctx)
 	struct sock *sk = (struct sock *)ctx[0];
 	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
-	enum detection detection;
 
-	if (!p)
-		return most(tp->snd_cwnd / 2, 2);
-	detection = detect(tp, p);
-	return reduce(sk, p, detection, CONGESTION);
+	return p ? decide(sk, p, detect(tp, p)) : most(tp->snd_cwnd / 2, 2);
 }
 
 SEC(".struct_ops.link")

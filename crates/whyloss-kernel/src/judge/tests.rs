@@ -29,6 +29,7 @@ fn event(kind: Kind, serial: u32) -> Event {
         stamp: 0,
         congested: true,
         fresh: true,
+        late: false,
     }
 }
 

@@ -1,0 +1,49 @@
+//! Figures that real kernels give, for `whyloss reproduce`.
+
+use whyloss_kernel::test_bed;
+use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
+
+/// What `--paper` calls them together.
+pub(crate) const PAPER: &str = "kernel";
+
+/// The experiments. They take root and real time, so nobody runs them without naming them.
+pub(crate) static EXPERIMENTS: [Experiment; 4] = [
+    Experiment {
+        id: "mar-fig-8-kernel",
+        paper: PAPER,
+        title: "friendliness among flows of a real kernel, and Jain's index",
+        seeds: 3,
+        run: test_bed::fig_8,
+    },
+    Experiment {
+        id: "mar-fig-10-kernel",
+        paper: PAPER,
+        title: "goodput on the test bed, independent losses, with a real kernel",
+        seeds: 3,
+        run: |context| test_bed::fig_10(context, &simulation(context, "mar-fig-10")?),
+    },
+    Experiment {
+        id: "mar-fig-10-kernel-quick",
+        paper: PAPER,
+        title: "the same at two loss rates",
+        seeds: 1,
+        run: |context| test_bed::fig_10_quick(context, &simulation(context, "mar-fig-10")?),
+    },
+    Experiment {
+        id: "mar-fig-11-kernel",
+        paper: PAPER,
+        title: "goodput on the test bed, correlated losses, with a real kernel",
+        seeds: 3,
+        run: |context| test_bed::fig_11(context, &simulation(context, "mar-fig-11")?),
+    },
+];
+
+/// The outcome of a simulated figure. It is made before the transfers begin, which need a machine that does nothing else.
+fn simulation(context: &Context<'_>, id: &str) -> Result<Outcome, ExperimentError> {
+    whyloss_kernel::may_load().map_err(|error| ExperimentError::Failed(Box::new(error)))?;
+    match whyloss_papers::find(id) {
+        // It is far longer than a transfer: one replication will do.
+        Some(experiment) => (experiment.run)(&context.with_seeds(1)),
+        None => Ok(Outcome::new(id, id, 0)),
+    }
+}
