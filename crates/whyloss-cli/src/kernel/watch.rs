@@ -224,7 +224,7 @@ fn other(event: &Event, ends: Option<Ends>, control: usize, begun: u64) -> Strin
             event.acked,
             event
                 .rtt_us
-                .map_or("no round trip".into(), |us| format!("{} µs", us))
+                .map_or("no round trip".into(), |us| format!("{us} µs"))
         ),
         Kind::Undo => "reduction taken back".into(),
         Kind::Closed => "closed".into(),
