@@ -40,6 +40,9 @@ pub(crate) struct ArenaArgs {
     /// The queues of the narrow links.
     #[arg(long, value_enum, default_value_t = Discipline::Drawn)]
     queue: Discipline,
+    /// Let noisy links send again what their channels lost: 7 tries, 8 ms apart.
+    #[arg(long)]
+    arq: bool,
     /// Leave out harm to a plain flow, which takes two thirds of the time.
     #[arg(long)]
     no_harm: bool,
@@ -85,6 +88,12 @@ enum Discipline {
     DropTail,
     /// Adaptive RED.
     Red,
+    /// CoDel.
+    Codel,
+    /// FQ-CoDel.
+    FqCodel,
+    /// PIE.
+    Pie,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -111,7 +120,11 @@ impl ArenaArgs {
                 Discipline::Drawn => Queue::Drawn,
                 Discipline::DropTail => Queue::DropTail,
                 Discipline::Red => Queue::Red,
+                Discipline::Codel => Queue::Codel,
+                Discipline::FqCodel => Queue::FqCodel,
+                Discipline::Pie => Queue::Pie,
             },
+            arq: self.arq,
             harm: !self.no_harm,
         }
     }

@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use whyloss::Duration;
-use whyloss_link::{Opportunities, traced::OpportunityError};
+use whyloss_link::{EventLink, Opportunities, traced::OpportunityError};
 use whyloss_sim::Scenario;
-use whyloss_sim::scenario::{Router, ScenarioError};
+use whyloss_sim::scenario::{Connection, Router, ScenarioError};
 
 use crate::network::LinkPlan;
 
@@ -69,6 +69,11 @@ pub enum SpecError {
     /// The scenario is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+    /// A link that only the simulator has.
+    #[error(
+        "link `{0}`: the emulator has no `arq`, and no `codel` or `fq-codel` queue; `whyloss run` simulates them"
+    )]
+    NeedsEvents(String),
     /// An option is wrong.
     #[error("`{value}` is no {what}: expected {expected}")]
     Option {
@@ -119,6 +124,10 @@ impl Links {
     pub fn from_toml(text: &str, file: &str, sets: &[(String, String)]) -> Result<Self, SpecError> {
         let text = whole(text);
         let scenario = Scenario::from_toml(&text, file, sets)?;
+        let needs_events = |link: &&Connection| EventLink::is_needed(&link.link);
+        if let Some(link) = scenario.links.iter().find(needs_events) {
+            return Err(SpecError::NeedsEvents(link.name.clone()));
+        }
         Ok(Self {
             scenario,
             text,

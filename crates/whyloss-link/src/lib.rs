@@ -4,13 +4,17 @@
 //! virtual time and an emulator in real time.
 #![forbid(unsafe_code)]
 
+pub mod arq;
 pub mod channel;
+mod event_link;
 mod link;
 pub mod queue;
 pub mod random;
 pub mod traced;
 
+pub use arq::ArqSpec;
 pub use channel::{Channel, ChannelSpec};
+pub use event_link::EventLink;
 pub use link::{Fate, Link, LinkSpec};
 pub use queue::{Queue, QueueSpec};
 pub use random::{Random, Streams};

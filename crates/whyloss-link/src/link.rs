@@ -2,7 +2,9 @@
 
 use whyloss::{Cause, Duration, Rate, Time};
 
+use crate::arq::ArqSpec;
 use crate::channel::{Channel, ChannelSpec, Harm};
+use crate::event_link::EventLink;
 use crate::queue::{Queue, QueueSpec};
 use crate::random::Streams;
 
@@ -23,6 +25,8 @@ pub struct LinkSpec {
     /// Corrupt packets before the queue, so that they use none of the link's time. ns-2 scripts do both; the
     /// default, after transmission, is what a radio does.
     pub channel_before_queue: bool,
+    /// How it sends again what its channel lost; `None`: it does not. Only an [`EventLink`](crate::EventLink) does.
+    pub arq: Option<ArqSpec>,
 }
 
 /// What becomes of a packet offered to a link.
@@ -35,6 +39,18 @@ pub enum Fate {
     Damaged(Time, u32),
     /// It is lost, for this reason, at this time: on arrival at a full queue, or when its last bit left.
     Lost(Cause, Time),
+}
+
+impl Fate {
+    /// What a link says that cannot answer at once: not yet. The packet is for an [`EventLink`](crate::EventLink) to take.
+    pub const HELD: Self = Self::Lost(Cause::Congestion, Time::MAX);
+
+    /// When it is fulfilled.
+    pub fn when(self) -> Time {
+        match self {
+            Self::Delivered(when) | Self::Damaged(when, _) | Self::Lost(_, when) => when,
+        }
+    }
 }
 
 /// No packet is so large.
@@ -79,6 +95,8 @@ struct Rest {
     channel_before_queue: bool,
     /// Whether anything but room decides who enters the queue.
     gated: bool,
+    /// Whether it cannot answer at once.
+    held: bool,
     /// Whether the channel is asked after the transmission.
     noisy: bool,
     /// Whether nothing but a queue is ever in the way: then the second packet of a size in a row that goes the long way opens the short cut.
@@ -90,7 +108,8 @@ impl Link {
     pub fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         let random = streams.stream("queue", index);
         let queue = Queue::new(&spec.queue, spec.rate, spec.delay, random);
-        let gated = spec.channel_before_queue || queue.is_selective();
+        let held = EventLink::is_needed(spec);
+        let gated = held || spec.channel_before_queue || queue.is_selective();
         let noisy = spec.channel != ChannelSpec::None && !spec.channel_before_queue;
         let delay = spec.delay.max(Duration::ZERO);
         let first_change = spec.delay_changes.first();
@@ -111,6 +130,7 @@ impl Link {
                 channel: spec.channel.build(streams.stream("channel", index)),
                 channel_before_queue: spec.channel_before_queue,
                 gated,
+                held,
                 noisy,
                 steady: !gated && !noisy && spec.delay_changes.is_empty(),
             }),
@@ -154,6 +174,9 @@ impl Link {
     /// [`Self::offer`], if something may turn the packet away before the queue.
     #[cold]
     fn offer_gated(&mut self, now: Time, size: u32) -> Fate {
+        if self.rest.held {
+            return Fate::HELD;
+        }
         let damaged = match self.rest.admits(now, self.busy_until, size) {
             Ok(first) => first,
             Err(cause) => return Fate::Lost(cause, now),

@@ -17,7 +17,7 @@ use whyloss::{Cause, Duration, Rate, Time};
 
 use crate::channel::{Channel, ChannelSpec, Harm};
 use crate::link::{Fate, LinkSpec};
-use crate::queue::{Discipline, Limit, Red};
+use crate::queue::{Early, Limit};
 use crate::random::Streams;
 
 /// Bytes that an opportunity sends.
@@ -111,7 +111,7 @@ pub struct TracedLink {
     left: u32,
     delay: Duration,
     limit: Limit,
-    red: Option<Box<Red>>,
+    early: Option<Box<Early>>,
     channel: Channel,
     channel_before_queue: bool,
     /// When each waiting packet's first byte leaves, and its size.
@@ -130,20 +130,15 @@ impl TracedLink {
         index: u64,
     ) -> Self {
         let random = streams.stream("queue", index);
-        let red = match &spec.queue.discipline {
-            Discipline::DropTail => None,
-            Discipline::Red(red) => {
-                let rate = opportunities.rate();
-                Some(Box::new(Red::new(red, rate, spec.delay, random)))
-            }
-        };
+        let rate = opportunities.rate();
+        let early = Early::new(&spec.queue.discipline, rate, spec.delay, random);
         Self {
             opportunities,
             current: 0,
             left: OPPORTUNITY,
             delay: spec.delay.max(Duration::ZERO),
             limit: spec.queue.limit,
-            red,
+            early,
             channel: spec.channel.build(streams.stream("channel", index)),
             channel_before_queue: spec.channel_before_queue && spec.channel != ChannelSpec::None,
             waiting: VecDeque::new(),
@@ -164,10 +159,10 @@ impl TracedLink {
         }
         let room = self.has_room(now, size);
         let (packets, bytes, free) = (self.waiting.len() as u64, self.bytes, self.busy_until);
-        let refused = self.red.as_mut().is_some_and(|red| {
-            let length = if red.counts_bytes() { bytes } else { packets };
-            red.refuses(now, free, length, size, room)
-        });
+        let refused = self
+            .early
+            .as_mut()
+            .is_some_and(|early| early.refuses(now, free, (packets, bytes), size, room));
         if refused || !room {
             return Fate::Lost(Cause::Congestion, now);
         }

@@ -6,6 +6,7 @@
 //!   [`pcap`] captures.
 #![forbid(unsafe_code)]
 
+mod busy;
 pub mod decider;
 pub mod delay;
 mod event_queue;

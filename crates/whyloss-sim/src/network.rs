@@ -6,16 +6,17 @@
 //! ([`Network::send`]). Such a link is *fused* with its feeder; so are some sinks, links behind them, and sources: `fuse.rs` says
 //! which. The results are those of the plain engine.
 //!
-//! A link that cannot answer at once, since what comes later changes what becomes of a packet, would have events of its
-//! own: [`Network::fuse`] leaves such a link and what it feeds alone, and its packets go into transit as its own
-//! events let them leave.
+//! A link that cannot answer at once, since what comes later changes what becomes of a packet, has events of its
+//! own (`network/turns.rs`): [`Network::fuse`] leaves such a link and what it feeds alone.
 
 mod fuse;
 mod stretch;
+mod turns;
 
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Link, Streams};
 
+use crate::busy::Busy;
 use crate::event_queue::EventQueue;
 use crate::measure::{LinkResult, Window};
 use crate::observe::Observer;
@@ -149,6 +150,8 @@ pub(crate) struct Network {
     stretched: Vec<(u32, Duration)>,
     /// Of each link, the packets on their way to a place that must wait for their arrival.
     transits: Vec<Transit>,
+    /// Of each link that cannot answer at once, what it holds; empty if there is none.
+    busy: Vec<Option<Box<Busy<Parcel>>>>,
     /// Packets for which there may be room in all of these.
     most_packets: u64,
     room: u64,
@@ -197,6 +200,7 @@ impl Network {
             stretches: Vec::new(),
             stretched: Vec::new(),
             transits: links.iter().map(|_| Transit::default()).collect(),
+            busy: turns::busy(links, streams),
             most_packets: scenario.packet_limit(),
             room: scenario.packet_limit(),
             overfull: None,
@@ -304,7 +308,7 @@ impl Network {
                 0
             };
             let fate = wire.link.offer(now, size);
-            if now <= self.window.end() {
+            if now <= self.window.end() && fate != Fate::HELD {
                 observer.offered(index, now, &parcel.open(&self.aside), waiting, fate);
             }
             fate
@@ -320,6 +324,7 @@ impl Network {
                 }
                 arrival
             }
+            // (One that is held is counted when its fate has come: that is never yet.)
             Fate::Lost(cause, when) => {
                 if self.window.contains(when) {
                     let count = &mut self.counts[index];
@@ -363,7 +368,8 @@ impl Network {
     pub(crate) fn overfull(&self, at: Time) -> Option<RunError> {
         let index = self.overfull?;
         // It is the link that holds most which must be named: the last straw may be another's.
-        let fullest = (0..self.transits.len()).max_by_key(|&link| self.transits[link].len());
+        let holds = |link: &usize| self.transits[*link].len() + self.held_at(*link);
+        let fullest = (0..self.transits.len()).max_by_key(holds);
         Some(RunError::TooManyPackets {
             link: self.counts[fullest.unwrap_or(index)].name.clone(),
             at,
@@ -480,7 +486,8 @@ impl Network {
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         let transits = self.transits.iter().map(Transit::capacity);
-        transits.sum::<usize>() + self.aside.capacity()
+        let busy = (0..self.busy.len()).map(|link| self.held_at(link));
+        transits.sum::<usize>() + busy.sum::<usize>() + self.aside.capacity()
     }
 
     /// The counts of every link.

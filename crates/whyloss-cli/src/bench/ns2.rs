@@ -75,6 +75,7 @@ fn queue(link: &LinkSpec) -> Result<String, PeerError> {
             Ok(format!("red {limit} {}", red.target_delay.as_secs_f64()))
         }
         Discipline::Red(_) => Err(PeerError::Unknown("RED that does not adapt")),
+        _ => Err(PeerError::Unknown("a queue that controls its delay")),
     }
 }
 

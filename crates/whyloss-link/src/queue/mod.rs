@@ -2,16 +2,27 @@
 //!
 //! A FIFO link serves packets in the order they came at a known rate, so the moment a packet will start transmission is
 //! known when it is admitted: a packet waits until then, and no event is needed to take it out. [DropTail](Discipline::DropTail) refuses
-//! what finds no room; [RED](RedSpec) refuses some packets before that.
+//! what finds no room; [RED](RedSpec) and [PIE](PieSpec) refuse some packets before that. [CoDel](CodelSpec) and
+//! [FQ-CoDel](FqCodelSpec) decide as packets leave: only an [`EventLink`](crate::EventLink) can have them.
 
+mod codel;
 mod drop_tail;
+mod fq_codel;
+mod pie;
 mod red;
 
 use whyloss::{Duration, Rate, Time};
 
+use codel::{Codel, Line};
 use drop_tail::DropTail;
+use fq_codel::FqCodel;
+use pie::Pie;
 pub(crate) use red::Red;
 
+pub use codel::CodelSpec;
+pub(crate) use codel::Waiting;
+pub use fq_codel::{FqCodelSpec, QUEUES};
+pub use pie::PieSpec;
 pub use red::RedSpec;
 
 use crate::random::Random;
@@ -42,6 +53,12 @@ pub enum Discipline {
     DropTail,
     /// What finds no room, and before that packets drawn at random by the mean queue.
     Red(RedSpec),
+    /// The same, by a probability that follows the delay.
+    Pie(PieSpec),
+    /// What has waited for too long too long; the packet that leaves pays.
+    Codel(CodelSpec),
+    /// The same in a queue for each flow.
+    FqCodel(FqCodelSpec),
 }
 
 /// What a scenario says about a queue.
@@ -67,40 +84,34 @@ impl QueueSpec {
 #[derive(Clone, Debug)]
 pub struct Queue {
     line: DropTail,
-    red: Option<Box<Red>>,
+    early: Option<Box<Early>>,
 }
 
 impl Queue {
-    /// An empty queue of a link with this rate and delay; RED draws from `random`.
+    /// An empty queue of a link with this rate and delay; RED and PIE draw from `random`. Disciplines that decide as packets
+    /// leave are DropTail here.
     pub fn new(spec: &QueueSpec, rate: Rate, delay: Duration, random: Random) -> Self {
         Self {
             line: DropTail::new(spec.limit),
-            red: match &spec.discipline {
-                Discipline::DropTail => None,
-                Discipline::Red(spec) => Some(Box::new(Red::new(spec, rate, delay, random))),
-            },
+            early: Early::new(&spec.discipline, rate, delay, random),
         }
     }
 
     /// Whether the discipline needs [`Queue::refuses`] to be asked about every packet.
     pub fn is_selective(&self) -> bool {
-        self.red.is_some()
+        self.early.is_some()
     }
 
     /// Whether the discipline refuses a packet of `size` bytes that arrives at `now`, at a link that has sent all
     /// before it by `free`. Times never decrease.
     pub fn refuses(&mut self, now: Time, free: Time, size: u32) -> bool {
-        let Some(red) = &mut self.red else {
+        let Some(early) = &mut self.early else {
             return false;
         };
         self.line.start_due(now);
         let room = free <= now || self.line.has_room(size);
-        let length = if red.counts_bytes() {
-            self.line.bytes()
-        } else {
-            u64::from(self.line.packets())
-        };
-        red.refuses(now, free, length, size, room)
+        let waiting = (u64::from(self.line.packets()), self.line.bytes());
+        early.refuses(now, free, waiting, size, room)
     }
 
     /// When a packet of `size` bytes that arrives at `now` starts its `transmission`, at a link that has sent all before it
@@ -127,5 +138,118 @@ impl Queue {
     #[inline]
     pub(crate) fn has_room(&self, size: u32) -> bool {
         self.line.has_room(size)
+    }
+}
+
+/// A discipline that decides as a packet arrives.
+#[derive(Clone, Debug)]
+pub(crate) enum Early {
+    Red(Red),
+    Pie(Pie),
+}
+
+impl Early {
+    /// The discipline of a link with this rate and delay, if it decides then.
+    pub(crate) fn new(
+        discipline: &Discipline,
+        rate: Rate,
+        delay: Duration,
+        random: Random,
+    ) -> Option<Box<Self>> {
+        let early = match discipline {
+            Discipline::Red(spec) => Self::Red(Red::new(spec, rate, delay, random)),
+            Discipline::Pie(spec) => Self::Pie(Pie::new(*spec, random)),
+            Discipline::DropTail | Discipline::Codel(_) | Discipline::FqCodel(_) => return None,
+        };
+        Some(Box::new(early))
+    }
+
+    /// Whether it refuses a packet of `size` bytes that arrives at `now` at a link which has sent all before it by `free`,
+    /// while so many packets and bytes wait, and there is room or not. Times never decrease.
+    pub(crate) fn refuses(
+        &mut self,
+        now: Time,
+        free: Time,
+        (packets, bytes): (u64, u64),
+        size: u32,
+        room: bool,
+    ) -> bool {
+        match self {
+            Self::Red(red) => {
+                let length = if red.counts_bytes() { bytes } else { packets };
+                red.refuses(now, free, length, size, room)
+            }
+            Self::Pie(pie) => pie.refuses(now, free, bytes, room),
+        }
+    }
+}
+
+/// Whose turn it is to be sent, where that is decided when the link is free.
+#[derive(Clone, Debug)]
+pub(crate) enum Turns {
+    Fifo(Line),
+    Codel(Line, Box<Codel>),
+    FqCodel(Box<FqCodel>),
+}
+
+impl Turns {
+    pub(crate) fn new(discipline: &Discipline) -> Self {
+        match discipline {
+            Discipline::DropTail | Discipline::Red(_) | Discipline::Pie(_) => {
+                Self::Fifo(Line::default())
+            }
+            Discipline::Codel(spec) => Self::Codel(Line::default(), Box::new(Codel::new(*spec))),
+            Discipline::FqCodel(spec) => Self::FqCodel(Box::new(FqCodel::new(*spec))),
+        }
+    }
+
+    /// Packets that wait.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Fifo(line) | Self::Codel(line, _) => line.len(),
+            Self::FqCodel(fq) => fq.len(),
+        }
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Self::Fifo(line) | Self::Codel(line, _) => line.bytes(),
+            Self::FqCodel(fq) => fq.bytes(),
+        }
+    }
+
+    /// Adds a packet, for which there is room or [will be](Self::make_room).
+    pub(crate) fn push(&mut self, packet: Waiting) {
+        match self {
+            Self::Fifo(line) => line.push(packet),
+            Self::Codel(line, codel) => {
+                codel.saw(packet.size);
+                line.push(packet);
+            }
+            Self::FqCodel(fq) => fq.push(packet),
+        }
+    }
+
+    /// Whether somebody else makes room for a packet that finds none.
+    pub(crate) fn makes_room(&self) -> bool {
+        matches!(self, Self::FqCodel(_))
+    }
+
+    /// The packet that makes room.
+    pub(crate) fn make_room(&mut self) -> Option<Waiting> {
+        match self {
+            Self::Fifo(_) | Self::Codel(..) => None,
+            Self::FqCodel(fq) => fq.pop_from_fattest(),
+        }
+    }
+
+    /// The packet that is sent from `now` on; those that its discipline drops are told to `dropped`.
+    pub(crate) fn leave(&mut self, now: Time, dropped: impl FnMut(Waiting)) -> Option<Waiting> {
+        match self {
+            Self::Fifo(line) => line.pop(),
+            Self::Codel(line, codel) => codel.leave(now, line, dropped),
+            Self::FqCodel(fq) => fq.leave(now, dropped),
+        }
     }
 }

@@ -35,6 +35,9 @@
 //!           packets come between in their order.
 //! ```
 //!
+//! A link that cannot answer at once (`turns.rs`) is worked out at its times: it is not fused, nor is what it feeds; nobody
+//! sends into it ahead of time, so no sink or source is fused that does, and it is part of no branch.
+//!
 //! An answer for which one of these does not hold waits for its time in transit over the link it came from.
 //!
 //! What is lost ahead of time is told to a source's judge only when the packet has come as far as where it is lost, by an
@@ -86,7 +89,13 @@ impl Branch {
 impl Network {
     /// Marks what is fused in the table of hops.
     pub(super) fn fuse(&mut self, scenario: &Scenario, fuse: Fuse) {
-        let feeders = feeders(&self.hops, self.wires.len());
+        let mut feeders = feeders(&self.hops, self.wires.len());
+        for (link, feeder) in feeders.iter_mut().enumerate() {
+            let fed_by_busy = matches!(feeder, Feeder::Link(before) if self.is_busy(*before));
+            if fed_by_busy || self.is_busy(link) {
+                *feeder = Feeder::Several;
+            }
+        }
         for hop in &mut self.hops {
             if let Some(link) = hop.link()
                 && let Feeder::Link(_) = feeders[link]
@@ -121,7 +130,8 @@ impl Network {
             .collect();
         for branch in &branches {
             let silent = Sink::is_silent(&scenario.flows[branch.flow].transport);
-            if branch.alone || silent {
+            let last = self.hops[self.routes[branch.flow].1 as usize - 2];
+            if (branch.alone || silent) && !self.is_busy(last.index()) {
                 self.fuse_sink(branch.flow);
             }
         }
@@ -162,7 +172,9 @@ impl Network {
         let home = self.hops[back..].iter().position(|hop| *hop == Hop::SOURCE);
         if alone
             && waits
+            && !self.is_busy(first)
             && let Some(steps) = home
+            && !self.is_busy(self.hops[back + steps - 1].index())
         {
             self.hops[back + steps] = Hop::FUSED_SOURCE;
         }
@@ -232,7 +244,8 @@ impl Network {
                 reached[self.hops[at].index()].push(branch);
             }
         }
-        let steady = |link: usize| scenario.links[link].link.delay_changes.is_empty();
+        let steady =
+            |link: usize| scenario.links[link].link.delay_changes.is_empty() && !self.is_busy(link);
         let mut own = vec![0; self.wires.len()];
         let merge = |(link, reached): (usize, Vec<&Branch>)| {
             let Some(first) = reached.first() else {
@@ -254,7 +267,7 @@ impl Network {
             }
             let mut links = reached.iter().flat_map(|branch| self.links_of(branch));
             let undisturbed = links.all(|link| own[link] == uses[link] && steady(link));
-            undisturbed && steady(first.root)
+            undisturbed && steady(first.root) && !self.is_busy(link)
         };
         reached.into_iter().enumerate().map(merge).collect()
     }

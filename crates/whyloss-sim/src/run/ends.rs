@@ -4,6 +4,7 @@
 //! observer looks at it.
 
 use whyloss::{Cause, Time};
+use whyloss_link::Fate;
 
 use super::ANSWER_SIZE;
 use super::fast::Path;
@@ -312,7 +313,9 @@ impl Ends {
                     self.deliver_at_once(at, parcel.copy(), path, observer);
                 }
                 Sent::AtSource(_) => debug_assert!(false, "data at its source"),
-                Sent::Lost(cause, when) => self.lose(now, parcel.copy(), (cause, when), path),
+                Sent::Lost(cause, when) => {
+                    self.lose(now, parcel.copy(), (cause, when), path, O::QUEUE_LENGTH);
+                }
             }
         }
         self.arm(SOURCE, self.flow.source.next_timeout(), path);
@@ -350,7 +353,8 @@ impl Ends {
         }
     }
 
-    /// A packet that was sent at `now` is lost on its way.
+    /// A packet that was sent at `now` is lost on its way, or held by a link that cannot answer at once; somebody may look at
+    /// how many wait there.
     #[cold]
     pub(super) fn lose(
         &mut self,
@@ -358,11 +362,23 @@ impl Ends {
         parcel: Parcel,
         (cause, when): (Cause, Time),
         path: &mut Path,
+        looks: bool,
     ) {
+        if when == Fate::HELD.when() {
+            return path.network.hold(now, &parcel, &mut path.events, looks);
+        }
         let loss = path.network.loss(now, &parcel, cause, when);
         let packet = parcel.unpack(&mut path.network.aside);
         self.flow.forget(&packet.payload);
         self.lose_payload(packet.payload, loss, path);
+    }
+
+    /// A packet is lost at this very moment.
+    pub(super) fn lose_here(&mut self, parcel: Parcel, cause: Cause, when: Time, path: &mut Path) {
+        let later = None;
+        let packet = parcel.unpack(&mut path.network.aside);
+        self.flow.forget(&packet.payload);
+        self.lose_payload(packet.payload, Loss { cause, when, later }, path);
     }
 
     /// Counts a lost data packet, and tells the truth about it: to the source when the packet has come as far as where it
@@ -406,6 +422,9 @@ fn send_answer<O: Observer>(
     let (events, network) = (&mut path.events, &mut path.network);
     match network.send(now, parcel, events, observer) {
         Sent::AtSource(at) => return Some(at),
+        Sent::Lost(_, when) if when == Fate::HELD.when() => {
+            network.hold(now, parcel, events, O::QUEUE_LENGTH);
+        }
         Sent::Lost(..) => {
             flow.forget(&parcel.copy().unpack(&mut network.aside).payload);
         }

@@ -2,7 +2,7 @@
 //! needs no event of its own.
 
 use whyloss::Time;
-use whyloss_link::Streams;
+use whyloss_link::{Fate, Streams};
 
 use super::ends::{Ends, SINK};
 use super::flow::Flow;
@@ -112,8 +112,8 @@ impl Engine {
         let Path {
             network, events, ..
         } = &mut self.path;
-        let Some((mut parcel, arrived)) = network.take(link, events) else {
-            return;
+        let Some((parcel, arrived)) = network.take(link, events) else {
+            return self.turn(now, link, observer);
         };
         let flow = parcel.flow as usize;
         match arrived {
@@ -136,6 +136,17 @@ impl Engine {
                 return;
             }
         }
+        self.forward(now, parcel, observer);
+    }
+
+    /// A packet goes on from between two links.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn forward<O: Observer>(&mut self, now: Time, mut parcel: Parcel, observer: &mut O) {
+        let Path {
+            network, events, ..
+        } = &mut self.path;
+        let flow = parcel.flow as usize;
         match network.send(now, &mut parcel, events, observer) {
             Sent::UnderWay => {}
             Sent::AtSource(at) => {
@@ -148,9 +159,34 @@ impl Engine {
                 }
             }
             Sent::Lost(cause, when) => {
-                self.ends[flow].lose(now, parcel.copy(), (cause, when), &mut self.path);
+                let path = &mut self.path;
+                self.ends[flow].lose(now, parcel.copy(), (cause, when), path, O::QUEUE_LENGTH);
             }
         }
+    }
+
+    /// A link that cannot answer at once gives back the packets whose fate has come.
+    #[cold]
+    #[inline(never)]
+    fn turn<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
+        if !self.path.network.begin_turn(link, now) {
+            return;
+        }
+        while let Some((parcel, fate)) = self.path.network.turn(link, now, observer) {
+            let flow = parcel.flow as usize;
+            match fate {
+                Ok(Arrived::AtSink) => self.arrival_at_sink(now, &parcel, observer),
+                Ok(Arrived::AtSource) => {
+                    self.ends[flow].answered(now, &parcel, &mut self.path, observer);
+                }
+                Ok(_) => self.forward(now, parcel, observer),
+                Err(Fate::Lost(cause, when)) => {
+                    self.ends[flow].lose_here(parcel, cause, when, &mut self.path);
+                }
+                Err(_) => {}
+            }
+        }
+        self.path.network.arm_turn(link, &mut self.path.events);
     }
 
     /// A data packet is at its sink, which is not fused.

@@ -6,6 +6,7 @@
 //! send        a packet enters the first link of its way
 //! enter       the link says what becomes of the packet: it arrives at the far end (an event), or is lost
 //! arrival     the packet enters the next link of its way; at the end of it the sink or the source takes it
+//! turn        a link that cannot answer at once (`busy.rs`) gives back the packets whose fate has come: arrivals and losses
 //! ```
 //!
 //! Events of the same time happen in the order of their entities: links, then each flow's source and sink; and those of
@@ -22,6 +23,7 @@ use whyloss_link::{Fate, Link, Streams};
 
 use super::flow::{Delivered, Flow};
 use super::{ANSWER_SIZE, ASK_EVERY, RunError, Start};
+use crate::busy::Busy;
 use crate::measure::{LinkResult, Measurement, Window};
 use crate::observe::Observer;
 use crate::packet::{Packet, Payload};
@@ -50,11 +52,15 @@ enum Event {
     Arrival(Packet),
     /// The deadline of this end of a flow has come.
     Deadline,
+    /// This link has packets whose fate has come.
+    Turn,
 }
 
 /// A link and its counts.
 struct Path {
     link: Link,
+    /// What takes its place if it cannot answer at once.
+    busy: Option<Busy<Packet>>,
     count: LinkResult,
     under_way: u64,
 }
@@ -128,6 +134,7 @@ impl<'a, O: Observer> Plain<'a, O> {
                     self.flows[flow].deadlines[end] = Time::MAX;
                     self.deadline(now, flow, end)?;
                 }
+                Event::Turn => self.turn(now, entity)?,
             }
         }
         if O::CLOCK {
@@ -229,6 +236,9 @@ impl<'a, O: Observer> Plain<'a, O> {
             return Ok(());
         };
         let path = &mut self.links[entity];
+        if path.busy.is_some() {
+            return self.hold(now, entity, packet);
+        }
         let waiting = if O::QUEUE_LENGTH {
             path.link.queue_len(now)
         } else {
@@ -245,12 +255,7 @@ impl<'a, O: Observer> Plain<'a, O> {
                 arrival
             }
             Fate::Lost(cause, at) => {
-                let flow = &mut self.flows[packet.flow as usize].flow;
-                if let Some(sequence) = packet.payload.sequence() {
-                    flow.count_lost(at, cause, self.window);
-                    flow.tell(sequence, cause);
-                }
-                flow.forget(&packet.payload);
+                self.lose(&packet, cause, at);
                 return Ok(());
             }
         };
@@ -263,6 +268,70 @@ impl<'a, O: Observer> Plain<'a, O> {
         let event = (arrival, entity, self.entered);
         self.events.insert(event, Event::Arrival(packet));
         Ok(())
+    }
+
+    /// Counts a packet that a link lost, and tells the truth about it.
+    fn lose(&mut self, packet: &Packet, cause: Cause, at: Time) {
+        let flow = &mut self.flows[packet.flow as usize].flow;
+        if let Some(sequence) = packet.payload.sequence() {
+            flow.count_lost(at, cause, self.window);
+            flow.tell(sequence, cause);
+        }
+        flow.forget(&packet.payload);
+    }
+
+    /// A packet enters a link that cannot answer at once.
+    fn hold(&mut self, now: Time, entity: usize, packet: Packet) -> Result<(), RunError> {
+        let path = &mut self.links[entity];
+        if let Some(busy) = &mut path.busy {
+            let whose = (packet.flow, packet.size);
+            busy.offer(now, whose, packet, O::QUEUE_LENGTH);
+        }
+        path.under_way += 1;
+        self.under_way += 1;
+        if self.under_way > self.most_packets {
+            return Err(self.too_many(now));
+        }
+        self.set_turn(entity);
+        Ok(())
+    }
+
+    /// A link gives back what it holds no longer.
+    fn turn(&mut self, now: Time, entity: usize) -> Result<(), RunError> {
+        if let Some(busy) = &mut self.links[entity].busy {
+            busy.armed = Time::MAX;
+        }
+        while let Some((held, fate)) = self.links[entity].busy.as_mut().and_then(|b| b.poll(now)) {
+            let (path, mut packet) = (&mut self.links[entity], held.packet);
+            path.under_way -= 1;
+            self.under_way -= 1;
+            path.record(held.since, packet.size, fate, self.window);
+            self.observer
+                .offered(entity, held.since, &packet, held.waiting, fate);
+            match fate {
+                Fate::Delivered(_) => self.arrival(now, packet)?,
+                Fate::Damaged(_, first) => {
+                    packet.first_damaged = packet.first_damaged.min(first);
+                    self.arrival(now, packet)?;
+                }
+                Fate::Lost(cause, at) => self.lose(&packet, cause, at),
+            }
+        }
+        self.set_turn(entity);
+        Ok(())
+    }
+
+    /// Notes when a link must be asked again.
+    fn set_turn(&mut self, entity: usize) {
+        let Some(busy) = &mut self.links[entity].busy else {
+            return;
+        };
+        let next = busy.next_event();
+        let before = std::mem::replace(&mut busy.armed, next);
+        self.events.remove(&(before, entity, 0));
+        if next < Time::MAX {
+            self.events.insert((next, entity, 0), Event::Turn);
+        }
     }
 
     /// The link that a packet enters next; none at the end of its way.
@@ -300,6 +369,7 @@ impl Path {
     fn new(connection: &Connection, streams: Streams, index: usize) -> Self {
         Self {
             link: Link::new(&connection.link, streams, index as u64),
+            busy: Busy::new(&connection.link, streams, index as u64),
             count: LinkResult {
                 name: connection.name.clone(),
                 rate: connection.link.rate,
@@ -323,8 +393,8 @@ impl Path {
             Fate::Lost(cause, at) => {
                 if window.contains(at) {
                     count.lost.add(cause);
-                    // What was lost on its arrival has not used the link's time.
-                    if at > now {
+                    // What was lost on its arrival, or by its queue, has not used the link's time.
+                    if cause == Cause::Wireless && at > now {
                         count.corrupted_bytes += u64::from(size);
                     }
                 }

@@ -44,7 +44,7 @@ const TOP: [&str; 8] = [
     "link",
     "flow",
 ];
-const LINK: [&str; 11] = [
+const LINK: [&str; 12] = [
     "name",
     "from",
     "to",
@@ -54,6 +54,7 @@ const LINK: [&str; 11] = [
     "delay_changes",
     "queue",
     "channel",
+    "arq",
     "both_ways",
     "reverse_channel",
 ];
@@ -227,11 +228,21 @@ impl Builder {
             queue: choices::queue(&queue)?,
             channel,
             channel_before_queue,
+            arq: optional(&fields, "arq", choices::arq)?,
         };
         let (channel, channel_before_queue) = optional(&fields, "reverse_channel", |f| {
             choices::channel(f, &self.directory)
         })?
         .unwrap_or_default();
+        if let (true, Some(field)) = (
+            forward.channel_before_queue || channel_before_queue,
+            fields
+                .get("arq")
+                .filter(|field| field.item.probe().is_none()),
+        ) {
+            return Err(field
+                .fault("what a channel with `before_queue` loses is never sent, nor sent again"));
+        }
         if let (false, Some(field)) = (both_ways, fields.get("reverse_channel")) {
             return Err(field.fault("this link has no way back: `both_ways` is false"));
         }

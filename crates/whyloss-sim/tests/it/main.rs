@@ -2,6 +2,7 @@
 
 #![allow(clippy::single_range_in_vec_init)]
 
+mod aqm;
 mod bit_errors;
 mod delays;
 mod example_scenarios;

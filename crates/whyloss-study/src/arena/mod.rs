@@ -74,6 +74,12 @@ pub enum Queue {
     DropTail,
     /// RED everywhere.
     Red,
+    /// `CoDel` everywhere, with room for 1000 packets.
+    Codel,
+    /// FQ-CoDel everywhere, with room for 1000 packets.
+    FqCodel,
+    /// PIE everywhere, with room for 1000 packets.
+    Pie,
 }
 
 /// Which networks, and what carries the judged flows.
@@ -87,6 +93,8 @@ pub struct Setting {
     pub transport: Transport,
     /// Another queue than was drawn.
     pub queue: Queue,
+    /// Whether noisy links send again what their channels lost: 7 tries, 8 ms apart, others in between, in order.
+    pub arq: bool,
     /// Whether harm to a plain flow is measured, which takes three times the runs.
     pub harm: bool,
 }
@@ -98,6 +106,7 @@ impl Default for Setting {
             seed: 1,
             transport: Transport::Tfrc,
             queue: Queue::Drawn,
+            arq: false,
             harm: true,
         }
     }

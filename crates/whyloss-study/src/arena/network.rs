@@ -86,6 +86,7 @@ pub struct Network {
     queue: String,
     core_queue: String,
     channel: String,
+    arq: bool,
     core: f64,
     radio: f64,
     /// One-way seconds: of each access link, of the core, and of what comes behind it.
@@ -164,6 +165,7 @@ impl Network {
                 red[1] && family == Family::TwoQueues,
             ),
             channel,
+            arq: setting.arq,
             core,
             radio,
             access,
@@ -187,12 +189,16 @@ impl Network {
         let (none, wide) = ("\"none\"", "{ packets = 2000 }");
         let local = 10.0 * self.rate;
         let [core_delay, last_delay] = self.delays;
+        let arq = self.arq;
         let mut link = |name: &str, (from, to): (&str, &str), rate, delay, queue: &str, channel| {
             let _ = write!(
                 text,
                 "\n[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate:.0} bit/s\"\ndelay = \"{:.0} ns\"\nqueue = {queue}\nchannel = {channel}\n",
                 delay * 1e9
             );
+            if arq && channel != none {
+                text.push_str("arq = { tries = 7, turnaround = \"8 ms\", parallel = true }\n");
+            }
         };
         for (flow, delay) in (1..).zip(&self.access) {
             let name = format!("access-{flow}");
@@ -254,7 +260,11 @@ impl Network {
             let delay = self.access.first().copied().unwrap_or_default();
             link("access-plain", ("plain", "r1"), local, delay, wide, none);
         }
-        let kind = transport.toml();
+        self.push_flows(&mut text, transport.toml(), variant);
+        text
+    }
+
+    fn push_flows(&self, text: &mut String, kind: &str, variant: Variant) {
         for flow in 1..=self.flows {
             let _ = write!(
                 text,
@@ -267,11 +277,10 @@ impl Network {
                 "\n[[flow]]\nname = \"{PLAIN}\"\nfrom = \"plain\"\nto = \"d1\"\npacket = \"{PACKET} B\"\ntransport = {kind}\nstart = [\"0 s\", \"2 s\"]\nbackground = true\n"
             );
         }
-        self.cross[0].push(&mut text, "core", ("c", "e"), self.core);
+        self.cross[0].push(text, "core", ("c", "e"), self.core);
         if self.family == Family::TwoQueues {
-            self.cross[1].push(&mut text, "radio", ("r2", "f"), self.radio);
+            self.cross[1].push(text, "radio", ("r2", "f"), self.radio);
         }
-        text
     }
 }
 
@@ -323,10 +332,14 @@ impl Cross {
 }
 
 fn queue(asked: Queue, buffer: u64, red: bool) -> String {
+    let aqm = |kind: &str| format!("{{ packets = 1000, aqm = \"{kind}\" }}");
     let red = match asked {
         Queue::Drawn => red,
         Queue::DropTail => false,
         Queue::Red => true,
+        Queue::Codel => return aqm("codel"),
+        Queue::FqCodel => return aqm("fq-codel"),
+        Queue::Pie => return aqm("pie"),
     };
     if !red {
         return format!("{{ packets = {buffer} }}");

@@ -206,6 +206,7 @@ fn queue(link: &LinkSpec) -> Result<String, PeerError> {
     match &link.queue.discipline {
         Discipline::DropTail => Ok(format!("droptail {limit}")),
         Discipline::Red(red) => Ok(format!("red {limit} {}", red_words(red, link.rate)?)),
+        _ => Err(PeerError::Unknown("a queue that controls its delay")),
     }
 }
 

@@ -50,6 +50,17 @@ application = { kind = "voice", interval = "20 ms", playout = ["100 ms"] }"#,
     ])
 }
 
+/// One that may need events.
+fn any_queue() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        2 => queue(),
+        1 => pick(&[
+            r#"{ packets = 30, aqm = "codel" }"#,
+            r#"{ packets = 20, aqm = "fq-codel" }"#,
+        ]),
+    ]
+}
+
 fn queue() -> impl Strategy<Value = &'static str> {
     pick(&[
         r#""unlimited""#,
@@ -57,6 +68,17 @@ fn queue() -> impl Strategy<Value = &'static str> {
         "{ packets = 20 }",
         "{ bytes = \"9 kB\" }",
         r#"{ packets = 30, red = "adaptive" }"#,
+        r#"{ packets = 30, aqm = "pie" }"#,
+    ])
+}
+
+/// How a link sends again.
+fn arq() -> impl Strategy<Value = &'static str> {
+    pick(&[
+        "{ tries = 2 }",
+        r#"{ tries = 3, turnaround = "3 ms" }"#,
+        r#"{ tries = 4, turnaround = "8 ms", parallel = true }"#,
+        r#"{ tries = 4, turnaround = "8 ms", parallel = true, in_order = false }"#,
     ])
 }
 
@@ -77,10 +99,11 @@ pub(super) fn line_of_nodes() -> impl Strategy<Value = String> {
     let link = (
         pick(&["200 kbit/s", "1 Mbit/s", "4 Mbit/s", "1 Gbit/s"]),
         pick(&["0 ms", "1 ms", "20 ms", "200 ms"]),
-        queue(),
+        any_queue(),
         channel(),
         prop::option::weighted(0.1, (0.0..3.0, 0.0..0.1)),
         prop::bool::weighted(0.1),
+        prop::option::weighted(0.15, arq()),
     );
     let links = prop::collection::vec(link, 1..5);
     let ends = (0usize..8, 0usize..8);
@@ -88,7 +111,8 @@ pub(super) fn line_of_nodes() -> impl Strategy<Value = String> {
     (links, flows).prop_map(|(links, flows)| {
         let mut text = String::from("duration = \"3 s\"\nmeasure_from = \"500 ms\"\n");
         let nodes = links.len() + 1;
-        for (node, (rate, delay, queue, channel, change, one_way)) in links.into_iter().enumerate()
+        for (node, (rate, delay, queue, channel, change, one_way, arq)) in
+            links.into_iter().enumerate()
         {
             let _ = writeln!(
                 text,
@@ -107,6 +131,9 @@ pub(super) fn line_of_nodes() -> impl Strategy<Value = String> {
             }
             if one_way {
                 let _ = writeln!(text, r#"reverse_channel = "none""#);
+            }
+            if let Some(arq) = arq {
+                let _ = writeln!(text, "arq = {arq}");
             }
         }
         for (index, ((source, steps), flow)) in flows.into_iter().enumerate() {
@@ -175,7 +202,8 @@ pub(super) fn dumbbell() -> impl Strategy<Value = String> {
         prop::collection::vec(any_flow(), 2..6),
     ];
     let pairs = prop::collection::vec((access(), access()), 3);
-    (queue(), channel(), pairs, flows, 1usize..4, any::<bool>()).prop_map(
+    let queue = prop_oneof![9 => queue(), 1 => any_queue()];
+    (queue, channel(), pairs, flows, 1usize..4, any::<bool>()).prop_map(
         |(queue, channel, pairs, flows, hosts, alike)| {
             let mut text = format!(
                 r#"

@@ -11,6 +11,7 @@ mod transport;
 use std::collections::BTreeMap;
 
 use whyloss::{Duration, Rate, Time};
+use whyloss_link::arq::MOST_TRIES;
 
 pub use problem::{CheckError, Place, Problem};
 
@@ -114,6 +115,13 @@ impl Scenario {
             check_delay(spec.rate, delay, place("delay_changes"))?;
         }
         queue::check(&spec.queue, spec.rate, place)?;
+        if let Some(arq) = &spec.arq {
+            if !(1..=MOST_TRIES).contains(&arq.tries) {
+                let expected = format!("1 to {MOST_TRIES} tries");
+                return out_of_range(place("arq.tries"), arq.tries.to_string(), expected);
+            }
+            check_delay(spec.rate, arq.turnaround, place("arq.turnaround"))?;
+        }
         let checked = spec.channel.check();
         checked.or_else(|error| fail(place("channel"), Problem::Channel(error)))
     }

@@ -2,7 +2,7 @@
 
 use whyloss::{Duration, Rate};
 use whyloss_link::QueueSpec;
-use whyloss_link::queue::{Discipline, Limit, RedSpec};
+use whyloss_link::queue::{CodelSpec, Discipline, Limit, RedSpec};
 
 use super::{
     Checked, LARGEST_PACKET, LONGEST_DELAY, MOST_IN_FLIGHT, MOST_WAITING, Place, out_of_range, span,
@@ -28,7 +28,30 @@ pub(super) fn check(
     match &queue.discipline {
         Discipline::DropTail => Ok(()),
         Discipline::Red(red) => check_red(red, rate, place),
+        Discipline::Pie(pie) => check_span(pie.target, place("queue.aqm.target")),
+        Discipline::Codel(codel) => check_codel(codel, place),
+        Discipline::FqCodel(fq) => {
+            if fq.quantum == 0 || fq.quantum > LARGEST_PACKET {
+                let expected = format!("1 B to {LARGEST_PACKET} B");
+                let found = format!("{} B", fq.quantum);
+                return out_of_range(place("queue.aqm.quantum"), found, expected);
+            }
+            check_codel(&fq.codel, place)
+        }
     }
+}
+
+fn check_codel(codel: &CodelSpec, place: impl Fn(&'static str) -> Place) -> Checked {
+    check_span(codel.target, place("queue.aqm.target"))?;
+    check_span(codel.interval, place("queue.aqm.interval"))
+}
+
+fn check_span(found: Duration, place: Place) -> Checked {
+    if found <= Duration::ZERO || found > LONGEST_DELAY {
+        let expected = format!("more than 0 s, at most {}", span(LONGEST_DELAY));
+        return out_of_range(place, span(found), expected);
+    }
+    Ok(())
 }
 
 fn check_red(red: &RedSpec, rate: Rate, place: impl Fn(&'static str) -> Place) -> Checked {

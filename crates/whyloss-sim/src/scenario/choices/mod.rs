@@ -16,7 +16,7 @@ mod transport;
 
 pub(super) use application::application;
 pub(super) use channel::channel;
-pub(super) use queue::{QUEUE, queue};
+pub(super) use queue::{QUEUE, arq, queue};
 pub(super) use transport::transport;
 
 use whyloss::Duration;

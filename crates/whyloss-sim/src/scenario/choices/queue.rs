@@ -1,7 +1,8 @@
-//! Queues: a limit, and RED beside it.
+//! Queues: a limit, and RED or another discipline beside it.
 
 use whyloss_link::QueueSpec;
-use whyloss_link::queue::{Discipline, Limit, RedSpec};
+use whyloss_link::arq::{ArqSpec, MOST_TRIES};
+use whyloss_link::queue::{CodelSpec, Discipline, FqCodelSpec, Limit, PieSpec, RedSpec};
 
 use super::{Choice, positive, probability};
 use crate::scenario::check::MOST_WAITING;
@@ -25,19 +26,88 @@ pub(super) const RED: [&str; 9] = [
     "target_delay",
 ];
 
+const AQM: [&str; 3] = ["codel", "fq-codel", "pie"];
+
 /// A queue.
 pub(in crate::scenario) fn queue(field: &Field<'_>) -> Result<QueueSpec, Fault> {
     if field.is_word("unlimited") {
         return Ok(QueueSpec::default());
     }
     let fields = field.fields(QUEUE)?;
-    fields.only(&["packets", "bytes", "red"])?;
+    fields.only(&["packets", "bytes", "red", "aqm"])?;
+    let mut discipline = Discipline::DropTail;
+    if let Some(red_field) = fields.get("red") {
+        discipline = Discipline::Red(red(&red_field)?);
+    }
+    if let Some(aqm_field) = fields.get("aqm") {
+        let found = aqm(&aqm_field)?;
+        // (A probe has both.)
+        if fields.get("red").is_some() && aqm_field.item.probe().is_none() {
+            return Err(field.fault("found both `red` and `aqm`, expected one of them"));
+        }
+        discipline = found;
+    }
     Ok(QueueSpec {
         limit: limit(field, &fields)?,
-        discipline: match fields.get("red") {
-            None => Discipline::DropTail,
-            Some(red_field) => Discipline::Red(red(&red_field)?),
+        discipline,
+    })
+}
+
+/// A discipline that controls the delay.
+fn aqm(field: &Field<'_>) -> Result<Discipline, Fault> {
+    let expected =
+        r#""codel", "fq-codel" or "pie", or a table such as { kind = "codel", target = "5 ms" }"#;
+    let choice = Choice::of(field, "aqm", expected, &AQM)?;
+    let codel = || {
+        let base = CodelSpec::default();
+        Ok(CodelSpec {
+            target: choice.or("target", base.target, positive)?,
+            interval: choice.or("interval", base.interval, positive)?,
+        })
+    };
+    match choice.name {
+        "codel" => {
+            choice.only(&["target", "interval"])?;
+            Ok(Discipline::Codel(codel()?))
+        }
+        "fq-codel" => {
+            choice.only(&["target", "interval", "quantum"])?;
+            let base = FqCodelSpec::default();
+            Ok(Discipline::FqCodel(FqCodelSpec {
+                codel: codel()?,
+                quantum: choice.or("quantum", base.quantum, |field| {
+                    // Too large for the type is too large for the check, which says so.
+                    Ok(u32::try_from(field.bytes()?).unwrap_or(u32::MAX))
+                })?,
+            }))
+        }
+        "pie" => {
+            choice.only(&["target"])?;
+            let target = choice.or("target", PieSpec::default().target, positive)?;
+            Ok(Discipline::Pie(PieSpec { target }))
+        }
+        _ => Err(choice.unknown("discipline", AQM)),
+    }
+}
+
+/// How a link sends again what its channel lost.
+pub(in crate::scenario) fn arq(field: &Field<'_>) -> Result<ArqSpec, Fault> {
+    let fields = field.fields("a table such as { tries = 7, turnaround = \"4 ms\" }")?;
+    fields.only(&["tries", "turnaround", "parallel", "in_order"])?;
+    let base = ArqSpec::default();
+    let tries = fields.need("tries", "how often a packet is sent at most, such as 7")?;
+    Ok(ArqSpec {
+        tries: tries.integer(1..=u64::from(MOST_TRIES))? as u32,
+        turnaround: match fields.get("turnaround") {
+            None => base.turnaround,
+            Some(field) => field.duration()?,
         },
+        parallel: fields
+            .get("parallel")
+            .map_or(Ok(base.parallel), |f| f.flag())?,
+        in_order: fields
+            .get("in_order")
+            .map_or(Ok(base.in_order), |f| f.flag())?,
     })
 }
 

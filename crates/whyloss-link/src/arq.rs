@@ -1,0 +1,73 @@
+//! ARQ: a link that sends a frame again when its channel lost it, up to a limit of tries.
+//!
+//! ```text
+//! tries       K = 1, 2, …, n; lost after the n-th. With independent losses of probability p:
+//!               residual loss   p^n
+//!               tries           E[K] = (1 − p^n)/(1 − p)
+//! service     K·s + (K − 1)·t   s: transmission, t: turnaround until the sender knows (stop and wait)
+//!             K·s               parallel (HARQ): the link serves others meanwhile, and the frame comes (K − 1)·t later
+//! in order    a frame waits at the receiver for those sent before it
+//! out of      it does not
+//! ```
+//!
+//! Parallel tries take the link's time where the first one does, not where they fall among the frames that follow: for what
+//! a link carries that is the same, and a frame's delay differs by no more than a transmission for each try of others.
+
+use whyloss::Duration;
+
+/// Most tries.
+pub const MOST_TRIES: u32 = 64;
+
+/// What a scenario says about a link that retransmits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArqSpec {
+    /// How often a frame is sent at most, 1 to [`MOST_TRIES`].
+    pub tries: u32,
+    /// From a try's last bit until the sender knows that it was lost, and the next begins.
+    pub turnaround: Duration,
+    /// Whether the link serves others meanwhile.
+    pub parallel: bool,
+    /// Whether the receiver hands frames on in the order in which they were sent first.
+    pub in_order: bool,
+}
+
+impl Default for ArqSpec {
+    fn default() -> Self {
+        Self {
+            tries: 7,
+            turnaround: Duration::ZERO,
+            parallel: false,
+            in_order: true,
+        }
+    }
+}
+
+impl ArqSpec {
+    /// Share of frames lost for good, if each try is lost with probability `p`.
+    pub fn residual_loss(&self, p: f64) -> f64 {
+        libm::pow(p, f64::from(self.tries))
+    }
+
+    /// Mean tries of a frame, the lost ones included.
+    pub fn mean_tries(&self, p: f64) -> f64 {
+        if p >= 1.0 {
+            return f64::from(self.tries);
+        }
+        (1.0 - self.residual_loss(p)) / (1.0 - p)
+    }
+
+    /// Mean and standard deviation of the turnarounds that a delivered frame waited for.
+    pub fn extra_delay(&self, p: f64) -> (f64, f64) {
+        let turnaround = self.turnaround.as_secs_f64();
+        let (mut sum, mut mean, mut square) = (0.0, 0.0, 0.0);
+        for again in 0..self.tries {
+            let probability = (1.0 - p) * libm::pow(p, f64::from(again));
+            let extra = f64::from(again) * turnaround;
+            sum += probability;
+            mean += probability * extra;
+            square += probability * extra * extra;
+        }
+        let (mean, square) = (mean / sum, square / sum);
+        (mean, libm::sqrt((square - mean * mean).max(0.0)))
+    }
+}

@@ -1,0 +1,255 @@
+//! CoDel: controlled delay (Nichols and Jacobson 2012; RFC 8289, section 5).
+//!
+//! Decides as a packet leaves its queue, by how long it has waited there (its *sojourn*):
+//!
+//! ```text
+//! above        sojourn ≥ target, and more than one packet of the largest size is left behind
+//! excused      until `above` has held for an interval without a break
+//! dropping     from then on; the next drop comes interval/√count after the last one, count being the drops so far,
+//!              until a packet leaves that is not above
+//! again        a new spell within 16 intervals of the last drop due begins where that one ended: with as many drops as
+//!              it counted since it began, if they were more than one; else with 1
+//! ```
+//!
+//! target is 5 ms and interval 100 ms unless said otherwise (section 4.3, 4.4). Times are in whole nanoseconds, and the root is
+//! `libm`'s. The largest size is that of the packets seen so far, as in the RFC's pseudocode.
+
+use std::collections::VecDeque;
+
+use whyloss::{Duration, Time};
+
+/// What a scenario says about CoDel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodelSpec {
+    /// The sojourn that is acceptable for good.
+    pub target: Duration,
+    /// How long a longer one is excused; about the longest round trip.
+    pub interval: Duration,
+}
+
+impl Default for CodelSpec {
+    fn default() -> Self {
+        Self {
+            target: Duration::from_millis(5),
+            interval: Duration::from_millis(100),
+        }
+    }
+}
+
+/// A packet that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    /// What the owner of the link knows the packet by.
+    pub ticket: u32,
+    /// Bytes on the wire.
+    pub size: u32,
+    /// The flow that it belongs to.
+    pub flow: u32,
+    /// When it came.
+    pub since: Time,
+    /// The first of its bits that a channel before the queue damaged.
+    pub damaged: Option<u32>,
+}
+
+/// Packets in the order in which they came, and their bytes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line {
+    packets: VecDeque<Waiting>,
+    bytes: u64,
+}
+
+impl Line {
+    pub(crate) fn push(&mut self, packet: Waiting) {
+        self.bytes += u64::from(packet.size);
+        self.packets.push_back(packet);
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Waiting> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.size);
+        Some(packet)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// CoDel at work on one line.
+#[derive(Clone, Debug)]
+pub(crate) struct Codel {
+    spec: CodelSpec,
+    /// When the excuse ends, while the sojourn is above.
+    excused_until: Option<Time>,
+    dropping: bool,
+    next_drop: Time,
+    count: u32,
+    /// `count` when the spell began.
+    began_with: u32,
+    largest: u32,
+}
+
+impl Codel {
+    pub(crate) fn new(spec: CodelSpec) -> Self {
+        Self {
+            spec,
+            excused_until: None,
+            dropping: false,
+            next_drop: Time::ZERO,
+            count: 0,
+            began_with: 0,
+            largest: 0,
+        }
+    }
+
+    /// A packet of this size has come.
+    pub(crate) fn saw(&mut self, size: u32) {
+        self.largest = self.largest.max(size);
+    }
+
+    /// The packet that leaves the line at `now`; those that do not are told to `dropped`.
+    pub(crate) fn leave(
+        &mut self,
+        now: Time,
+        line: &mut Line,
+        mut dropped: impl FnMut(Waiting),
+    ) -> Option<Waiting> {
+        let (mut packet, mut may_drop) = self.first(now, line);
+        if self.dropping {
+            self.dropping = may_drop;
+            while self.dropping && now >= self.next_drop {
+                packet.map(&mut dropped);
+                self.count = self.count.saturating_add(1);
+                (packet, may_drop) = self.first(now, line);
+                self.dropping = may_drop;
+                if may_drop {
+                    self.next_drop = self.after(self.next_drop);
+                }
+            }
+        } else if may_drop {
+            packet.map(&mut dropped);
+            (packet, _) = self.first(now, line);
+            self.dropping = true;
+            let before = self.count - self.began_with;
+            let recent = now - self.next_drop < self.spec.interval * 16;
+            self.count = if before > 1 && recent { before } else { 1 };
+            self.next_drop = self.after(now);
+            self.began_with = self.count;
+        }
+        packet
+    }
+
+    /// The first packet of the line, and whether it may be dropped.
+    fn first(&mut self, now: Time, line: &mut Line) -> (Option<Waiting>, bool) {
+        let Some(packet) = line.pop() else {
+            self.excused_until = None;
+            return (None, false);
+        };
+        let above =
+            now - packet.since >= self.spec.target && line.bytes() > u64::from(self.largest);
+        let may_drop = match self.excused_until {
+            _ if !above => {
+                self.excused_until = None;
+                false
+            }
+            None => {
+                self.excused_until = Some(now + self.spec.interval);
+                false
+            }
+            Some(end) => now >= end,
+        };
+        (Some(packet), may_drop)
+    }
+
+    /// The control law: when the drop after that of `last` is due.
+    fn after(&self, last: Time) -> Time {
+        let interval = self.spec.interval.as_nanos() as f64;
+        let nanos = libm::round(interval / libm::sqrt(f64::from(self.count.max(1))));
+        last + Duration::from_nanos(nanos as i64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(millis: u64) -> Time {
+        Time::from_nanos(millis * 1_000_000)
+    }
+
+    /// A packet leaves every millisecond and has waited for `sojourn` ms, with many behind it: when drops happen.
+    fn drops(codel: &mut Codel, from: u64, to: u64, sojourn: u64) -> Vec<u64> {
+        let mut found = Vec::new();
+        for now in from..to {
+            let mut line = Line::default();
+            for ticket in 0..20 {
+                codel.saw(1_000);
+                line.push(Waiting {
+                    ticket,
+                    size: 1_000,
+                    flow: 0,
+                    since: millis(now - sojourn),
+                    damaged: None,
+                });
+            }
+            codel.leave(millis(now), &mut line, |_| found.push(now));
+        }
+        found
+    }
+
+    /// The first drop 100 ms after the queue began to stand, then 100, 100/√2, 100/√3, … ms apart.
+    #[test]
+    fn the_control_law_by_hand() {
+        let mut codel = Codel::new(CodelSpec::default());
+        let found = drops(&mut codel, 1_000, 1_500, 20);
+        // 1100 + 100 + 70.71 + 57.74 + 50 + 44.72 + 40.82, each at the first departure that is not before it.
+        assert_eq!(found, [1_100, 1_200, 1_271, 1_329, 1_379, 1_424, 1_464]);
+    }
+
+    #[test]
+    fn a_short_sojourn_is_never_dropped_and_ends_a_spell() {
+        let mut codel = Codel::new(CodelSpec::default());
+        assert!(drops(&mut codel, 1_000, 2_000, 4).is_empty());
+        assert_eq!(drops(&mut codel, 2_000, 2_110, 5), [2_100]);
+        assert!(drops(&mut codel, 2_110, 2_300, 4).is_empty());
+        // Excused anew; and one drop is not enough to begin where the last spell ended.
+        assert_eq!(drops(&mut codel, 2_300, 2_510, 5), [2_400, 2_500]);
+    }
+
+    /// Seven drops counted 7; a spell soon after begins with 7 − 1 = 6: 100/√6 = 40.8 ms to the next.
+    #[test]
+    fn a_spell_soon_after_begins_where_the_last_ended() {
+        let mut codel = Codel::new(CodelSpec::default());
+        drops(&mut codel, 1_000, 1_480, 20);
+        drops(&mut codel, 1_480, 1_500, 0);
+        assert_eq!(drops(&mut codel, 1_500, 1_650, 20), [1_600, 1_641]);
+        // Long after, with one.
+        drops(&mut codel, 1_650, 1_660, 0);
+        assert_eq!(drops(&mut codel, 9_000, 9_201, 20), [9_100, 9_200]);
+    }
+
+    #[test]
+    fn the_last_packets_are_spared() {
+        let mut codel = Codel::new(CodelSpec::default());
+        codel.saw(1_000);
+        for now in 0..500 {
+            let mut line = Line::default();
+            for ticket in 0..2 {
+                line.push(Waiting {
+                    ticket,
+                    size: 1_000,
+                    flow: 0,
+                    since: Time::ZERO,
+                    damaged: None,
+                });
+            }
+            // One packet is left behind: no more than the largest.
+            let left = codel.leave(millis(now), &mut line, |_| panic!("dropped"));
+            assert_eq!(left.map(|packet| packet.ticket), Some(0));
+        }
+    }
+}

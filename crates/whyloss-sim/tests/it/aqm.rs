@@ -1,0 +1,85 @@
+//! Queues that control their delay, as RFC 8289 and RFC 8290 say of them.
+
+use whyloss_sim::{Delays, Scenario};
+
+/// Bulk flows of this transport over a bottleneck of `mbps` with this queue and round trip, for 30 s of which the last 20 count.
+fn bottleneck(queue: &str, transport: &str, (mbps, rtt_ms): (u32, u32), flows: u32) -> String {
+    format!(
+        r#"
+duration = "30 s"
+measure_from = "10 s"
+[[link]]
+name = "access"
+from = "s"
+to = "r"
+rate = "1 Gbit/s"
+delay = "0.1 ms"
+queue = "unlimited"
+[[link]]
+name = "narrow"
+from = "r"
+to = "d"
+rate = "{mbps} Mbit/s"
+delay = "{} ms"
+queue = {queue}
+[[flow]]
+name = "bulk-{{i}}"
+from = "s"
+to = "d"
+count = {flows}
+transport = {transport}
+start = ["0 s", "1 s"]
+"#,
+        f64::from(rtt_ms) / 2.0 - 0.1
+    )
+}
+
+/// The utilisation of the bottleneck, and what 95 % of the delays of this flow do not exceed beyond the way, in ms.
+fn measured(text: &str, flow: &str, way_ms: f64) -> (f64, f64) {
+    let scenario = Scenario::from_toml(text, "test", &[]).expect("valid");
+    let mut delays = Delays::new(&scenario);
+    let run = whyloss_sim::run(&scenario, 1, &mut delays).expect("runs");
+    let narrow = run.links.iter().find(|link| link.name == "narrow");
+    let utilisation = narrow.expect("the link").utilisation(run.window);
+    let at = scenario.flows.iter().position(|f| f.name == flow);
+    let p95 = delays.flows[at.expect("the flow")].quantile_ms(0.95);
+    (utilisation, p95.expect("arrivals") - way_ms)
+}
+
+const CUBIC: &str = r#"{ kind = "tcp", controller = "cubic" }"#;
+const NEWRENO: &str = r#"{ kind = "tcp", recovery = "newreno" }"#;
+
+/// A few tens of milliseconds at most, and a link in use, where DropTail with the same memory has all of it full.
+#[test]
+fn codel_keeps_the_queue_short() {
+    for transport in [CUBIC, NEWRENO] {
+        for aqm in ["codel", "fq-codel"] {
+            let queue = format!("{{ packets = 1000, aqm = \"{aqm}\" }}");
+            let text = bottleneck(&queue, transport, (10, 20), 2);
+            // 1500 bytes take 1.2 ms.
+            let (utilisation, waited) = measured(&text, "bulk-1", 10.0 + 1.2);
+            assert!(utilisation > 0.9, "{aqm}: {utilisation}");
+            assert!(waited < 30.0, "{aqm}: {waited} ms");
+        }
+    }
+    let text = bottleneck("{ packets = 1000 }", CUBIC, (10, 20), 2);
+    let (utilisation, waited) = measured(&text, "bulk-1", 11.2);
+    assert!(utilisation > 0.99 && waited > 500.0, "{waited}");
+}
+
+/// A sparse flow beside ten bulk flows waits for a packet in transmission and little more.
+#[test]
+fn a_sparse_flow_passes_the_bulk() {
+    let queue = r#"{ packets = 1000, aqm = "fq-codel" }"#;
+    let text = bottleneck(queue, CUBIC, (10, 20), 10)
+        + r#"
+[[flow]]
+name = "sparse"
+from = "s"
+to = "d"
+packet = "200 B"
+transport = { kind = "cbr", rate = "64 kbit/s", dither = true }
+"#;
+    let (_, waited) = measured(&text, "sparse", 10.0 + 0.16);
+    assert!(waited < 2.0, "{waited} ms");
+}
