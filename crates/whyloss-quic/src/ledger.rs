@@ -230,8 +230,12 @@ impl Ledger {
 
     /// Packets up to number `largest` were acknowledged or not, and what of that is lost has been told.
     pub(crate) fn overtake(&mut self, largest: u64) {
-        for (index, entry) in self.entries.iter_mut().enumerate() {
-            if entry.last + PACKET_THRESHOLD > largest {
+        // Of a burst any packet may stand for the one that is lost: it is overtaken as a whole.
+        let overtaken = |entry: &Entry| entry.last + PACKET_THRESHOLD <= largest;
+        let beyond = self.entries.partition_point(overtaken);
+        let burst = self.entries.get(beyond).map(|entry| entry.left);
+        for (index, entry) in self.entries.iter_mut().enumerate().take(beyond) {
+            if Some(entry.left) == burst {
                 break;
             }
             let open = entry.open();

@@ -307,6 +307,20 @@ fn of_a_burst_the_last_ones_were_acknowledged_and_the_first_ones_lost() {
     assert_eq!(adapter.in_flight(), MTU);
 }
 
+/// What stands for the lost packet of a burst is not taken for one that nobody tells of.
+#[test]
+fn a_burst_is_overtaken_as_a_whole() {
+    let (mut stack, heard) = recorded(false);
+    stack.send(ms(0), 10);
+    stack.ack(ms(100), &[0, 1]);
+    // 3 is lost: 2 and 4 come in one batch.
+    stack.ack(ms(101), &[2, 4]);
+    stack.ack(ms(102), &[5]);
+    stack.ack(ms(103), &[6]);
+    stack.lose(ms(103), &[3], false);
+    assert_eq!(losses(&heard)[0].first, 2 * MTU);
+}
+
 /// Acknowledgements that nobody acknowledges do not keep the edge back for ever.
 #[test]
 fn what_is_never_told_of_is_settled_once_it_is_overtaken() {

@@ -20,7 +20,9 @@ macro_rules! hosts {
                 reason = "only the epoch: all else is virtual time"
             )]
             let epoch = Instant::now();
-            let transport = Arc::new(transport(controller, &beginning));
+            // The judge hears of the source alone.
+            let [source, sink] = [controller, &Controller::Own(Own::NewReno)]
+                .map(|controller| Arc::new(transport(controller, &beginning)));
             let [a, b, c, d] = beginning.seed.map(u64::to_le_bytes);
             let seed = |end: u8| {
                 let mut seed = [0; 32];
@@ -31,9 +33,9 @@ macro_rules! hosts {
                 seed
             };
             let mut client = Peer::new(epoch, seed(1), None, &beginning);
-            client.connect(beginning.start, Arc::clone(&transport));
+            client.connect(beginning.start, source);
             let mut server = proto::ServerConfig::new(Arc::new(NoSecrets), Arc::new(NoSecrets));
-            server.transport_config(transport);
+            server.transport_config(sink);
             let server = Peer::new(epoch, seed(2), Some(Arc::new(server)), &beginning);
             Hosts {
                 source: Box::new(client),
