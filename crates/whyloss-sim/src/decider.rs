@@ -61,6 +61,11 @@ impl<T: ?Sized> Outside<T> {
         Self { make, made }
     }
 
+    /// A new one.
+    pub(crate) fn make(&self) -> Box<T> {
+        (self.make)()
+    }
+
     /// The classifier of this run.
     pub(crate) fn classifier(&mut self) -> &mut T {
         self.made.get_or_insert_with(|| (self.make)())

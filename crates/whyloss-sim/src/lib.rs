@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod busy;
+pub mod clock;
 pub mod decider;
 pub mod delay;
 mod event_queue;

@@ -18,6 +18,7 @@ use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time, iftp as iftp_core, tfrc as tfrc_core};
 use whyloss_link::Streams;
 
+use crate::clock::{self, NoisyClock};
 use crate::decider::SenderDecider;
 use crate::observe::SourceState;
 use crate::packet::{Packet, Payload};
@@ -94,7 +95,7 @@ pub(crate) fn ends(
         }
         _ => {
             let source = Source::new(scenario, index, start, streams);
-            return (source, Sink::new(flow, index as u64, streams));
+            return (source, Sink::new(scenario, index, streams));
         }
     };
     let (judge, Hosts { source, sink }) = made;
@@ -324,7 +325,8 @@ impl Source {
 
 impl Sink {
     /// The sink of flow number `index`.
-    fn new(flow: &Flow, index: u64, streams: Streams) -> Self {
+    fn new(scenario: &Scenario, index: usize, streams: Streams) -> Self {
+        let (flow, index) = (&scenario.flows[index], index as u64);
         match &flow.transport {
             Transport::Outside { .. } | Transport::Quic { .. } => {
                 unreachable!("`ends` makes both ends of these")
@@ -339,10 +341,15 @@ impl Sink {
                 classifier,
             } => {
                 let random = streams.stream("verdict", index);
+                let mut decider = classifier.clone();
+                if let Some(mean) = scenario.clock_noise {
+                    let clock = NoisyClock::new(mean, streams.stream("clock", index));
+                    decider = clock::noisy(decider, clock);
+                }
                 Self::Tfrc(Box::new(TfrcSink::new(
                     options,
                     flow.packet_size,
-                    classifier.clone(),
+                    decider,
                     random,
                 )))
             }

@@ -50,6 +50,8 @@ pub struct Scenario {
     /// Packets that may be under way or waiting, over all links: a run that would hold more fails. `None`:
     /// [`MOST_PACKETS`].
     pub most_packets: Option<u64>,
+    /// How late receivers' clocks stamp arrivals for classifiers, on average; `None`: they are exact.
+    pub clock_noise: Option<Duration>,
 }
 
 /// Packets that may be under way or waiting unless the scenario says otherwise: half a gigabyte of them.

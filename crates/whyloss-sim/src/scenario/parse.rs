@@ -34,11 +34,12 @@ pub struct ScenarioFile {
 /// Most seeds of one command.
 pub const MOST_SEEDS: u64 = 100_000;
 
-const TOP: [&str; 8] = [
+const TOP: [&str; 9] = [
     "title",
     "duration",
     "measure_from",
     "most_packets",
+    "clock_noise",
     "seed",
     "seeds",
     "link",
@@ -152,6 +153,7 @@ fn read_document(root: &Item, directory: &Path) -> Result<ScenarioFile, Fault> {
             .need("duration", r#"how long the run lasts, such as "220 s""#)?
             .time()?,
         most_packets: optional(&top, "most_packets", |f| f.integer(1..=most))?,
+        clock_noise: optional(&top, "clock_noise", Field::duration)?,
         ..builder.scenario
     };
     let file = ScenarioFile {

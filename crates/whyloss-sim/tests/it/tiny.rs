@@ -86,5 +86,6 @@ pub(crate) fn scenario(end_ms: i64) -> Scenario {
         measure_from: Time::ZERO,
         end: Time::ZERO + Duration::from_millis(end_ms),
         most_packets: None,
+        clock_noise: None,
     }
 }

@@ -9,6 +9,7 @@ mod queue;
 mod transport;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::arq::MOST_TRIES;
@@ -36,6 +37,9 @@ pub const LARGEST_PACKET: u32 = 65_535;
 /// The shortest section of a packet that a checksum may cover: without the headers of IPv4 and UDP (20 and 8 bytes) nobody
 /// could tell whose the packet is.
 pub const LEAST_COVERAGE: u32 = 28;
+
+/// Least and most noise of receivers' clocks.
+const NOISE: RangeInclusive<Duration> = Duration::from_nanos(1)..=Duration::from_secs(60);
 
 type Checked = Result<(), CheckError>;
 
@@ -70,6 +74,10 @@ impl Scenario {
         if self.end > latest {
             let expected = format!("at most {} with so many links and flows", seconds(latest));
             return out_of_range(Place::Scenario("duration"), seconds(self.end), expected);
+        }
+        if let Some(noise) = self.clock_noise.filter(|noise| !NOISE.contains(noise)) {
+            let (place, found) = (Place::Scenario("clock_noise"), noise.as_nanos());
+            return out_of_range(place, format!("{found} ns"), "1 ns to 60 s".to_owned());
         }
         require(
             self.measure_from < self.end,

@@ -1,0 +1,125 @@
+//! A receiver's clock that stamps late, by exponential noise: what interrupts, batches and schedulers do to arrival times.
+//!
+//! ```text
+//! stamp_i = max(stamp_(i−1), arrival_i + e_i)      e_i exponential, independent; stamps never go back
+//! ```
+//!
+//! In a simulator packets arrive to the nanosecond, which flatters every rule that looks at inter-arrival times. Only the
+//! classifier hears the noise: transport, truth and measurement keep the exact time. A flow without it pays nothing, since
+//! the noise is a classifier from outside that hears the same arrivals later.
+
+use whyloss::receiver::{Arrival, ReceiverClassifier};
+use whyloss::{Cause, Duration, Time};
+use whyloss_link::Random;
+
+use crate::decider::{Decider, OutsideReceiver, ReceiverDecider};
+
+/// The stamps of a noisy clock.
+#[derive(Clone, Debug)]
+pub struct NoisyClock {
+    mean: Duration,
+    latest: Time,
+    random: Random,
+}
+
+impl NoisyClock {
+    /// A clock that stamps `mean` late on average.
+    pub fn new(mean: Duration, random: Random) -> Self {
+        Self {
+            mean,
+            latest: Time::ZERO,
+            random,
+        }
+    }
+
+    /// What the clock stamps on what happens at `now`.
+    pub fn stamp(&mut self, now: Time) -> Time {
+        let noise = self.random.exponential(self.mean.as_nanos() as f64);
+        self.latest = self.latest.max(now + Duration::from_nanos(noise as i64));
+        self.latest
+    }
+}
+
+/// A receiver classifier that hears of arrivals by a noisy clock.
+struct Noisy {
+    clock: NoisyClock,
+    classifier: Box<dyn ReceiverClassifier + Send + Sync>,
+}
+
+impl ReceiverClassifier for Noisy {
+    fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
+        let received = self.clock.stamp(arrival.received);
+        let heard = Arrival::new(arrival.sequence, arrival.sent, received, arrival.size);
+        self.classifier.on_arrival(&heard, missing)
+    }
+}
+
+/// The decider with its arrivals stamped by `clock`; what asks the truth looks at no clock.
+pub(crate) fn noisy(decider: ReceiverDecider, clock: NoisyClock) -> ReceiverDecider {
+    let exact = match decider {
+        Decider::Classifier(classifier) => {
+            OutsideReceiver::new(move || Box::new(classifier.clone()))
+        }
+        Decider::Outside(outside) => outside,
+        truth => return truth,
+    };
+    Decider::Outside(OutsideReceiver::new(move || {
+        Box::new(Noisy {
+            clock: clock.clone(),
+            classifier: exact.make(),
+        })
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use whyloss_link::Streams;
+
+    use super::*;
+    use crate::scenario::Scenario;
+
+    /// Far apart: mean and deviation of an exponential. Close together: no stamp before the one before.
+    #[test]
+    fn stamps_are_late_and_in_order() {
+        let mean = Duration::from_micros(200);
+        let mut clock = NoisyClock::new(mean, Streams::new(1).stream("clock", 0));
+        let late: Vec<f64> = (0..20_000_u64)
+            .map(|i| Time::from_nanos(i * 100_000_000))
+            .map(|now| (clock.stamp(now) - now).as_nanos() as f64 / 200_000.0)
+            .collect();
+        let n = late.len() as f64;
+        let found = late.iter().sum::<f64>() / n;
+        let square = late.iter().map(|x| x * x).sum::<f64>() / n;
+        // Three deviations: 1/√n of the mean, √20/√n of the square's.
+        assert!((found - 1.0).abs() < 3.0 / n.sqrt(), "{found}");
+        assert!((square - 2.0).abs() < 3.0 * 4.5 / n.sqrt(), "{square}");
+        let start = Time::from_nanos(3_000_000_000_000);
+        let stamps: Vec<Time> = (0..1_000)
+            .map(|i| clock.stamp(start + Duration::from_micros(i)))
+            .collect();
+        assert!(stamps.windows(2).all(|pair| pair[0] <= pair[1]));
+    }
+
+    /// Noise changes what a classifier says and nothing of an oracle's run; the same seed gives the same run.
+    #[test]
+    fn only_the_classifier_hears_it() {
+        let run = |classifier: &str, noise: &str| {
+            let text = format!(
+                "duration = \"30 s\"\n{noise}\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"2 Mbit/s\"\ndelay = \"20 ms\"\nqueue = {{ packets = 9 }}\nchannel = {{ kind = \"bernoulli\", loss = 0.03 }}\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\npacket = \"1000 B\"\ntransport = \"tfrc\"\nclassifier = \"{classifier}\"\n"
+            );
+            let scenario = Scenario::from_toml(&text, "test", &[]).expect("valid");
+            crate::run(&scenario, 3, &mut ()).expect("runs").flows
+        };
+        let noise = "clock_noise = \"2 ms\"";
+        for truth in ["oracle", "random"] {
+            assert_eq!(run(truth, noise), run(truth, ""));
+        }
+        assert_eq!(run("mbiaz", noise), run("mbiaz", noise));
+        let (noisy, exact) = (run("mbiaz", noise), run("mbiaz", ""));
+        let recognised = |flows: &[crate::FlowResult]| {
+            let gaps = &flows[0].gaps;
+            1.0 - gaps.mw().expect("wireless losses")
+        };
+        assert!(recognised(&noisy) < 0.8 * recognised(&exact));
+    }
+}
