@@ -39,6 +39,7 @@
 pub mod biaz;
 mod registry;
 pub mod spike;
+pub mod trees;
 mod unaware;
 pub mod zbs;
 pub mod zigzag;

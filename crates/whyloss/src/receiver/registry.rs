@@ -5,6 +5,7 @@
 
 use super::biaz::Biaz;
 use super::spike::Spike;
+use super::trees::Trees;
 use super::zbs::{Lock, Rule, Zbs};
 use super::zigzag::ZigZag;
 use super::{Arrival, ReceiverClassifier, Unaware};
@@ -147,6 +148,12 @@ classifiers! {
             .delay_before_gap(delay_before_gap != 0.0)
             .update_first(update_first != 0.0);
     }
+    Trees {
+        "trees", "Trees", "sixty small trees over timing and delay, grown on networks drawn at random",
+        "this project, docs/classifier.md",
+        (threshold = real(Trees::THRESHOLD, -100.0, 100.0, "log-odds of congestion above which a loss is one"))
+        => Trees::new(threshold);
+    }
     Unaware {
         "unaware", "Unaware", "always congestion, as transports without a classifier",
         "Cen, Cosman & Voelker, MMCN 2002, section 3",
@@ -203,7 +210,7 @@ mod tests {
 
     #[test]
     fn constructors_and_the_registry_agree() {
-        let named: [(&str, Classifier); 10] = [
+        let named: [(&str, Classifier); 11] = [
             ("biaz", Biaz::default().into()),
             ("mbiaz", Biaz::mbiaz().into()),
             ("mbiaz-2003", Biaz::mbiaz_2003().into()),
@@ -213,6 +220,7 @@ mod tests {
             ("zbs2", Zbs::zbs2().into()),
             ("zbs3", Zbs::zbs3().into()),
             ("zbs-2003", Zbs::zbs_2003().into()),
+            ("trees", Trees::default().into()),
             ("unaware", Unaware.into()),
         ];
         for (id, classifier) in named {
