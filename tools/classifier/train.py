@@ -1,0 +1,214 @@
+"""Grows the trees of crates/whyloss/src/receiver/trees/table.rs on rows that `whyloss-train dump` wrote.
+
+    python train.py ROWS... [--trees 60] [--depth 4] [--mc 0.08] [--table FILE] [--model FILE] [--compare]
+
+Networks are split, never packets: every fifth group of networks only sets the threshold and is what is printed. In
+each network congestion losses weigh as much as wireless ones; a network with few of a cause counts less.
+"""
+
+import argparse
+import math
+from pathlib import Path
+
+import lightgbm
+import numpy as np
+
+HEAD = 6  # network, family, clock, packets lost to queues, to channels, flow
+MOST = 200  # gaps of one network, clock and cause
+ENOUGH = 20  # packets of a cause that a share of them takes
+MONOTONE = {"before": 1, "larger": 1, "before_long": 1, "density_before": 1, "density_larger": 1, "room": -1}
+
+
+def read(paths):
+    """Rows of all files, thinned, with how many each stands for; networks of different files have different numbers."""
+    random = np.random.default_rng(1)
+    rows, stands_for = [], []
+    for number, path in enumerate(paths):
+        names = Path(path).with_suffix(".names").read_text().split("\n")
+        own = np.fromfile(path, dtype="<i2").reshape(-1, HEAD + len(names)).astype(np.int32)
+        # Threads wrote in no order.
+        own = own[np.lexsort(own.T[::-1])]
+        own[:, 0] += 6000 * number
+        key = (own[:, 0] * 3 + own[:, 2]) * 2 + (own[:, 3] > 0)
+        order = np.lexsort((random.random(len(own)), key))
+        starts = np.r_[0, np.flatnonzero(np.diff(key[order])) + 1]
+        sizes = np.diff(np.r_[starts, len(own)])
+        rank = np.arange(len(own)) - np.repeat(starts, sizes)
+        kept = rank < MOST
+        rows.append(own[order[kept]])
+        stands_for.append((np.repeat(sizes, sizes) / np.minimum(np.repeat(sizes, sizes), MOST))[kept])
+    return names, np.concatenate(rows), np.concatenate(stands_for)
+
+
+def weigh(rows, stands_for):
+    truth = (rows[:, 3] > 0).astype(int)
+    packets = np.minimum(rows[:, 3] + rows[:, 4], 10) * stands_for
+    key = rows[:, 0] * 2 + truth
+    total = np.bincount(key, weights=packets)
+    weight = packets / np.maximum(total[key], 6 * ENOUGH)
+    return truth, weight * len(rows) / weight.sum()
+
+
+def scores(rows, stands_for, odds, threshold, clock):
+    """Mc, Mw and balanced accuracy, means over networks."""
+    own = rows[:, 2] == clock
+    network, said = rows[own, 0], odds[own] > threshold
+    queue, channel = (rows[own, at] * stands_for[own] for at in (3, 4))
+    most = network.max() + 1
+
+    def share(lost, wrong):
+        total = np.bincount(network, lost, most)
+        with np.errstate(invalid="ignore"):
+            return np.where(total >= ENOUGH, np.bincount(network, lost * wrong, most) / total, np.nan)
+
+    mc, mw = share(queue, ~said), share(channel, said)
+    return np.nanmean(mc), np.nanmean(mw), np.nanmean(1 - (mc + mw) / 2)
+
+
+def threshold_for(rows, stands_for, odds, mc):
+    low, high = -8.0, 8.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        above = scores(rows, stands_for, odds, middle, 0)[0] > mc
+        low, high = (low, middle) if above else (middle, high)
+    return low
+
+
+def boost(signals, truth, weight, names, columns, trees, depth):
+    settings = {
+        "objective": "binary", "learning_rate": 0.25, "num_leaves": 2**depth, "max_depth": depth, "seed": 3,
+        "min_data_in_leaf": 100, "min_sum_hessian_in_leaf": 1e-3, "lambda_l2": 1.0, "feature_fraction": 0.8,
+        "max_bin": 127, "num_threads": 1, "deterministic": True, "force_row_wise": True, "verbose": -1,
+        "monotone_constraints": [MONOTONE.get(names[at], 0) for at in columns],
+    }  # fmt: skip
+    data = lightgbm.Dataset(signals[:, columns], truth, weight=weight)
+    return lightgbm.train(settings, data, trees)
+
+
+def grown(model, columns):
+    """Nested trees: (signal, bound, below, above), or a leaf in thousandths of log-odds."""
+
+    def node(at):
+        if "split_feature" not in at:
+            return round(1000 * at["leaf_value"])
+        children = node(at["left_child"]), node(at["right_child"])
+        bound = math.floor(at["threshold"])
+        # A signal is a 16-bit integer.
+        if bound >= 32767 or bound < -32768:
+            return children[bound < -32768]
+        return (columns[at["split_feature"]], bound, *children)
+
+    return [node(tree["tree_structure"]) for tree in model.dump_model()["tree_info"]]
+
+
+def table(trees, depth, threshold):
+    lines = [
+        "//! The trees, as `tools/classifier/train.py` wrote them: edit that, not this.",
+        "//!",
+        f"//! One tree a block: {2**depth - 1} questions (number of the signal, bound) from the root downwards, then {2**depth} leaves.",
+        "",
+        "use super::Tree;",
+        "",
+        "/// Log-odds of congestion above which a loss is congestion.",
+        f"pub(super) const THRESHOLD: f64 = {threshold:.2f};",
+        "",
+        "#[rustfmt::skip]",
+        f"pub(super) static TREES: [Tree; {len(trees)}] = [",
+    ]
+    for tree in trees:
+        row, questions = [tree], []
+        for _ in range(depth):
+            # A leaf higher up is asked nothing: whatever the answer, it is the same.
+            row = [node if isinstance(node, tuple) else (0, 0, node, node) for node in row]
+            questions += [f"({signal}, {bound})" for signal, bound, _, _ in row]
+            row = [child for node in row for child in node[2:]]
+        lines.append(f"    Tree {{ questions: [{', '.join(questions)}],")
+        lines.append(f"        leaves: [{', '.join(map(str, row))}] }},")
+    return "\n".join([*lines, "];", ""])
+
+
+def flat(trees, threshold):
+    """What `whyloss-train --model` reads."""
+    lines = [f"threshold {threshold:.2f}"]
+    for tree in trees:
+        nodes = []
+
+        def add(node, nodes=nodes):
+            at = len(nodes)
+            nodes.append(f"255:0:{node}:0")
+            if isinstance(node, tuple):
+                signal, bound, below, above = node
+                nodes[at] = f"{signal}:{bound}:{add(below)}:{add(above)}"
+            return at
+
+        add(tree)
+        lines.append("tree " + " ".join(nodes))
+    return "\n".join(lines) + "\n"
+
+
+def show(label, rows, stands_for, odds, mc):
+    threshold = threshold_for(rows, stands_for, odds, mc)
+    found = [scores(rows, stands_for, odds, threshold, clock) for clock in range(3)]
+    cells = [f"Mc {100 * a:.1f} Mw {100 * b:.1f} balanced {c:.3f}" for a, b, c in found]
+    print(f"{label}: threshold {threshold:.2f}; " + "; ".join(cells), flush=True)
+    return threshold
+
+
+def logistic(signals, truth, weight):
+    """A logistic rule over the signals and their logarithms."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+    both = FunctionTransformer(lambda x: np.hstack([np.clip(x, -500, 1000), np.sign(x) * np.log1p(np.abs(x))]))
+    rule = make_pipeline(both, StandardScaler(), LogisticRegression(max_iter=200))
+    rule.fit(signals, truth, logisticregression__sample_weight=weight)
+    return rule.decision_function
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="+")
+    parser.add_argument("--trees", type=int, default=60)
+    parser.add_argument("--depth", type=int, default=4)
+    parser.add_argument("--mc", type=float, default=0.08, help="the share of congestion losses that may be missed")
+    parser.add_argument("--table")
+    parser.add_argument("--model")
+    parser.add_argument("--compare", action="store_true", help="other rules, and each signal left out")
+    args = parser.parse_args()
+    names, rows, stands_for = read(args.rows)
+    truth, weight = weigh(rows, stands_for)
+    signals = rows[:, HEAD:]
+    aside = rows[:, 0] // 3 % 7 == 6
+    asked = (rows[aside], stands_for[aside])
+
+    def judged(label, columns, trees, depth):
+        model = boost(signals[~aside], truth[~aside], weight[~aside], names, columns, trees, depth)
+        odds = model.predict(signals[aside][:, columns], raw_score=True)
+        return model, show(label, *asked, odds, args.mc)
+
+    every = list(range(len(names)))
+    print(f"{len(rows)} rows of {len(np.unique(rows[:, 0]))} networks; scores by exact clocks, 20 and 200 us of noise")
+    model, threshold = judged(f"{args.trees} trees of depth {args.depth}", every, args.trees, args.depth)
+    trees = grown(model, every)
+    if args.table:
+        Path(args.table).write_text(table(trees, args.depth, threshold))
+    if args.model:
+        Path(args.model).write_text(flat(trees, threshold))
+    if args.compare:
+        rule = logistic(signals[~aside], truth[~aside], weight[~aside])
+        show("logistic rule", *asked, rule(signals[aside]), args.mc)
+        judged("one tree of depth 5", every, 1, 5)
+        for count, depth in ((30, 3), (100, 3), (60, 6)):
+            judged(f"{count} trees of depth {depth}", every, count, depth)
+        groups = [
+            "pace slots usual", "before after larger before_long after_long peak", "density_before density_larger",
+            "room", "missing", "irregular back_to_back spread", "loss_rate recent_losses", "before_long after_long",
+        ]  # fmt: skip
+        for group in groups:
+            columns = [at for at in every if names[at] not in group.split()]
+            judged(f"without {group}", columns, args.trees, args.depth)
+
+
+if __name__ == "__main__":
+    main()
