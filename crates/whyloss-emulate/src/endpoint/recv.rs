@@ -408,7 +408,7 @@ impl Receiver<'_> {
         let engine = match &self.options.flow.carriage {
             Carriage::Tfrc(options, classifier) => {
                 let receiver = tfrc::Receiver::new(options, u32::from(terms.packet));
-                Engine::Tfrc(Box::new((receiver, classifier.clone())))
+                Engine::Tfrc(Box::new((receiver, classifier.as_ref().clone())))
             }
             Carriage::Iftp(..) => Engine::Iftp,
         };
