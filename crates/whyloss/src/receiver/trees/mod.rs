@@ -7,7 +7,7 @@
 //! congestion  ⇔  Σ over trees of leaf(signals) > threshold      thousandths of log-odds
 //! ```
 //!
-//! Why these signals ([`signals`]): a packet that the radio corrupts has used the link's time, so the packet after the gap
+//! Why these signals (`signals.rs`): a packet that the radio corrupts has used the link's time, so the packet after the gap
 //! comes (n+1)·T after the one before it; one that a queue refused has not, so it comes early for its number (`pace`,
 //! `slots`, `usual`). A full queue refuses, so the delay beside a congestion loss is near its largest (`before`, `after`,
 //! `larger`, `peak`), and where losses do not get more frequent as the delay grows, no queue makes them
