@@ -83,7 +83,10 @@ impl Track {
             .enumerate()
             .filter(|(_, span)| span.count > 0);
         known.map(|(place, span)| Point {
-            time: self.start + self.width * place as u64 + self.width / 2,
+            time: self
+                .start
+                .saturating_add(self.width.saturating_mul(place as u64))
+                .saturating_add(self.width / 2),
             low: span.low,
             mean: span.sum as f64 / f64::from(span.count),
             high: span.high,
