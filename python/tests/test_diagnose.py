@@ -9,14 +9,14 @@ import whyloss
 
 
 def log(tmp_path, packets=3000):
-    """A QUIC sender whose every 50th packet is lost while nothing waits."""
+    """A QUIC sender that loses every tenth packet while next to nothing waits."""
     events = [{"qlog_version": "0.3", "trace": {"common_fields": {"reference_time": 1_700_000_000_000}}}]
     timed = []
     for number in range(packets):
         waiting = 0.1 * (number % 300)
         header = {"packet_type": "1RTT", "packet_number": number}
         timed.append((number, "packet_sent", {"header": header, "raw": {"length": 1200}}))
-        if number % 50 == 20 and waiting < 15:
+        if number % 10 == 5 and waiting < 3:
             timed.append((number + 60, "packet_lost", {"header": header}))
         else:
             ack = {"frame_type": "ack", "acked_ranges": [[number, number]]}

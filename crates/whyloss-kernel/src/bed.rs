@@ -181,9 +181,11 @@ impl Transfer {
                 seconds => format!(" -O {seconds}"),
             };
             let report = quoted(&directory.join(format!("flow-{index}.json")));
+            // Its server may not listen yet: then it is asked again, 50 times in 5 s.
             let _ = write!(
                 client,
-                "iperf3 -c $WHYLOSS_SERVER -p {port} -t {} -C {control}{segment}{omit} -J >{report} & ",
+                "( n=0; until iperf3 -c $WHYLOSS_SERVER -p {port} -t {} -C {control}{segment}{omit} -J >{report} || \
+                 [ $n = 50 ] || ! grep -q 'Connection refused' {report}; do n=$((n + 1)); sleep 0.1; done ) & ",
                 self.seconds
             );
         }
