@@ -56,6 +56,7 @@ fuzz_target!(|input: Input| {
             _ => ChannelSpec::BitErrors { rate: p / 1000.0 },
         },
         channel_before_queue: input.before_queue,
+        ..LinkSpec::default()
     };
     let mut link = Link::new(&spec, Streams::new(input.seed), 0);
     // The same link without its short cut.
