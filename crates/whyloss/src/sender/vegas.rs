@@ -153,8 +153,8 @@ impl Vegas {
     /// A round trip as the clock measures it.
     fn measured(&self, rtt: Duration) -> Duration {
         let tick = self.tick.as_nanos();
-        let ticks = (rtt.as_nanos() + tick / 2) / tick;
-        Duration::from_nanos(ticks.max(1) * tick)
+        let ticks = rtt.as_nanos().saturating_add(tick / 2) / tick;
+        Duration::from_nanos(ticks.max(1).saturating_mul(tick))
     }
 
     #[inline]
