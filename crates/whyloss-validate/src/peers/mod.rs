@@ -19,6 +19,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use description::{links, links_with};
 pub use ns2::Ns2;
@@ -137,6 +138,13 @@ pub fn cache(directory: &Path) -> Result<PathBuf, PeerError> {
     })
 }
 
+/// A name in the cache that no other thread and no other process has, for what is renamed once it is whole.
+fn unfinished(cache: &Path, name: &str) -> PathBuf {
+    static BEGUN: AtomicU64 = AtomicU64::new(0);
+    let (process, turn) = (std::process::id(), BEGUN.fetch_add(1, Ordering::Relaxed));
+    cache.join(format!(".{name}.{process}.{turn}.tmp"))
+}
+
 /// Writes a file into the cache unless it is there already; several may do so at once.
 fn keep(cache: &Path, name: &str, contents: &str) -> Result<PathBuf, PeerError> {
     let path = cache.join(name);
@@ -147,8 +155,37 @@ fn keep(cache: &Path, name: &str, contents: &str) -> Result<PathBuf, PeerError> 
     if fs::read(&path).is_ok_and(|kept| kept == contents.as_bytes()) {
         return Ok(path);
     }
-    let temporary = cache.join(format!(".{name}.{}.tmp", std::process::id()));
+    let temporary = unfinished(cache, name);
     fs::write(&temporary, contents).map_err(failed)?;
     fs::rename(&temporary, &path).map_err(failed)?;
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn several_threads_keep_one_file() {
+        let directory = tempfile::tempdir().unwrap();
+        for round in 0..100 {
+            let (name, together) = (format!("script-{round}"), Barrier::new(8));
+            let work = || {
+                together.wait();
+                keep(directory.path(), &name, "puts 1")
+            };
+            thread::scope(|scope| {
+                let workers: Vec<_> = (0..8).map(|_| scope.spawn(work)).collect();
+                for worker in workers {
+                    let kept = worker.join().unwrap().unwrap();
+                    assert_eq!(fs::read_to_string(kept).unwrap(), "puts 1");
+                }
+            });
+        }
+        // Nothing unfinished is left.
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 100);
+    }
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::description::Asked;
-use super::{Missing, Peer, PeerError, keep, process};
+use super::{Missing, Peer, PeerError, keep, process, unfinished};
 use crate::case::Observed;
 
 const SOURCE: &str = include_str!("../../peers/ns3.cc");
@@ -62,7 +62,7 @@ impl Ns3 {
         let source = keep(cache, source, SOURCE)?;
         let program = cache.join(&name);
         if !program.exists() {
-            let temporary = cache.join(format!(".{name}.{}.tmp", std::process::id()));
+            let temporary = unfinished(cache, &name);
             if let Err(error) = compile(&place, &source, &temporary) {
                 return missing(error.to_string());
             }
