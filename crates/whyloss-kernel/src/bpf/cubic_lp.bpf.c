@@ -96,6 +96,8 @@ void cubic_lp_event(u64 *ctx)
 SEC(".struct_ops.link")
 struct tcp_congestion_ops cubic_lp = {
 	COMMON(cubic_lp, "wl_cubic_lp"),
+	.pkts_acked = (void *)cubic_lp_acked,
+	.ssthresh = (void *)cubic_lp_ssthresh,
 	.cong_avoid = (void *)cubic_lp_avoid,
 	.set_state = (void *)cubic_lp_state,
 	.cwnd_event = (void *)cubic_lp_event,

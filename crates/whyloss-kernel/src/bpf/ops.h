@@ -55,11 +55,9 @@ void wl_release(u64 *ctx)
 		bpf_ringbuf_submit(event, 0);
 }
 
-/* The programs of a control that has an `_init`, an `_acked` and a `_ssthresh` of its own, and the name of src/control.rs. */
+/* The programs of a control that has an `_init` of its own, and the name of src/control.rs. */
 #define COMMON(algorithm, called)			\
 	.init = (void *)algorithm##_init,		\
-	.pkts_acked = (void *)algorithm##_acked,	\
-	.ssthresh = (void *)algorithm##_ssthresh,	\
 	.undo_cwnd = (void *)wl_undo,			\
 	.release = (void *)wl_release,			\
 	.flags = NON_RESTRICTED,			\

@@ -3,6 +3,7 @@
 #ifndef WHYLOSS_RENO_H
 #define WHYLOSS_RENO_H
 
+#include "answers.h"
 #include "state.h"
 
 SEC("struct_ops")
@@ -11,6 +12,7 @@ void wl_avoid(u64 *ctx)
 	tcp_reno_cong_avoid((struct sock *)ctx[0], ctx[1], ctx[2]);
 }
 
-#define LIKE_RENO(algorithm, called) COMMON(algorithm, called), .cong_avoid = (void *)wl_avoid, .set_state = (void *)wl_state
+#define LIKE_RENO(algorithm, called) \
+	COMMON(algorithm, called), ANSWERS, .cong_avoid = (void *)wl_avoid, .set_state = (void *)wl_state
 
 #endif

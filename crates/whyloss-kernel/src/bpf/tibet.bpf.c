@@ -23,34 +23,10 @@ INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detect
 	return reduce(sk, p, detection, CONGESTION);
 }
 
-SEC("struct_ops")
-void tibet_acked(u64 *ctx)
+INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rtt_us)
 {
-	struct sock *sk = (struct sock *)ctx[0];
-	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
-	struct tcp_sock *tp = tcp_of(sk);
-	struct socket_state *p = state_of(sk);
-	enum detection detection;
-	u32 acked;
-
-	if (!p)
-		return;
-	acked = newly_acked(tp, p);
-	if (was_passed_over(tp, p, &detection))
-		tp->snd_ssthresh = decide(sk, p, detection);
-	vegas_sample(&p->judge, tp->snd_cwnd, sample->rtt_us);
+	vegas_sample(&p->judge, tp->snd_cwnd, rtt_us);
 	tibet_sample(&p->estimator, tp->tcp_mstamp, acked, tp->mss_cache);
-	tell_ack(sk, p, acked, sample->rtt_us);
-}
-
-SEC("struct_ops")
-u32 tibet_ssthresh(u64 *ctx)
-{
-	struct sock *sk = (struct sock *)ctx[0];
-	struct tcp_sock *tp = tcp_of(sk);
-	struct socket_state *p = state_of(sk);
-
-	return p ? decide(sk, p, detect(tp, p)) : most(tp->snd_cwnd / 2, 2);
 }
 
 SEC(".struct_ops.link")

@@ -9,6 +9,7 @@
  * The growth is the kernel's Reno, told of half as many segments where it is to be half as fast (an odd one waits). Fractions are
  * rounded down to segments; the verdict has no error.
  */
+#include "answers.h"
 #include "state.h"
 #include "veno.h"
 
@@ -34,33 +35,9 @@ INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detect
 		      most(random ? fourfifths(tp->snd_cwnd) : tp->snd_cwnd / 2, 2));
 }
 
-SEC("struct_ops")
-void veno_acked(u64 *ctx)
+INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rtt_us)
 {
-	struct sock *sk = (struct sock *)ctx[0];
-	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
-	struct tcp_sock *tp = tcp_of(sk);
-	struct socket_state *p = state_of(sk);
-	enum detection detection;
-	u32 acked;
-
-	if (!p)
-		return;
-	acked = newly_acked(tp, p);
-	if (was_passed_over(tp, p, &detection))
-		tp->snd_ssthresh = decide(sk, p, detection);
-	veno_ack(&p->judge, tp, sample->rtt_us);
-	tell_ack(sk, p, acked, sample->rtt_us);
-}
-
-SEC("struct_ops")
-u32 veno_ssthresh(u64 *ctx)
-{
-	struct sock *sk = (struct sock *)ctx[0];
-	struct tcp_sock *tp = tcp_of(sk);
-	struct socket_state *p = state_of(sk);
-
-	return p ? decide(sk, p, detect(tp, p)) : most(tp->snd_cwnd / 2, 2);
+	veno_ack(&p->judge, tp, rtt_us);
 }
 
 SEC("struct_ops")
@@ -84,6 +61,7 @@ void veno_avoid(u64 *ctx)
 SEC(".struct_ops.link")
 struct tcp_congestion_ops veno = {
 	COMMON(veno, "wl_veno"),
+	ANSWERS,
 	.cong_avoid = (void *)veno_avoid,
 	.set_state = (void *)wl_state,
 };

@@ -9,6 +9,7 @@
  *
  * The middle one of the three is told as congestion. Growth and fractions as in veno.bpf.c; the verdict has no error.
  */
+#include "answers.h"
 #include "state.h"
 #include "veno.h"
 
@@ -39,33 +40,9 @@ INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detect
 	return answer(sk, p, detection, judgement == RANDOM ? WIRELESS : CONGESTION, most(ssthresh, 2));
 }
 
-SEC("struct_ops")
-void veno_enhanced_acked(u64 *ctx)
+INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rtt_us)
 {
-	struct sock *sk = (struct sock *)ctx[0];
-	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
-	struct tcp_sock *tp = tcp_of(sk);
-	struct socket_state *p = state_of(sk);
-	enum detection detection;
-	u32 acked;
-
-	if (!p)
-		return;
-	acked = newly_acked(tp, p);
-	if (was_passed_over(tp, p, &detection))
-		tp->snd_ssthresh = decide(sk, p, detection);
-	enhanced_ack(&p->judge, sample->rtt_us);
-	tell_ack(sk, p, acked, sample->rtt_us);
-}
-
-SEC("struct_ops")
-u32 veno_enhanced_ssthresh(u64 *ctx)
-{
-	struct sock *sk = (struct sock *)ctx[0];
-	struct tcp_sock *tp = tcp_of(sk);
-	struct socket_state *p = state_of(sk);
-
-	return p ? decide(sk, p, detect(tp, p)) : most(tp->snd_cwnd / 2, 2);
+	enhanced_ack(&p->judge, rtt_us);
 }
 
 SEC("struct_ops")
@@ -89,6 +66,7 @@ void veno_enhanced_avoid(u64 *ctx)
 SEC(".struct_ops.link")
 struct tcp_congestion_ops veno_enhanced = {
 	COMMON(veno_enhanced, "wl_veno_enh"),
+	ANSWERS,
 	.cong_avoid = (void *)veno_enhanced_avoid,
 	.set_state = (void *)wl_state,
 };

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* What a control does at each acknowledgement and each loss, whatever its algorithm; CUBIC-LP has the kernel's CUBIC in between. */
+#ifndef WHYLOSS_ANSWERS_H
+#define WHYLOSS_ANSWERS_H
+
+#include "ops.h"
+
+/* The algorithm's: the answer when a loss was found, the threshold in segments. */
+INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection);
+
+/* The algorithm's: its judge and its estimator learn of an acknowledgement of so many new bytes, and of a round trip. */
+INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rtt_us);
+
+SEC("struct_ops")
+void wl_acked(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+	enum detection detection;
+	u32 acked;
+
+	if (!p)
+		return;
+	acked = newly_acked(tp, p);
+	if (was_passed_over(tp, p, &detection))
+		tp->snd_ssthresh = decide(sk, p, detection);
+	learn(tp, p, acked, sample->rtt_us);
+	tell_ack(sk, p, acked, sample->rtt_us);
+}
+
+SEC("struct_ops")
+u32 wl_ssthresh(u64 *ctx)
+{
+	struct sock *sk = (struct sock *)ctx[0];
+	struct tcp_sock *tp = tcp_of(sk);
+	struct socket_state *p = state_of(sk);
+
+	return p ? decide(sk, p, detect(tp, p)) : most(tp->snd_cwnd / 2, 2);
+}
+
+#define ANSWERS .pkts_acked = (void *)wl_acked, .ssthresh = (void *)wl_ssthresh
+
+#endif
