@@ -11,6 +11,7 @@
 //!
 //! A packet belongs to the window if it arrives in it, whenever it left.
 
+mod histogram;
 mod origins;
 mod summary;
 
@@ -25,8 +26,8 @@ use crate::scenario::Scenario;
 pub(crate) use self::origins::Origins;
 pub use self::summary::DelaySummary;
 
-/// Measures delays. It takes some 50 kB per flow with delays of up to a second, and for TCP a time stamp per segment of
-/// the window.
+/// Measures delays. Each flow takes 256 bytes for every 64 buckets in which it has delays (those from 100 to 200 ms are 1024), 380
+/// more up to a second, and for TCP a time stamp per segment of the window.
 #[derive(Clone, Debug)]
 pub struct Delays {
     window: Window,

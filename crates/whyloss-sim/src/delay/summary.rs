@@ -12,6 +12,8 @@
 
 use whyloss::Duration;
 
+use super::histogram::Histogram;
+
 /// The delays of one flow.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DelaySummary {
@@ -28,7 +30,7 @@ pub struct DelaySummary {
     jitter: f64,
     /// How many delays fell into each bucket. (Counted here, since every packet of a run does: `hdrhistogram`, whose
     /// buckets these are, takes three times as long.)
-    buckets: Vec<u32>,
+    buckets: Histogram,
 }
 
 /// Buckets are this many times as wide as the range that they begin with has bits above [`DIGITS`]: 2⁹ ns at least.
@@ -57,18 +59,7 @@ impl DelaySummary {
         self.least = self.least.min(delay);
         self.most = self.most.max(delay);
         self.last = ms;
-        let bucket = bucket(delay.as_nanos().max(0) as u64);
-        match self.buckets.get_mut(bucket) {
-            Some(count) => *count = count.saturating_add(1),
-            None => self.count_first(bucket),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn count_first(&mut self, bucket: usize) {
-        self.buckets.resize(bucket + 1, 0);
-        self.buckets[bucket] = 1;
+        self.buckets.add(bucket(delay.as_nanos().max(0) as u64));
     }
 
     /// How many packets arrived.
@@ -94,11 +85,7 @@ impl DelaySummary {
     /// The delay in ms that a share `q` of the packets do not exceed; `q` from 0 to 1.
     pub fn quantile_ms(&self, q: f64) -> Option<f64> {
         let rank = (q.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0) as u64;
-        let mut below = 0;
-        let bucket = self.buckets.iter().position(|&count| {
-            below += u64::from(count);
-            below >= rank
-        })?;
+        let bucket = self.buckets.bucket_of(rank)?;
         let middle = Duration::from_nanos(middle(bucket) as i64);
         self.known(millis(middle.clamp(self.least, self.most)))
     }
