@@ -38,23 +38,16 @@
 //! | receiver: another copy of the last segment delivered | acknowledged at once | its acknowledgement may be delayed |
 //!
 //! With a controller that wants delivery rates (BBR), segments are paced, and a retransmission that three later segments
-//! have overtaken is repeated: see `metered_pacer.rs`.
+//! have overtaken is repeated: see `sender/metered_pacer.rs`.
 //!
 //! Neither dialect notices a spurious timeout: F-RTO (RFC 5682), Eifel (RFC 3522) and D-SACK (RFC 2883) are absent. Which
 //! script pins which rule is a table in `docs/recovery-scripts.md`.
 //!
 //! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
 
-mod held;
-mod metered_pacer;
 mod ranges;
 mod receiver;
-mod recovery;
-
-mod scoreboard;
 mod sender;
-mod sent;
-mod vegas;
 
 pub use super::judge::Judgement;
 pub use receiver::Receiver;

@@ -7,13 +7,20 @@
 //! ```
 //!
 //! As long as acknowledgements only move the left edge, an acknowledgement is one round-trip sample, one call of the
-//! controller, one new edge and one new deadline. Whatever else happens makes the sender alert, and `recovery.rs`
+//! controller, one new edge and one new deadline. Whatever else happens makes the sender alert, and `sender/recovery.rs`
 //! deals with it until all is well again. When a loss is found, `judge.rs` gives it a cause.
 
-use super::held::Held;
-use super::metered_pacer::MeteredPacer;
-use super::scoreboard::Scoreboard;
-use super::vegas::Vegas;
+mod held;
+mod metered_pacer;
+mod recovery;
+mod scoreboard;
+mod sent;
+mod vegas;
+
+use self::held::Held;
+use self::metered_pacer::MeteredPacer;
+use self::scoreboard::Scoreboard;
+use self::vegas::Vegas;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
 use crate::decider::{Decider, SenderDecider};
 use crate::host::judge::{Judge, Judgement};
@@ -35,18 +42,18 @@ const UNTIMED: u64 = u64::MAX;
     reason = "independent facts, not one state"
 )]
 pub struct Sender {
-    pub(super) una: u64,
-    pub(super) nxt: u64,
-    pub(super) max: u64,
+    una: u64,
+    nxt: u64,
+    max: u64,
     /// What the window lets leave, whether there is so much or not.
-    pub(super) edge: u64,
+    edge: u64,
     /// How many segments there are.
-    pub(super) segments: u64,
+    segments: u64,
     /// When the retransmission timer expires; [`Time::MAX`] if it does not run.
     deadline: Time,
     timed_sequence: u64,
     timed_at: Time,
-    pub(super) control: Governed<Held>,
+    control: Governed<Held>,
     /// Whether the classifier wants to hear of acknowledgements, or there is a meter.
     attentive: bool,
     /// Whether the last event found a loss: see [`Sender::judgement`].
@@ -58,39 +65,39 @@ pub struct Sender {
     min_rtt: Duration,
     /// The receiver's time stamp clock, in ticks of this length; zero: there is none.
     timestamp_tick: Duration,
-    pub(super) rto: Rto,
-    pub(super) segment_size: u32,
-    pub(super) receive_window: u32,
+    rto: Rto,
+    segment_size: u32,
+    receive_window: u32,
     rtt_sampling: RttSampling,
     /// Whether anything but the left edge needs attention, as [`Sender::settle`] decides.
     alert: bool,
-    pub(super) recovery: Recovery,
-    pub(super) dialect: Dialect,
-    pub(super) limited_transmit: bool,
+    recovery: Recovery,
+    dialect: Dialect,
+    limited_transmit: bool,
     handshaking: bool,
-    pub(super) in_recovery: bool,
+    in_recovery: bool,
     /// Segment `una` leaves next, whatever the window says.
-    pub(super) retransmit: bool,
+    retransmit: bool,
     /// The next partial acknowledgement is the first of its recovery.
-    pub(super) first_partial: bool,
-    pub(super) duplicates: u32,
+    first_partial: bool,
+    duplicates: u32,
     /// Segments by which duplicates extend the window in a recovery (RFC 5681 §3.2), …
-    pub(super) inflation: u32,
+    inflation: u32,
     /// … and by which partial acknowledgements shrink it.
-    pub(super) deflation: u32,
+    deflation: u32,
     /// `max` when the last recovery began or the timer last expired; 0 before.
-    pub(super) recover: u64,
+    recover: u64,
     /// `nxt` before the first duplicate.
-    pub(super) nxt_before: u64,
+    nxt_before: u64,
     /// `una` when the timer last expired.
-    pub(super) una_at_timeout: u64,
-    pub(super) scoreboard: Option<Box<Scoreboard>>,
-    pub(super) meter: Option<Box<MeteredPacer>>,
+    una_at_timeout: u64,
+    scoreboard: Option<Box<Scoreboard>>,
+    meter: Option<Box<MeteredPacer>>,
     /// What only Vegas keeps.
-    pub(super) vegas: Option<Box<Vegas>>,
+    vegas: Option<Box<Vegas>>,
     retransmitted: u64,
     timeouts: u32,
-    pub(super) fast_recoveries: u32,
+    fast_recoveries: u32,
 }
 
 /// Whether it wants to hear of acknowledgements.
@@ -411,14 +418,7 @@ impl Sender {
 
     /// Moves the left edge to what `ack` says and lets the timer, the classifier and the controller learn from it.
     #[inline]
-    pub(super) fn advance(
-        &mut self,
-        now: Time,
-        ack: &Ack,
-        stamped: Time,
-        sacked: u64,
-        in_recovery: bool,
-    ) {
+    fn advance(&mut self, now: Time, ack: &Ack, stamped: Time, sacked: u64, in_recovery: bool) {
         let rtt = self.measure(now, ack);
         self.advance_with(now, ack, stamped, sacked, in_recovery, rtt);
     }
@@ -429,7 +429,7 @@ impl Sender {
         clippy::inline_always,
         reason = "the engine's hot path is one piece of code"
     )]
-    pub(super) fn advance_with(
+    fn advance_with(
         &mut self,
         now: Time,
         ack: &Ack,
@@ -462,7 +462,7 @@ impl Sender {
 
     /// Lets the classifier and the controller learn from an acknowledgement.
     #[inline(never)]
-    pub(super) fn tell(&mut self, ack: &AckEvent) {
+    fn tell(&mut self, ack: &AckEvent) {
         if self.attentive {
             self.judge.on_ack(ack);
             self.meter_rate(ack.now);
@@ -472,7 +472,7 @@ impl Sender {
 
     /// What the receiver's time stamp clock said at `at`.
     #[inline]
-    pub(super) fn stamp(&self, at: Time) -> Option<Time> {
+    fn stamp(&self, at: Time) -> Option<Time> {
         let tick = self.timestamp_tick.as_nanos() as u64;
         match tick {
             0 => None,
@@ -493,7 +493,7 @@ impl Sender {
     }
 
     /// The loss of segment `una`, with so many segments under way.
-    pub(super) fn loss_event(&self, now: Time, detection: Detection, in_flight: u64) -> LossEvent {
+    fn loss_event(&self, now: Time, detection: Detection, in_flight: u64) -> LossEvent {
         let known = |rtt: Duration| (rtt != Duration::MAX).then_some(rtt);
         let departures = self.vegas.as_ref().and_then(|v| v.sent.of(self.una));
         LossEvent::new(now, detection, self.segment_size)
@@ -507,7 +507,7 @@ impl Sender {
     }
 
     /// Asks why segment `una` was lost.
-    pub(super) fn classify(&mut self, loss: &LossEvent) -> Cause {
+    fn classify(&mut self, loss: &LossEvent) -> Cause {
         let said = self.judge.judge(loss, self.una);
         self.judgement = Some(said);
         self.judged = true;
@@ -516,7 +516,7 @@ impl Sender {
 
     /// Restarts the timer if anything is outstanding, and stops it otherwise (RFC 6298 §5.2, §5.3).
     #[inline]
-    pub(super) fn restart_timer(&mut self, now: Time) {
+    fn restart_timer(&mut self, now: Time) {
         self.deadline = if self.una < self.max {
             now.later(self.rto.timeout())
         } else {
@@ -526,43 +526,43 @@ impl Sender {
 
     /// Lets leave what the window allows.
     #[inline]
-    pub(super) fn open_window(&mut self) {
+    fn open_window(&mut self) {
         self.open_to(self.window_segments());
     }
 
     /// The whole segments of the controller's window.
     #[inline]
-    pub(super) fn window_segments(&self) -> u64 {
+    fn window_segments(&self) -> u64 {
         self.control.window() / u64::from(self.segment_size)
     }
 
     /// Lets leave what a window of `window` segments allows.
     #[inline]
-    pub(super) fn open_to(&mut self, window: u64) {
+    fn open_to(&mut self, window: u64) {
         let window = window.min(u64::from(self.receive_window));
         self.edge = self.una.saturating_add(window);
     }
 
     /// Bytes of so many segments.
     #[inline]
-    pub(super) fn bytes(&self, segments: u64) -> u64 {
+    fn bytes(&self, segments: u64) -> u64 {
         segments.saturating_mul(u64::from(self.segment_size))
     }
 
     /// The controller's window, but no more than the receiver's.
     #[inline]
-    pub(super) fn usable_window(&self) -> u64 {
+    fn usable_window(&self) -> u64 {
         let receive_window = self.bytes(u64::from(self.receive_window));
         self.control.window().min(receive_window)
     }
 
     /// No segment is timed any longer: it might have been retransmitted (Karn's rule).
-    pub(super) fn forget_timing(&mut self) {
+    fn forget_timing(&mut self) {
         self.timed_sequence = UNTIMED;
     }
 
     /// Anything but the left edge needs attention until a change of state says otherwise.
-    pub(super) fn settle(&mut self) {
+    fn settle(&mut self) {
         let sacked = self.scoreboard.as_ref().is_some_and(|s| !s.is_empty());
         self.handshaking &= self.una < self.handshake_length();
         self.alert = self.handshaking
@@ -574,12 +574,12 @@ impl Sender {
     }
 
     /// Whether the connection waits for its first acknowledgement.
-    pub(super) fn is_handshaking(&self) -> bool {
+    fn is_handshaking(&self) -> bool {
         self.handshaking
     }
 
     #[inline]
-    pub(super) fn measure(&mut self, now: Time, ack: &Ack) -> Option<Duration> {
+    fn measure(&mut self, now: Time, ack: &Ack) -> Option<Duration> {
         let sent = match self.rtt_sampling {
             RttSampling::EveryAck => (ack.echo <= now).then_some(ack.echo)?,
             RttSampling::OncePerWindow => {
@@ -597,7 +597,7 @@ impl Sender {
     }
 
     #[inline]
-    pub(super) fn note_rtt(&mut self, rtt: Duration) {
+    fn note_rtt(&mut self, rtt: Duration) {
         self.latest_rtt = rtt;
         self.min_rtt = self.min_rtt.min(rtt);
     }

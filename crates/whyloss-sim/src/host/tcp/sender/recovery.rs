@@ -14,9 +14,9 @@
 //! since the duplicates may answer needless retransmissions (RFC 6582 §4.1, RFC 6675 §5.1). The timer restarts when a
 //! recovery begins; NewReno restarts it for the first partial acknowledgement only (RFC 6582 §4, "impatient").
 
+use super::Sender;
 use super::scoreboard::{DUP_THRESH, Scoreboard};
-use super::sender::Sender;
-use super::{Ack, Dialect, Recovery};
+use crate::host::tcp::{Ack, Dialect, Recovery};
 use whyloss::Time;
 use whyloss::event::{AckEvent, Detection};
 

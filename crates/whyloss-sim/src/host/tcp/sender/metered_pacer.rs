@@ -13,10 +13,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::Ack;
+use super::Sender;
 use super::held::Held;
 use super::scoreboard::DUP_THRESH;
-use super::sender::Sender;
+use crate::host::tcp::Ack;
 use whyloss::bandwidth::delivery_rate::{DeliveryRate, Snapshot};
 use whyloss::congestion::{Governed, send_quantum};
 use whyloss::{Rate, Time};

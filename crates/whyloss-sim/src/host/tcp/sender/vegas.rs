@@ -13,10 +13,10 @@
 //! duplicate, with the time the segment left and how often it had, and cuts the window for those that left after the
 //! last cut. After a timeout duplicates of what was sent before it are no sign of a loss.
 
+use super::Sender;
 use super::scoreboard::DUP_THRESH;
-use super::sender::Sender;
 use super::sent::SentLog;
-use super::{Ack, Dialect, Recovery};
+use crate::host::tcp::{Ack, Dialect, Recovery};
 use whyloss::Time;
 use whyloss::event::Detection;
 

@@ -12,8 +12,8 @@
 
 use std::ops::Range;
 
-use super::ranges::Ranges;
-use super::{Ack, Dialect};
+use crate::host::tcp::ranges::Ranges;
+use crate::host::tcp::{Ack, Dialect};
 
 /// DupThresh: duplicates, or sacked segments above, that make a loss (RFC 6675 §2).
 pub(super) const DUP_THRESH: u32 = 3;
