@@ -1,4 +1,4 @@
-//! What an acknowledgement costs, for the benchmarks. Not part of the interface.
+//! A connection that can be told anything, for benchmarks and tests of what that costs. Not part of the interface.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -51,15 +51,70 @@ impl Acknowledgements {
     pub fn one(&mut self) -> u64 {
         self.send();
         self.send();
+        self.acknowledge(2, false);
+        self.adapter.window()
+    }
+
+    /// Four packets leave, the oldest one is lost, and the next three are acknowledged: as noq tells it, if packets are named.
+    /// The loss is an ordinary one, …
+    pub fn lose(&mut self, named: bool) {
+        self.lose_for(named, false);
+    }
+
+    /// … or the last of a persistent congestion.
+    pub fn lose_persistently(&mut self, named: bool) {
+        self.lose_for(named, true);
+    }
+
+    fn lose_for(&mut self, named: bool, persistent: bool) {
+        for _ in 0..4 {
+            self.send();
+        }
+        let number = self.oldest();
+        let Some(left) = self.left.pop_front() else {
+            return;
+        };
+        self.acknowledge(3, named);
+        let (now, left) = (self.clock.time(self.now), self.clock.time(left));
+        if named {
+            self.adapter.on_packet_lost(number, MTU);
+        } else {
+            self.adapter.on_lost_until(left, MTU);
+        }
+        self.adapter
+            .on_congestion_event(now, left, persistent, false);
+    }
+
+    /// A mark is told, the last losses turn out spurious, and packets grow and shrink again.
+    pub fn rarities(&mut self) {
         let now = self.clock.time(self.now);
-        for _ in 0..2 {
-            if let Some(left) = self.left.pop_front() {
-                self.adapter.on_ack(now, self.clock.time(left), MTU);
+        self.adapter.on_congestion_event(now, now, false, true);
+        self.adapter.on_spurious_congestion_event(now);
+        self.adapter.on_mtu_update(1400);
+        self.adapter.on_mtu_update(MTU as u16);
+    }
+
+    /// The number of the oldest packet under way.
+    fn oldest(&self) -> u64 {
+        self.sent - self.left.len() as u64
+    }
+
+    fn acknowledge(&mut self, packets: usize, named: bool) {
+        let now = self.clock.time(self.now);
+        for _ in 0..packets {
+            let number = self.oldest();
+            let Some(left) = self.left.pop_front() else {
+                return;
+            };
+            let left = self.clock.time(left);
+            if named {
+                self.adapter.on_ack_of(now, left, MTU, number);
+            } else {
+                self.adapter.on_ack(now, left, MTU);
             }
         }
-        let largest = self.sent - UNDER_WAY as u64 - 1;
+        let largest = self.oldest() - 1;
         self.adapter.on_end_acks(now, false, Some(largest));
-        self.adapter.window()
     }
 
     /// Packets for which there is room.

@@ -10,6 +10,8 @@
 //! client.transport_config(Arc::new(transport));
 //! ```
 //!
+//! `examples/transfer.rs` is a program around them that sends a file; `--features sockets` builds it.
+//!
 //! With the feature `sim`, both stacks' protocol engines are hosts of
 //! `whyloss-sim` (`transport = { kind = "quic", stack = "quinn" }` in scenarios).
 //!

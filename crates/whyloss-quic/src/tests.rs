@@ -409,23 +409,3 @@ fn both_kinds_of_stacks_tell_the_same() {
         }
     }
 }
-
-/// The ledger's ring is all that is allocated: `whyloss` cannot, and nothing else here does.
-#[test]
-fn nothing_is_allocated_once_the_ring_has_its_size() {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "only the epoch: all else is virtual time"
-    )]
-    let epoch = std::time::Instant::now();
-    for entry in whyloss::scheme::REGISTRY {
-        let scheme = entry.build(&[]).expect("its defaults");
-        let mut connection = crate::bench::Acknowledgements::new(scheme, epoch);
-        connection.one();
-        let held = connection.held();
-        for _ in 0..10_000 {
-            connection.one();
-        }
-        assert_eq!(connection.held(), held, "{}", entry.id);
-    }
-}

@@ -1,0 +1,80 @@
+//! After the handshake nothing is allocated but the rings of the ledger, which grow with what is under way.
+
+use allocation_counter::measure;
+use whyloss::congestion;
+use whyloss::scheme::{self, Scheme};
+use whyloss::sender;
+use whyloss_quic::bench::Acknowledgements;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only the epoch: all else is virtual time"
+)]
+fn begun(scheme: Scheme) -> Acknowledgements {
+    Acknowledgements::new(scheme, std::time::Instant::now())
+}
+
+/// Every controller with every classifier, and every scheme that has a name.
+fn schemes() -> Vec<(String, Scheme)> {
+    let mut schemes = Vec::new();
+    for controller in congestion::REGISTRY {
+        for classifier in sender::REGISTRY {
+            let name = format!("{}, {}", controller.id, classifier.id);
+            // (What needs parameters has no name of its own.)
+            if let Ok(scheme) = Scheme::of(controller.id, "keep", classifier.id) {
+                schemes.push((name, scheme));
+            }
+        }
+    }
+    for entry in scheme::REGISTRY {
+        schemes.push((entry.id.to_owned(), entry.build(&[]).expect("its defaults")));
+    }
+    schemes
+}
+
+/// Everything that a stack may tell, a thousand times.
+fn all_that_happens(connection: &mut Acknowledgements) {
+    for round in 0..1000 {
+        for _ in 0..10 {
+            connection.one();
+        }
+        let named = round % 2 == 0;
+        match round % 10 {
+            9 => connection.lose_persistently(named),
+            8 => connection.rarities(),
+            _ => connection.lose(named),
+        }
+    }
+}
+
+#[test]
+fn nothing_is_allocated_once_the_ring_has_its_size() {
+    let schemes = schemes();
+    assert!(schemes.len() > 50, "{}", schemes.len());
+    for (name, scheme) in schemes {
+        let mut connection = begun(scheme);
+        // A ring holds two packets more at times than at the start, and has its size after the first loss.
+        connection.lose(true);
+        connection.one();
+        let held = connection.held();
+        let counted = measure(|| all_that_happens(&mut connection));
+        assert_eq!(counted.count_total, 0, "{name}");
+        assert_eq!(connection.held(), held, "{name}");
+    }
+}
+
+/// The counter counts: a connection's beginning, and the rings that grow with what is sent.
+#[test]
+fn what_grows_is_counted() {
+    let scheme = || {
+        scheme::find("newreno-lp")
+            .expect("known")
+            .build(&[])
+            .expect("its defaults")
+    };
+    let counted = measure(|| {
+        begun(scheme());
+    });
+    // 200 packets under way: rings of 4, 8, … 256 entries, one allocation each; and the test's own list.
+    assert!((7..=12).contains(&counted.count_total), "{counted:?}");
+}

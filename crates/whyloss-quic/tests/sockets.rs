@@ -1,0 +1,124 @@
+//! Both stacks over real UDP sockets on the loopback, with real TLS: 100 MB arrive whole, whatever the controller.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use whyloss::congestion;
+use whyloss::scheme::{self, Scheme};
+use whyloss_quic::SchemeConfig;
+
+const BYTES: usize = 100_000_000;
+
+/// What is sent: no two places of it look alike.
+fn file() -> Vec<u8> {
+    let mut state = 1_u64;
+    let mut draw = || {
+        // Marsaglia's xorshift64 (Journal of Statistical Software 8(14), 2003).
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    };
+    let mut file: Vec<u8> = (0..BYTES.div_ceil(8)).flat_map(|_| draw()).collect();
+    file.truncate(BYTES);
+    file
+}
+
+/// Every controller, asking a classifier that keeps its window now and then; and every scheme that has a name.
+fn schemes() -> Vec<(&'static str, Scheme)> {
+    let controllers = congestion::REGISTRY.iter().map(|entry| {
+        let scheme = Scheme::of(entry.id, "keep", "fqrtt");
+        (entry.id, scheme.expect("three known names"))
+    });
+    let named = scheme::REGISTRY.iter().map(|entry| {
+        let scheme = entry.build(&[]);
+        (entry.id, scheme.expect("its defaults"))
+    });
+    controllers.chain(named).collect()
+}
+
+/// The stacks have the same methods by the same names.
+macro_rules! transfers {
+    ($stack:ident) => {
+        mod $stack {
+            use ::$stack::rustls::RootCertStore;
+            use ::$stack::rustls::pki_types::PrivatePkcs8KeyDer;
+            use ::$stack::{ClientConfig, Endpoint, ServerConfig, TransportConfig};
+
+            use super::*;
+
+            fn endpoints() -> (Endpoint, Endpoint, ClientConfig) {
+                let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
+                    .expect("a certificate");
+                let certificate = made.cert.der().clone();
+                let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+                let mut roots = RootCertStore::empty();
+                roots.add(certificate.clone()).expect("a good certificate");
+                let client = ClientConfig::with_root_certificates(Arc::new(roots));
+                let server = ServerConfig::with_single_cert(vec![certificate], key.into());
+                let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+                (
+                    Endpoint::server(server.expect("a key"), any_port).expect("a socket"),
+                    Endpoint::client(any_port).expect("a socket"),
+                    client.expect("roots"),
+                )
+            }
+
+            /// Sends the file under a scheme, and holds what arrives to it.
+            async fn transfer(file: &[u8], name: &str, scheme: Scheme) {
+                let (server, client, mut config) = endpoints();
+                let mut transport = TransportConfig::default();
+                transport.congestion_controller_factory(Arc::new(SchemeConfig::new(scheme)));
+                config.transport_config(Arc::new(transport));
+                let address = server.local_addr().expect("it is bound");
+                let sending = async {
+                    let connection = client.connect_with(config, address, "localhost");
+                    let connection = connection.expect("an address").await.expect("a handshake");
+                    let mut stream = connection.open_uni().await.expect("a stream");
+                    stream.write_all(file).await.expect("a peer that reads");
+                    stream.finish().expect("not finished before");
+                    stream
+                        .stopped()
+                        .await
+                        .expect("a peer that reads to the end");
+                    connection
+                };
+                let receiving = async {
+                    let incoming = server.accept().await.expect("an open endpoint");
+                    let connection = incoming.await.expect("a handshake");
+                    let mut stream = connection.accept_uni().await.expect("a stream");
+                    let mut buffer = vec![0; 1 << 16];
+                    let mut at = 0;
+                    while let Some(read) =
+                        stream.read(&mut buffer).await.expect("a peer that sends")
+                    {
+                        assert!(
+                            file[at..].starts_with(&buffer[..read]),
+                            "{name}: differs from byte {at} on"
+                        );
+                        at += read;
+                    }
+                    assert_eq!(at, file.len(), "{name}: cut short");
+                };
+                let (connection, ()) = tokio::join!(sending, receiving);
+                drop(connection);
+            }
+
+            #[test]
+            fn a_file_arrives_whole_under_every_controller() {
+                let file = file();
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .expect("a runtime");
+                for (name, scheme) in schemes() {
+                    runtime.block_on(transfer(&file, name, scheme));
+                    println!("{name}: whole");
+                }
+            }
+        }
+    };
+}
+
+transfers!(quinn);
+transfers!(noq);
