@@ -18,6 +18,7 @@ mod rates;
 pub mod report;
 mod tcp;
 pub mod track;
+pub mod truth;
 mod vantage;
 pub mod verdict;
 
@@ -26,6 +27,7 @@ pub use error::Error;
 pub use flow::{Flow, Protocol};
 pub use vantage::Vantage;
 
+use std::cmp::Reverse;
 use std::io::Read;
 
 use input::json::Record;
@@ -64,6 +66,8 @@ pub struct Diagnosis {
     pub notes: Vec<String>,
     /// Why the input ended early, if it did: then this is what came before.
     pub partial: Option<String>,
+    /// How it did, if a network told its truth.
+    pub score: Option<truth::Score>,
 }
 
 /// Reads a capture or log to its end.
@@ -86,6 +90,16 @@ impl Diagnosis {
             flow.number = number;
         }
         self.flows = flows;
+    }
+
+    /// The flows that lost the most, so many of them, in the order of their numbers; with `one`, that flow alone.
+    pub fn worst(&self, one: Option<u64>, most: usize) -> Vec<&Flow> {
+        let chosen = |flow: &&Flow| one.is_none_or(|one| flow.number == one);
+        let mut worst: Vec<&Flow> = self.flows.iter().filter(chosen).collect();
+        worst.sort_by_key(|flow| Reverse((flow.portrait.by_cause.total(), Reverse(flow.number))));
+        worst.truncate(most);
+        worst.sort_by_key(|flow| flow.number);
+        worst
     }
 
     /// Replaces all addresses.
@@ -223,8 +237,7 @@ impl Kept {
     fn extend(&mut self, flows: impl Iterator<Item = Flow>) {
         self.flows.extend(flows);
         if self.flows.len() > 2 * self.limit {
-            self.flows
-                .sort_by_key(|flow| std::cmp::Reverse(flow.losses.len()));
+            self.flows.sort_by_key(|flow| Reverse(flow.losses.len()));
             self.dropped += (self.flows.len() - self.limit) as u64;
             self.flows.truncate(self.limit);
         }

@@ -4,6 +4,7 @@ use whyloss::Cause;
 use whyloss::event::Detection;
 
 use crate::delay::Around;
+use crate::truth::Fate;
 
 /// A transmission that never arrived.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +35,8 @@ pub struct Loss {
     pub run: u32,
     /// Its cause, and how sure that is; `None` if the data cannot tell.
     pub verdict: Option<Sure>,
+    /// What the network says became of it; `None` if it was not asked.
+    pub truth: Option<Fate>,
 }
 
 impl Loss {

@@ -57,4 +57,13 @@ impl Vantage {
             Self::Unknown(_) => "unknown",
         }
     }
+    /// Words for a table: "at the sender", "between, at 40 %", "cannot tell".
+    pub fn place(self) -> String {
+        match self {
+            Self::Sender => "at the sender".to_owned(),
+            Self::Receiver => "at the receiver".to_owned(),
+            Self::Between(share) => format!("between, at {:.0} %", share * 100.0),
+            Self::Unknown(_) => "cannot tell".to_owned(),
+        }
+    }
 }

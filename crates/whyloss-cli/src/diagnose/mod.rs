@@ -1,6 +1,7 @@
 //! `whyloss diagnose`: why packets of a capture died.
 
 mod page;
+mod truth;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -30,9 +31,12 @@ pub(crate) struct DiagnoseArgs {
     /// What to print.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Replace addresses, keeping networks together. No packets are written then.
+    /// Replace addresses, keeping networks together, and write packets without payload.
     #[arg(long)]
     anonymise: bool,
+    /// Where `whyloss link --log` wrote what became of every packet: sets the truth beside each verdict, and counts.
+    #[arg(long, value_name = "DIR")]
+    truth: Option<PathBuf>,
     /// Connections followed at a time.
     #[arg(long, value_name = "N", default_value_t = Options::default().connections as u32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
@@ -69,11 +73,15 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
             source,
         })?;
         check(&diagnosis, args.flow, path)?;
+        if let Some(log) = &args.truth {
+            diagnosis.compare(&mut truth::read(log)?);
+        }
         if args.anonymise {
             diagnosis.anonymise(&anonymiser);
         }
         if let Some(out) = &args.out {
-            write(args, out, path, &diagnosis)?;
+            let anonymiser = args.anonymise.then_some(&anonymiser);
+            write(args, out, path, &diagnosis, anonymiser)?;
         }
         if args.files.len() > 1 && matches!(args.format, Format::Table) {
             writeln!(out, "{}\n", path.display())?;
@@ -96,6 +104,7 @@ fn write(
     out: &Path,
     path: &Path,
     diagnosis: &Diagnosis,
+    anonymiser: Option<&Anonymiser>,
 ) -> Result<(), CliError> {
     let name = path
         .file_name()
@@ -112,9 +121,14 @@ fn write(
     };
     study::prepare(&dir).map_err(CliError::Out)?;
     // A pipe cannot be read again; a log has no packets.
-    let again = !args.anonymise && fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    let annotated = again && annotate(&dir, path, diagnosis)?;
-    let (html, figures) = page::page(diagnosis, &crate::text::printable(&name), annotated);
+    let again = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let annotated = again && annotate(&dir, path, diagnosis, anonymiser)?;
+    // Names of files tell of hosts, too.
+    let title = match anonymiser {
+        Some(_) => "anonymised".to_owned(),
+        None => crate::text::printable(&name),
+    };
+    let (html, figures) = page::page(diagnosis, &title, annotated);
     for figure in &figures {
         let svg = study::svg::render(figure);
         study::write(&dir, &format!("{}.svg", figure.name), &svg).map_err(CliError::Out)?;
@@ -131,14 +145,19 @@ fn write(
 }
 
 /// Writes the capture with comments, whole or not at all; false if the input is no capture.
-fn annotate(dir: &Path, path: &Path, diagnosis: &Diagnosis) -> Result<bool, CliError> {
+fn annotate(
+    dir: &Path,
+    path: &Path,
+    diagnosis: &Diagnosis,
+    anonymiser: Option<&Anonymiser>,
+) -> Result<bool, CliError> {
     let (part, whole) = (dir.join(".annotated.part"), dir.join("annotated.pcapng"));
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source: io::Error| CliError::Out(study::ReportError::Write { path, source })
     };
     let file = BufWriter::new(File::create(&part).map_err(failed(&part))?);
-    let written = report::annotated::write(diagnosis, open(path)?, file);
+    let written = report::annotated::write(diagnosis, open(path)?, file, anonymiser);
     let done = match written {
         Ok(_) => fs::rename(&part, &whole)
             .map(|()| true)

@@ -1,11 +1,11 @@
 //! A diagnosis as one page that needs no network: each flow over time, its losses coloured by verdict.
 
 use whyloss::Cause;
+use whyloss_diagnose::Diagnosis;
 use whyloss_diagnose::flow::Flow;
 use whyloss_diagnose::loss::{Loss, Side};
-use whyloss_diagnose::report::summary;
+use whyloss_diagnose::report::{score, summary};
 use whyloss_diagnose::track::Point;
-use whyloss_diagnose::{Diagnosis, Vantage};
 use whyloss_study::report::page::{Entry, Page, Table};
 use whyloss_study::{Figure, Look, Panel, Series, Sign};
 
@@ -47,7 +47,7 @@ const KINDS: [(Option<Cause>, &str, Sign); 3] = [
 pub(super) fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (String, Vec<Figure>) {
     let mut page = Page::new(&format!("Why packets died: {title}"));
     page.section("flows", "Flows");
-    let flows = worst(diagnosis);
+    let flows = diagnosis.worst(None, MOST_DRAWN);
     page.table(&table(&flows));
     let mut notes = diagnosis.notes.clone();
     if flows.len() < diagnosis.flows.len() {
@@ -87,6 +87,15 @@ pub(super) fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (Stri
             );
         }
     }
+    if let Some(told) = &diagnosis.score {
+        page.section("truth", "Beside the network's log");
+        page.text(&format!("{}.", score::sentence(told)));
+        let mut table = Table::new(score::COLUMNS);
+        for row in score::rows(told) {
+            table.row(row.map(Entry::from));
+        }
+        page.table(&table);
+    }
     page.section("files", "Files");
     let capture = if annotated {
         " `annotated.pcapng` is the capture with a comment at each lost packet: in Wireshark, filter by `frame.comment`."
@@ -99,19 +108,6 @@ pub(super) fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (Stri
         env!("CARGO_PKG_VERSION")
     ));
     (html, figures)
-}
-
-fn worst(diagnosis: &Diagnosis) -> Vec<&Flow> {
-    let mut flows: Vec<&Flow> = diagnosis.flows.iter().collect();
-    flows.sort_by_key(|flow| {
-        (
-            std::cmp::Reverse(flow.portrait.by_cause.total()),
-            flow.number,
-        )
-    });
-    flows.truncate(MOST_DRAWN);
-    flows.sort_by_key(|flow| flow.number);
-    flows
 }
 
 fn table(flows: &[&Flow]) -> Table {
@@ -130,12 +126,6 @@ fn table(flows: &[&Flow]) -> Table {
         "base RTT, ms",
     ]);
     for flow in flows {
-        let captured = match flow.vantage {
-            Vantage::Sender => "at the sender".to_owned(),
-            Vantage::Receiver => "at the receiver".to_owned(),
-            Vantage::Between(share) => format!("between, at {:.0} %", share * 100.0),
-            Vantage::Unknown(_) => "cannot tell".to_owned(),
-        };
         let causes = flow.portrait.by_cause;
         let count = |count: u64| Entry::from(count.to_string());
         let real =
@@ -145,7 +135,7 @@ fn table(flows: &[&Flow]) -> Table {
             flow.source.to_string().into(),
             flow.destination.to_string().into(),
             flow.protocol.name().into(),
-            captured.into(),
+            flow.vantage.place().into(),
             count(flow.counts.data_packets),
             count(causes.total()),
             count(causes.congestion),

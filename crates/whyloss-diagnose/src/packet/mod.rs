@@ -3,6 +3,7 @@
 //! Captures are cut short more often than not ("snapped"), so each layer takes what is there, and lengths come from
 //! headers, not from how much was stored.
 
+pub mod bare;
 mod fragments;
 mod ip;
 mod link;

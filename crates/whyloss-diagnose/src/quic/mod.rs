@@ -99,7 +99,7 @@ impl Format {
             origin: real(&common["reference_time"]).unwrap_or(0.0) * unit,
             delta,
             last: 0.0,
-            group: group(common).unwrap_or_default(),
+            group: group(|key| common.get(key)).unwrap_or_default(),
         }
     }
 
@@ -118,10 +118,9 @@ impl Format {
     }
 }
 
-fn group(of: &Value) -> Option<String> {
-    let named = ["group_id", "ODCID", "odcid"]
-        .into_iter()
-        .find_map(|key| of.get(key))?;
+/// The connection that something is about; keys of an event or of what all events of a trace share.
+fn group<'a>(of: impl Fn(&'static str) -> Option<&'a Value>) -> Option<String> {
+    let named = ["group_id", "ODCID", "odcid"].into_iter().find_map(of)?;
     Some(
         named
             .as_str()
@@ -194,7 +193,7 @@ impl Log {
         let name = name.and_then(Value::as_str).unwrap_or_default();
         let name = name.rsplit(':').next().unwrap_or_default().to_lowercase();
         let data = event.get("data").unwrap_or(&Value::Null);
-        let group = group_of(&event).unwrap_or_else(|| self.trace.group.clone());
+        let group = group(|key| event.get(key)).unwrap_or_else(|| self.trace.group.clone());
         if !self.alive.contains_key(&group) {
             if self.alive.len() >= self.limit {
                 self.evict(done);
@@ -231,17 +230,6 @@ impl Log {
             done(connection.flows());
         }
     }
-}
-
-fn group_of(event: &Map<String, Value>) -> Option<String> {
-    let named = ["group_id", "ODCID", "odcid"]
-        .into_iter()
-        .find_map(|key| event.get(key))?;
-    Some(
-        named
-            .as_str()
-            .map_or_else(|| named.to_string(), str::to_owned),
-    )
 }
 
 /// Whether a packet is of the handshake, whose numbers are others; one that does not say so is not.

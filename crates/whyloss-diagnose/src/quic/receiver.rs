@@ -57,6 +57,7 @@ impl Receiver {
                     around: crate::delay::Around::default(),
                     run: (number - next) as u32,
                     verdict: None,
+                    truth: None,
                 });
                 if self.missing.len() > MISSING
                     && let Some(loss) = self.missing.pop_front()

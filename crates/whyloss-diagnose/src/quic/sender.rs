@@ -274,6 +274,7 @@ impl Sender {
             around: self.delays.around(packet.order),
             run: 1,
             verdict: None,
+            truth: None,
         });
         if self.doubted.len() > DOUBTED
             && let Some(loss) = self.doubted.pop_front()

@@ -14,8 +14,10 @@ use pcap_file::pcapng::blocks::opt_common::CommonOption;
 use pcap_file::{DataLink, Endianness};
 
 use super::{cause, votes};
-use crate::input::{self, Input};
+use crate::anonymise::Anonymiser;
+use crate::input::{self, Frame, Input};
 use crate::loss::Side;
+use crate::packet::{Dissector, bare};
 use crate::{Diagnosis, Error};
 
 /// What is said of each frame, by its number; frames of lost packets alone.
@@ -47,6 +49,10 @@ fn comments(diagnosis: &Diagnosis) -> HashMap<u64, String> {
                 text.push_str("; wireless say: ");
                 text.push_str(&wireless.join(", "));
             }
+            if let Some(truth) = loss.truth {
+                text.push_str("; truth: ");
+                text.push_str(truth.name());
+            }
             comments.entry(loss.frame).or_default().push(text);
         }
     }
@@ -56,9 +62,14 @@ fn comments(diagnosis: &Diagnosis) -> HashMap<u64, String> {
         .collect()
 }
 
+/// The link type of packets that begin with IP's header.
+const RAW: u32 = 101;
+
 /// Copies a capture as pcapng, and puts a comment at each packet that was lost. Answers how many there are.
 ///
-/// `reader` is the same capture, from its beginning.
+/// `reader` is the same capture, from its beginning. With an anonymiser, packets are not copied but built anew from their
+/// headers, with other addresses and without payload, and those that are not understood have no bytes; each frame keeps its
+/// number.
 ///
 /// # Errors
 /// When `reader` is no capture any more, or `writer` refuses.
@@ -66,6 +77,7 @@ pub fn write(
     diagnosis: &Diagnosis,
     reader: Box<dyn Read>,
     writer: impl Write,
+    anonymiser: Option<&Anonymiser>,
 ) -> Result<u64, Error> {
     let Input::Capture(mut capture) = input::open(reader)? else {
         return Err(Error::Header {
@@ -78,8 +90,22 @@ pub fn write(
     let mut writer = PcapNgWriter::with_endianness(writer, Endianness::Little).map_err(refused)?;
     let mut interfaces: Vec<u32> = Vec::new();
     let (mut written, mut problem) = (0, None);
+    let mut dissector = Dissector::default();
     for frame in 1..=diagnosis.frames {
         let read = capture.next(|raw| {
+            let bytes;
+            let raw = if let Some(anonymiser) = anonymiser {
+                let (bare, length) = bare(&mut dissector, anonymiser, raw);
+                bytes = bare;
+                Frame {
+                    link: RAW,
+                    length,
+                    bytes: &bytes,
+                    ..raw
+                }
+            } else {
+                raw
+            };
             let known = interfaces.iter().position(|&link| link == raw.link);
             let mut write = || {
                 let interface = if let Some(known) = known {
@@ -118,4 +144,15 @@ pub fn write(
     }
     writer.into_inner().flush().map_err(Error::Io)?;
     Ok(written)
+}
+
+/// What may be told of a frame's bytes, and how long it was.
+fn bare(dissector: &mut Dissector, anonymiser: &Anonymiser, raw: Frame<'_>) -> (Vec<u8>, u32) {
+    let packet = dissector.packet(raw.link, raw.length, raw.bytes);
+    let bare = packet.and_then(|packet| {
+        let [source, destination] =
+            [packet.source, packet.destination].map(|end| anonymiser.socket(end));
+        bare::headers(&packet, source, destination).ok()
+    });
+    bare.unwrap_or((Vec::new(), raw.length))
 }

@@ -10,7 +10,7 @@ use crate::loss::Side;
 /// Losses of all flows, or of flow number `one`. No field needs quotes: all are numbers and words of ours.
 pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
     let mut text = "flow,source,destination,protocol,time_s,frame,offset,bytes,packets,side,retransmission,evidence,run,\
-                    delay_before_ms,cause,confidence"
+                    delay_before_ms,cause,confidence,truth"
         .to_owned();
     let ids: Vec<&str> = senders()
         .map(|entry| entry.id)
@@ -28,7 +28,7 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
         for loss in &flow.losses {
             let _ = write!(
                 text,
-                "{},{},{},{},{}.{:09},{},{},{},{},{},{},{},{},{},{},{}",
+                "{},{},{},{},{}.{:09},{},{},{},{},{},{},{},{},{},{},{},{}",
                 flow.number,
                 flow.source,
                 flow.destination,
@@ -57,6 +57,7 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
                     "{:.4}",
                     verdict.confidence
                 )),
+                loss.truth.map_or("", crate::truth::Fate::name),
             );
             let said: Vec<_> = loss
                 .event

@@ -24,6 +24,7 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> Value {
             "malformed": diagnosis.skipped.malformed,
             "fragments": diagnosis.skipped.fragments,
         },
+        "score": diagnosis.score.as_ref().map(super::score::json),
         "flows": flows.map(flow).collect::<Vec<_>>(),
     })
 }
@@ -103,6 +104,7 @@ fn loss(flow: &Flow, loss: &Loss) -> Value {
         "delay_before_ms": loss.around.before.map(|us| f64::from(us) / 1000.0),
         "cause": loss.verdict.map(|_| cause(loss)),
         "confidence": loss.verdict.map(|verdict| verdict.confidence),
+        "truth": loss.truth.map(crate::truth::Fate::name),
         "classifiers": said,
     })
 }

@@ -3,6 +3,7 @@
 pub mod annotated;
 pub mod csv;
 pub mod json;
+pub mod score;
 pub mod summary;
 pub mod text;
 

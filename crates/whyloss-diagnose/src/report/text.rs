@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::{cause, summary, votes};
+use super::{cause, score, summary, votes};
 use crate::Diagnosis;
 use crate::flow::{Flow, packets};
 use crate::loss::Side;
-use crate::vantage::Vantage;
 
 /// Flows that are shown; the rest is counted.
 const SHOWN: usize = 20;
@@ -17,17 +16,16 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
     if let Some(partial) = &diagnosis.partial {
         let _ = writeln!(text, "partial: {partial}; this is what came before\n");
     }
-    let chosen = |flow: &&Flow| one.is_none_or(|one| flow.number == one);
-    let flows: Vec<&Flow> = diagnosis.flows.iter().filter(chosen).collect();
-    table(&mut text, &worst(&flows));
-    if flows.len() > SHOWN {
+    let flows = diagnosis.worst(one, SHOWN);
+    table(&mut text, &flows);
+    if one.is_none() && diagnosis.flows.len() > SHOWN {
         let _ = writeln!(
             text,
             "not shown: {} flows that lost no more",
-            flows.len() - SHOWN
+            diagnosis.flows.len() - SHOWN
         );
     }
-    for flow in worst(&flows) {
+    for flow in flows {
         let blind = flow.portrait.base_rtt_ms.is_none();
         if one.is_some() || !flow.losses.is_empty() || blind {
             describe(&mut text, flow);
@@ -36,22 +34,11 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
             losses(&mut text, flow);
         }
     }
+    if let Some(score) = &diagnosis.score {
+        score::render(&mut text, score);
+    }
     footer(&mut text, diagnosis);
     text
-}
-
-/// Those that lost the most, in the order of their numbers.
-fn worst<'a>(flows: &[&'a Flow]) -> Vec<&'a Flow> {
-    let mut worst = flows.to_vec();
-    worst.sort_by_key(|flow| {
-        (
-            std::cmp::Reverse(flow.portrait.by_cause.total()),
-            flow.number,
-        )
-    });
-    worst.truncate(SHOWN);
-    worst.sort_by_key(|flow| flow.number);
-    worst
 }
 
 fn table(text: &mut String, flows: &[&Flow]) {
@@ -74,12 +61,6 @@ fn table(text: &mut String, flows: &[&Flow]) {
     ];
     for flow in flows {
         let causes = flow.portrait.by_cause;
-        let captured = match flow.vantage {
-            Vantage::Sender => "at the sender".to_owned(),
-            Vantage::Receiver => "at the receiver".to_owned(),
-            Vantage::Between(share) => format!("between, at {:.0} %", share * 100.0),
-            Vantage::Unknown(_) => "cannot tell".to_owned(),
-        };
         let number =
             |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.1}"));
         rows.push([
@@ -87,7 +68,7 @@ fn table(text: &mut String, flows: &[&Flow]) {
             flow.source.to_string(),
             flow.destination.to_string(),
             flow.protocol.name().to_owned(),
-            captured,
+            flow.vantage.place(),
             flow.counts.data_packets.to_string(),
             causes.total().to_string(),
             causes.congestion.to_string(),
@@ -167,7 +148,12 @@ fn losses(text: &mut String, flow: &Flow) {
     }
     let _ = writeln!(
         text,
-        "\n  time s      frame  offset        bytes  where   known by        cause        sure %  classifiers that say wireless"
+        "\n  time s      frame  offset        bytes  where   known by        cause        sure %  {}classifiers that say wireless",
+        if flow.losses.iter().any(|loss| loss.truth.is_some()) {
+            "truth       "
+        } else {
+            ""
+        }
     );
     for loss in &flow.losses {
         let event = loss.event.and_then(|event| flow.events.get(event as usize));
@@ -182,7 +168,7 @@ fn losses(text: &mut String, flow: &Flow) {
         let asked = event.map_or(0, |event| event.votes.asked.count_ones());
         let _ = writeln!(
             text,
-            "  {:<11.6} {:<6} {:<13} {:<6} {:<7} {:<15} {:<12} {:<7} {} of {asked}{}{}",
+            "  {:<11.6} {:<6} {:<13} {:<6} {:<7} {:<15} {:<12} {:<7} {}{} of {asked}{}{}",
             loss.time.saturating_sub(flow.span.0) as f64 / 1e9,
             loss.frame,
             loss.offset,
@@ -198,6 +184,8 @@ fn losses(text: &mut String, flow: &Flow) {
                 "{:.0}",
                 verdict.confidence * 100.0
             )),
+            loss.truth
+                .map_or(String::new(), |truth| format!("{:<12}", truth.name())),
             wireless.len(),
             if wireless.is_empty() { "" } else { ": " },
             wireless.join(", "),

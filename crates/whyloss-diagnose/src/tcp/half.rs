@@ -550,6 +550,7 @@ impl Half {
             around: self.delays.around(one.order),
             run: 1,
             verdict: None,
+            truth: None,
         });
     }
 

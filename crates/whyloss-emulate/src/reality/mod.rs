@@ -7,6 +7,7 @@
 
 mod classifiers;
 mod damage;
+mod diagnosis;
 mod faults;
 pub mod flood;
 mod jobs;
@@ -90,9 +91,10 @@ pub enum RealityError {
 pub type Maker = fn(&Bench) -> Result<Table, RealityError>;
 
 /// The tables, in order.
-pub const TABLES: [(&str, Maker); 8] = [
+pub const TABLES: [(&str, Maker); 9] = [
     ("timing", timing::timing),
     ("tcp", tcp::tcp),
+    ("diagnosis", diagnosis::diagnosis),
     ("classifiers", classifiers::classifiers),
     ("clocks", classifiers::clocks),
     ("damage", damage::damage),

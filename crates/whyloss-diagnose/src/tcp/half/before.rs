@@ -36,6 +36,7 @@ impl Half {
                 around: gap.around,
                 run: gap.run,
                 verdict: None,
+                truth: None,
             });
         }
         self.pieces.insert(Piece {
