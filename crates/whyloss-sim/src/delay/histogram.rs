@@ -1,8 +1,11 @@
 //! Counts by bucket, in pages that come into being with their first count: a flow's delays lie close together, so that few of
-//! the buckets that there could be are ever counted.
+//! the buckets that there could be are ever counted. The first values are kept as they are: of many flows each has few.
 
 /// Buckets of a page.
 const PAGE: usize = 64;
+
+/// Values without pages, at most.
+const FEW: usize = 128;
 
 /// No page: beyond all counts.
 const NONE: u16 = u16::MAX;
@@ -12,7 +15,7 @@ const NONE: u16 = u16::MAX;
 pub(super) struct Histogram {
     /// The number of each page, in the order of buckets.
     pages: Vec<u16>,
-    /// The counts of all pages, in the order in which those came into being.
+    /// The counts of all pages, in the order in which those came into being; without a page, the buckets of all values.
     counts: Vec<u32>,
 }
 
@@ -24,12 +27,26 @@ impl Histogram {
         let place = usize::from(page) * PAGE + bucket % PAGE;
         match self.counts.get_mut(place) {
             Some(count) => *count = count.saturating_add(1),
-            None => self.begin_page(bucket),
+            None => self.add_without_page(bucket),
         }
     }
 
     #[cold]
     #[inline(never)]
+    fn add_without_page(&mut self, bucket: usize) {
+        if !self.pages.is_empty() {
+            self.begin_page(bucket);
+        } else if self.counts.len() < FEW {
+            self.counts.push(bucket as u32);
+        } else {
+            let few = std::mem::take(&mut self.counts);
+            self.begin_page(bucket);
+            for bucket in few {
+                self.add(bucket as usize);
+            }
+        }
+    }
+
     fn begin_page(&mut self, bucket: usize) {
         let (index, page) = (bucket / PAGE, self.counts.len() / PAGE);
         if self.pages.len() <= index {
@@ -42,6 +59,12 @@ impl Histogram {
 
     /// The bucket of the `rank`th smallest value, from 1; `None` if there are fewer.
     pub(super) fn bucket_of(&self, rank: u64) -> Option<usize> {
+        if self.pages.is_empty() {
+            let mut few = self.counts.clone();
+            few.sort_unstable();
+            let place = usize::try_from(rank - 1).ok()?;
+            return few.get(place).map(|&bucket| bucket as usize);
+        }
         let mut below = 0;
         for (index, &page) in self.pages.iter().enumerate() {
             let place = usize::from(page) * PAGE;
@@ -82,8 +105,11 @@ mod tests {
     #[test]
     fn what_lies_together_takes_little() {
         let mut histogram = Histogram::default();
-        for bucket in 9_000..9_100 {
-            histogram.add(bucket);
+        for value in 0..100_000 {
+            if value == FEW {
+                assert_eq!(histogram.pages.len() + histogram.counts.len(), FEW);
+            }
+            histogram.add(9_000 + value % 100);
         }
         // Two pages or three, and the numbers of those below.
         assert!(histogram.counts.len() <= 3 * PAGE);
