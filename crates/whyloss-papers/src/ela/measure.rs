@@ -9,7 +9,7 @@
 //!
 //! The paper divides by packets sent; those that are still under way when a run ends are neither received nor lost.
 
-use whyloss_sim::Delays;
+use whyloss_sim::Needs;
 use whyloss_study::{
     Axis, Check, Claim, Context, ExperimentError, Figure, Line, Lines, Look, Metric, Notation,
     Outcome, Plan, Runs, Weight,
@@ -128,13 +128,14 @@ pub(crate) fn run(
 
 fn flows(network: &Network, seed: u64) -> Result<Vec<(&'static str, FlowRun)>, ExperimentError> {
     let scenario = network.scenario();
-    let mut delays = Delays::new(&scenario);
-    let run = whyloss_sim::run(&scenario, seed, &mut delays)
+    let needs = Needs {
+        delays: true,
+        ..Needs::default()
+    };
+    let run = whyloss_sim::run_measured(&scenario, seed, needs, &mut |_| true)
         .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
-    let flows = network
-        .protocols
-        .iter()
-        .zip(run.flows.iter().zip(&delays.flows));
+    let flows = run.measurement.flows.iter().zip(&run.delays);
+    let flows = network.protocols.iter().zip(flows);
     let flow = |(protocol, (flow, delays)): (
         &super::protocols::Protocol,
         (

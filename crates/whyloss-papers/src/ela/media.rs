@@ -20,9 +20,8 @@
 use whyloss::{Duration, Time, tfrc};
 use whyloss_sim::decider::ReceiverDecider;
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
-use whyloss_sim::media::StreamResult;
 use whyloss_sim::scenario::{Application, Scenario, Stream, Transport};
-use whyloss_sim::{FrameCounts, Media};
+use whyloss_sim::{FrameCounts, Needs};
 
 use whyloss_study::{
     Axis, Cell, Context, ExperimentError, Figure, Line, Lines, Look, Outcome, Panel, Plan, Runs,
@@ -114,11 +113,14 @@ impl Medium {
             &plans,
             |(scenario, _)| format!("media {scenario:?}"),
             |(scenario, _), seed| {
-                let mut media = Media::new(scenario);
-                whyloss_sim::run(scenario, seed, &mut media)
+                let needs = Needs {
+                    frames: true,
+                    ..Needs::default()
+                };
+                let run = whyloss_sim::run_measured(scenario, seed, needs, &mut |_| true)
                     .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
-                let counts = media.flows.iter().flatten().map(StreamResult::counts);
-                Ok(counts.collect::<Vec<Frames>>())
+                let streams = run.frames.into_iter().filter(|counts| !counts.is_empty());
+                Ok(streams.collect::<Vec<Frames>>())
             },
         )?;
         let runs = runs.into_iter().zip(&plans);
