@@ -21,7 +21,7 @@ const TRANSPORT: &str = "{ kind = \"tfrc\", base = \"ns2\", header = \"0 B\" }";
 
 /// The networks: wireless last hop and wireless backbone, for so many flows.
 fn network(name: &str, flows: u32, classifier: &str, seconds: u64) -> String {
-    let channel = "{ kind = \"burst-renewal\", loss = 0.078, lengths = [0.70, 0.25, 0.04, 0.01] }";
+    let channel = "{ kind = \"burst-renewal\", loss = 0.078, lengths = [0.75, 0.25] }";
     let link = |name: &str,
                 from: &str,
                 to: &str,
