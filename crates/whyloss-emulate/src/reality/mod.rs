@@ -13,6 +13,7 @@ pub mod flood;
 mod jobs;
 mod tcp;
 mod timing;
+mod ways;
 mod web;
 
 use std::fmt::Write as _;
@@ -91,7 +92,7 @@ pub enum RealityError {
 pub type Maker = fn(&Bench) -> Result<Table, RealityError>;
 
 /// The tables, in order.
-pub const TABLES: [(&str, Maker); 9] = [
+pub const TABLES: [(&str, Maker); 10] = [
     ("timing", timing::timing),
     ("tcp", tcp::tcp),
     ("diagnosis", diagnosis::diagnosis),
@@ -99,6 +100,7 @@ pub const TABLES: [(&str, Maker); 9] = [
     ("clocks", classifiers::clocks),
     ("damage", damage::damage),
     ("web", web::web),
+    ("ways", ways::ways),
     ("traces", faults::outage),
     ("faults", faults::faults),
 ];
