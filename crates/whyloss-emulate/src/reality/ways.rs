@@ -77,9 +77,10 @@ fn unprivileged(bench: &Bench) -> Result<(String, bool), RealityError> {
     command.args(["link", "--rate", "8mbit", "--quiet", "--both"]);
     let (code, said) = run(command.args([server, client]))?;
     let whole = said.lines().any(|line| line == SIZE.to_string());
-    let happened = match whole {
-        true => format!("exit code {code}; {SIZE} bytes came"),
-        false => format!("exit code {code}; {}", said.trim()),
+    let happened = if whole {
+        format!("exit code {code}; {SIZE} bytes came")
+    } else {
+        format!("exit code {code}; {}", said.trim())
     };
     Ok((happened, code == 0 && whole))
 }
