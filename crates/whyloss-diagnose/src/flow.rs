@@ -111,7 +111,7 @@ impl Flow {
             &mut half.ledger,
             (&half.delays, &half.one_way),
             &rates,
-            largest,
+            (largest, Protocol::Tcp),
         );
         let portrait = Portrait::new(
             &half.ledger.losses,
@@ -196,7 +196,12 @@ impl Flow {
     pub(crate) fn of_direction(mut direction: Direction, limits: Vec<String>) -> Self {
         let delays = (&direction.delays, &direction.one_way);
         let rates = &direction.rates.histogram;
-        let features = judge(&mut direction.ledger, delays, rates, direction.largest);
+        let features = judge(
+            &mut direction.ledger,
+            delays,
+            rates,
+            (direction.largest, direction.protocol),
+        );
         let base = direction.delays.least().map(|us| u64::from(us) * 1000);
         let passed = direction.span.1.saturating_sub(direction.span.0);
         let delivered = (direction.delivered, passed);
@@ -261,7 +266,7 @@ fn judge(
     ledger: &mut Ledger,
     (beyond, one_way): (&Delays, &Delays),
     rates: &Histogram,
-    largest: u32,
+    (largest, protocol): (u32, Protocol),
 ) -> Vec<Option<Features>> {
     let transmission = rates.quantile(0.9).filter(|&kbit| kbit > 0);
     let transmission = transmission.map(|kbit| f64::from(largest) * 8000.0 / f64::from(kbit));
@@ -297,8 +302,12 @@ fn judge(
             let votes = votes.unwrap_or_default();
             shared.features(of(loss.side), loss.around, loss.run, votes, before)
         });
-        loss.verdict =
-            found.and_then(|features| verdict::verdict(verdict::wireless(&features, before)));
+        loss.verdict = found.and_then(|features| {
+            verdict::verdict(match protocol {
+                Protocol::Tcp | Protocol::Quic => verdict::wireless(&features, before),
+                Protocol::Rtp => verdict::wireless_of_media(&features),
+            })
+        });
         features.push(found);
     }
     features

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod anonymise;
+mod arrivals;
 pub mod classifiers;
 mod delay;
 mod error;
@@ -16,6 +17,7 @@ pub mod portrait;
 mod quic;
 mod rates;
 pub mod report;
+mod rtp;
 mod tcp;
 pub mod track;
 pub mod truth;
@@ -33,6 +35,7 @@ use std::io::Read;
 use input::json::Record;
 use input::{Capture, Input};
 use packet::{Body, Dissector, Skipped};
+use rtp::{Seen, Streams};
 use tcp::Connections;
 
 /// What bounds a diagnosis.
@@ -115,6 +118,7 @@ fn of_capture<R: Read>(mut capture: Capture<R>, options: Options) -> Diagnosis {
     let mut diagnosis = Diagnosis::default();
     let mut dissector = Dissector::default();
     let mut connections = Connections::new(options.connections);
+    let mut streams = Streams::new(options.connections);
     let mut kept = Kept::new(options.flows);
     loop {
         let frame = diagnosis.frames + 1;
@@ -129,7 +133,15 @@ fn of_capture<R: Read>(mut capture: Capture<R>, options: Options) -> Diagnosis {
                     &segment,
                     |connection| kept.extend(Flow::of_connection(connection)),
                 ),
-                Body::Udp(..) => {}
+                Body::Udp(bytes, length) => streams.on_datagram(
+                    [packet.source, packet.destination],
+                    Seen {
+                        now: raw.time,
+                        frame,
+                    },
+                    (bytes, length),
+                    &mut |flow| kept.extend(std::iter::once(flow)),
+                ),
             }
         });
         match read {
@@ -151,10 +163,22 @@ fn of_capture<R: Read>(mut capture: Capture<R>, options: Options) -> Diagnosis {
         kept.extend(Flow::of_connection(connection));
     }
     diagnosis.skipped = dissector.skipped();
+    let (early, unread) = (streams.evicted, streams.unread);
+    let (flows, others) = streams.finish();
+    kept.extend(flows.into_iter());
+    diagnosis.skipped.other += others;
     diagnosis.notes.extend(notes([
         (
             capture.damaged,
             "blocks could not be read and were passed over",
+        ),
+        (
+            early,
+            "RTP streams were closed early: too many were alive at a time",
+        ),
+        (
+            unread,
+            "datagrams of RTCP could not be read: cut short, encrypted or damaged",
         ),
         (capture.untimed, "packets have no time and tell nothing"),
         (kept.dropped, DROPPED),

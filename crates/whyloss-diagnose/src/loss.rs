@@ -79,6 +79,8 @@ pub enum Evidence {
     Gap,
     /// A number is missing that is used once (QUIC, RTP), or a log says so.
     Number,
+    /// Its receiver says that it lacks it (RTCP).
+    Feedback,
 }
 
 impl Evidence {
@@ -90,6 +92,7 @@ impl Evidence {
             Self::Retransmission => "retransmission",
             Self::Gap => "gap",
             Self::Number => "number",
+            Self::Feedback => "feedback",
         }
     }
 }

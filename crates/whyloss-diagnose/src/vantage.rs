@@ -48,6 +48,15 @@ impl Vantage {
         }
     }
 
+    /// By the round trips that RTCP's reports tell of.
+    pub(crate) fn of_reports(before: Option<u64>, beyond: Option<u64>) -> Self {
+        match (before, beyond) {
+            (Some(_), Some(_)) => Self::of(before, beyond),
+            (None, Some(_)) => Self::Unknown("no reports about a stream the other way"),
+            (_, None) => Self::Unknown("no reports that answer others"),
+        }
+    }
+
     /// A word for it.
     pub fn name(self) -> &'static str {
         match self {

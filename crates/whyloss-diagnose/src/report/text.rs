@@ -123,7 +123,10 @@ fn describe(text: &mut String, flow: &Flow) {
     for (many, what) in [
         (counts.spurious, "sent again although it had arrived"),
         (counts.reordered, "overtaken, not lost"),
-        (counts.keep_alives, "keep-alive"),
+        (
+            counts.keep_alives,
+            "keep-alive, or probe of a closed window",
+        ),
         (counts.restarts, "jump of the sequence numbers"),
     ] {
         if many > 0 {

@@ -74,6 +74,9 @@ pub(crate) struct Half {
     /// Blocks of the last acknowledgement.
     blocks: Vec<(u64, u64)>,
     highest_sacked: u64,
+    /// What its receiver has room for, not scaled, and the end of what asked whether it has some again.
+    window: u16,
+    probed: u64,
     /// The latest transmission that arrived, and the latest that had before the last acknowledgement.
     latest_delivered: u64,
     delivered_before: u64,
@@ -122,6 +125,8 @@ impl Half {
             smoothed: None,
             blocks: Vec::new(),
             highest_sacked: 0,
+            window: u16::MAX,
+            probed: 0,
             latest_delivered: 0,
             delivered_before: 0,
             number: 0,
@@ -157,6 +162,12 @@ impl Half {
                 self.ledger.counts.retransmissions += 1;
                 self.ledger.spurious(start, end);
             }
+            return;
+        }
+        if self.window == 0 && length <= 1 && start <= self.next && !segment.flags.fin {
+            // It may be taken, or not: then it is the first byte of what comes when there is room.
+            self.probed = end;
+            self.ledger.counts.keep_alives += 1;
             return;
         }
         if start > self.next + JUMP || start + JUMP < self.una {
@@ -353,6 +364,9 @@ impl Half {
         if ack > self.next + JUMP || ack < self.una {
             return;
         }
+        if !segment.flags.rst {
+            self.window = segment.window;
+        }
         self.delivered_before = self.latest_delivered;
         let before = self.una;
         let flight = self.next.saturating_sub(before);
@@ -401,7 +415,9 @@ impl Half {
             self.ledger.counts.uncaptured_bytes += gap.end - gap.start;
         }
         if ack > self.next {
-            self.ledger.counts.uncaptured_bytes += ack - self.next;
+            if ack != self.probed {
+                self.ledger.counts.uncaptured_bytes += ack - self.next;
+            }
             self.next = ack;
         }
         let mut edge = true;

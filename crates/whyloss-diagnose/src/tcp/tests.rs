@@ -282,3 +282,41 @@ fn nonsense_is_bounded() {
     let half = exchange.end();
     assert!(half.ledger.losses.len() <= 1 << 16);
 }
+
+#[test]
+fn probes_of_a_closed_window_are_no_losses() {
+    let mut exchange = Exchange::new(1);
+    for n in 0..5 {
+        exchange.data(10 * u64::from(n), n, n);
+        exchange.ack(10 * u64::from(n) + 5, n + 1, n, &[]);
+    }
+    // The test's acknowledgements give no window: one byte asks, three times, and is taken at last.
+    for ms in [100, 300, 700] {
+        let probe = Segment {
+            sequence: exchange.base.wrapping_add(5 * SIZE),
+            length: 1,
+            flags: Flags {
+                ack: true,
+                ..Flags::default()
+            },
+            stamps: Some((ms, 1)),
+            ..Segment::default()
+        };
+        exchange.pass(1, ms.into(), &probe);
+    }
+    let taken = Segment {
+        acknowledgement: exchange.base.wrapping_add(5 * SIZE + 1),
+        window: 1000,
+        flags: Flags {
+            ack: true,
+            ..Flags::default()
+        },
+        stamps: Some((1, 700)),
+        ..Segment::default()
+    };
+    exchange.pass(2, 705, &taken);
+    let half = exchange.end();
+    let counts = half.ledger.counts;
+    assert_eq!((counts.keep_alives, counts.retransmissions), (3, 0));
+    assert_eq!((counts.uncaptured_bytes, half.ledger.losses.len()), (0, 0));
+}

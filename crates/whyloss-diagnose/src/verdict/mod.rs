@@ -21,6 +21,18 @@ use crate::loss::Sure;
 /// The least confidence of a verdict.
 pub const SURE: f64 = 0.7;
 
+/// How many losses were by congestion for each by the link where the weights were found, before the point of capture
+/// (84.46 % of them, `docs/diagnosis.md`): what TCP that fills its path makes likely before a loss is looked at.
+const PRIOR: f64 = 0.8446 / 0.1554;
+
+/// The same of a flow that does not fill its path by itself, of which nothing is likely beforehand: the odds that the weights
+/// bring with them are taken out.
+pub fn wireless_of_media(features: &Features) -> f64 {
+    let odds = wireless(features, true);
+    let odds = odds / (1.0 - odds).max(f64::MIN_POSITIVE) * PRIOR;
+    odds / (1.0 + odds)
+}
+
 /// The probability that a loss with these features is wireless.
 pub fn wireless(features: &Features, before: bool) -> f64 {
     let weights = if before {

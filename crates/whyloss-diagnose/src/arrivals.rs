@@ -1,0 +1,244 @@
+//! Packets with numbers that are used once, as they arrive: what is missing among them was lost on its way here.
+//!
+//! That is how RTP counts, QUIC, and the logs of networks. Where the time at which each left is known, on any clock, its
+//! relative one-way delay goes to the receiver classifiers and to the combined verdict.
+
+use std::collections::VecDeque;
+
+use whyloss::Time;
+use whyloss::receiver::Arrival;
+
+use crate::classifiers::Receivers;
+use crate::delay::Delays;
+use crate::ledger::Ledger;
+use crate::loss::{Event, Evidence, Loss, Side, Votes};
+use crate::rates::Rates;
+
+/// Numbers that may still come.
+const MISSING: usize = 1 << 10;
+/// A jump by more is no gap.
+const JUMP: u64 = 1 << 16;
+/// Arrivals from which on classifiers are asked: before, they have nothing to go by.
+const SHORT: u64 = 10;
+
+/// A packet that arrives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    /// ns since 1970.
+    pub(crate) now: u64,
+    /// Number of the frame or record.
+    pub(crate) frame: u64,
+    /// Its own number.
+    pub(crate) number: u64,
+    pub(crate) bytes: u32,
+    /// When it left, on its sender's clock, and its relative delay, µs.
+    pub(crate) sent: Option<(Time, u32)>,
+}
+
+/// What became of an arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// It is the one expected, or beyond a gap.
+    New,
+    /// It was missing until now.
+    Late,
+    /// It came before, or is too old.
+    Again,
+}
+
+/// The packets of one number space.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Arrivals {
+    next: Option<u64>,
+    missing: VecDeque<Missing>,
+    receivers: Option<Box<Receivers>>,
+    pub(crate) ledger: Ledger,
+    pub(crate) one_way: Delays,
+    pub(crate) rates: Rates,
+    pub(crate) received: u64,
+    pub(crate) largest: u32,
+    pub(crate) span: Option<(u64, u64)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Missing {
+    loss: Loss,
+    /// The receiver asked for it, or never got it: what comes late is no original.
+    certain: bool,
+}
+
+impl Arrivals {
+    pub(crate) fn on_packet(&mut self, packet: Arrived) -> Place {
+        let Arrived {
+            now,
+            number,
+            bytes,
+            sent,
+            ..
+        } = packet;
+        self.span = Some((self.span.map_or(now, |span| span.0), now));
+        self.received += u64::from(bytes);
+        self.largest = self.largest.max(bytes);
+        self.ledger.counts.data_packets += 1;
+        self.ledger.counts.data_bytes += u64::from(bytes);
+        self.rates.measure(now, self.received, None);
+        let next = self.next.unwrap_or(number);
+        if number < next {
+            return self.on_late(number);
+        }
+        self.next = Some(number + 1);
+        if number - next > JUMP {
+            self.ledger.counts.restarts += 1;
+            return Place::New;
+        }
+        if let Some((_, delay)) = sent {
+            self.one_way.add(now, number, delay);
+            self.one_way.forget(number.saturating_sub(256));
+        }
+        let missing = number - next;
+        let votes = sent.map_or_else(Votes::default, |(sent, _)| {
+            self.ask(
+                &Arrival::new(number, sent, Time::from_nanos(now), bytes),
+                missing,
+            )
+        });
+        if missing > 0 {
+            self.on_gap(&packet, next, votes);
+        }
+        Place::New
+    }
+
+    fn ask(&mut self, arrival: &Arrival, missing: u64) -> Votes {
+        let receivers = self
+            .receivers
+            .get_or_insert_with(|| Box::new(Receivers::new()));
+        let votes = receivers.on_arrival(arrival, missing);
+        if self.ledger.counts.data_packets < SHORT {
+            return Votes::default();
+        }
+        votes
+    }
+
+    fn on_gap(&mut self, packet: &Arrived, next: u64, votes: Votes) {
+        let event = packet.sent.and_then(|_| {
+            self.ledger.event(Event {
+                time: packet.now,
+                detection: None,
+                votes,
+            })
+        });
+        for missing in next..packet.number {
+            let loss = Loss {
+                time: packet.now,
+                frame: packet.frame,
+                offset: missing,
+                bytes: packet.bytes,
+                packets: 1,
+                side: Side::Before,
+                retransmission: false,
+                evidence: Evidence::Number,
+                event,
+                order: missing,
+                around: self.one_way.around(missing),
+                run: (packet.number - next) as u32,
+                verdict: None,
+                truth: None,
+            };
+            self.missing.push_back(Missing {
+                loss,
+                certain: false,
+            });
+            if self.missing.len() > MISSING
+                && let Some(oldest) = self.missing.pop_front()
+            {
+                self.ledger.keep(oldest.loss);
+            }
+        }
+    }
+
+    fn on_late(&mut self, number: u64) -> Place {
+        let Some(late) = self
+            .missing
+            .iter()
+            .position(|one| one.loss.offset == number)
+        else {
+            self.ledger.counts.retransmissions += 1;
+            return Place::Again;
+        };
+        if self.missing[late].certain {
+            self.ledger.counts.retransmissions += 1;
+        } else {
+            self.missing.remove(late);
+            self.ledger.counts.reordered += 1;
+        }
+        Place::Late
+    }
+
+    /// Its receiver lacks that number: whether it is missing here, too.
+    pub(crate) fn confirm(&mut self, number: u64) -> bool {
+        let missing = self.missing.iter_mut();
+        let found = missing.rev().find(|one| one.loss.offset == number);
+        found.map(|one| one.certain = true).is_some()
+    }
+
+    /// The number that comes next.
+    pub(crate) fn next(&self) -> u64 {
+        self.next.unwrap_or(0)
+    }
+
+    /// All is over.
+    pub(crate) fn finish(&mut self) {
+        for missing in self.missing.drain(..) {
+            self.ledger.keep(missing.loss);
+        }
+        self.ledger.finish();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arrive(arrivals: &mut Arrivals, number: u64) -> Place {
+        let now = number * 1_000_000;
+        arrivals.on_packet(Arrived {
+            now,
+            frame: number,
+            number,
+            bytes: 100,
+            sent: Some((Time::from_nanos(now), 5_000)),
+        })
+    }
+
+    #[test]
+    fn gaps_are_losses_unless_they_are_filled() {
+        let mut arrivals = Arrivals::default();
+        for number in [7, 8, 10, 11, 9, 14, 15] {
+            arrive(&mut arrivals, number);
+        }
+        assert!(arrivals.confirm(13) && !arrivals.confirm(9));
+        // Asked for, and sent again: lost all the same.
+        assert_eq!(arrive(&mut arrivals, 13), Place::Late);
+        assert_eq!(arrive(&mut arrivals, 8), Place::Again);
+        arrivals.finish();
+        let lost: Vec<_> = arrivals
+            .ledger
+            .losses
+            .iter()
+            .map(|l| (l.offset, l.run))
+            .collect();
+        assert_eq!(lost, [(12, 2), (13, 2)]);
+        let counts = arrivals.ledger.counts;
+        assert_eq!((counts.reordered, counts.retransmissions), (1, 2));
+    }
+
+    #[test]
+    fn a_jump_is_no_gap() {
+        let mut arrivals = Arrivals::default();
+        arrive(&mut arrivals, 1);
+        arrive(&mut arrivals, 1 << 20);
+        arrivals.finish();
+        assert!(arrivals.ledger.losses.is_empty());
+        assert_eq!(arrivals.ledger.counts.restarts, 1);
+    }
+}

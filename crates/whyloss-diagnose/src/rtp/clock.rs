@@ -1,0 +1,113 @@
+//! The clock behind RTP's time stamps: how many ticks a second has, and what it says.
+
+use whyloss::{Duration, Time};
+
+/// Rates in use, ticks per second (RFC 3551, and what WebRTC offers).
+const RATES: [u64; 9] = [
+    8_000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 90_000,
+];
+/// How far the measured rate may be from one of them.
+const TOLERANCE: f64 = 0.04;
+/// How long it is measured at least, ns.
+const SPAN: u64 = 2_000_000_000;
+/// Where the sender's time begins, so that it never gets negative.
+const EPOCH: u64 = 1 << 61;
+/// What the first relative delay is taken for, µs.
+const FIRST: i64 = 50_000;
+
+/// A clock learnt from its stamps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clock {
+    first: Option<(u64, u32)>,
+    /// Ticks since the first stamp, and the stamp.
+    now: (i64, u32),
+    rate: Option<u64>,
+    offset: Option<i64>,
+}
+
+impl Clock {
+    /// A stamp of a packet of that payload type passes at `at` ns; answers when it left on the sender's clock, and the
+    /// relative delay in µs.
+    pub(super) fn read(&mut self, at: u64, stamp: u32, payload_type: u8) -> Option<(Time, u32)> {
+        let (first, _) = *self.first.get_or_insert_with(|| {
+            self.now = (0, stamp);
+            (at, stamp)
+        });
+        let ticks = self.now.0 + i64::from(stamp.wrapping_sub(self.now.1) as i32);
+        if ticks > self.now.0 {
+            self.now = (ticks, stamp);
+        }
+        let elapsed = at.saturating_sub(first);
+        let rate = match self.rate {
+            Some(rate) => rate,
+            None => *self
+                .rate
+                .insert(known(payload_type).or_else(|| measured(elapsed, ticks))?),
+        };
+        let sent = i128::from(ticks) * 1_000_000_000 / i128::from(rate);
+        let sent = i64::try_from(sent).ok()?;
+        let delay = (i64::try_from(elapsed).ok()?).saturating_sub(sent) / 1000;
+        let offset = *self.offset.get_or_insert(FIRST - delay);
+        let delay = delay.saturating_add(offset).clamp(0, i64::from(u32::MAX));
+        Some((
+            Time::from_nanos(EPOCH) + Duration::from_nanos(sent.clamp(-(1 << 60), 1 << 60)),
+            delay as u32,
+        ))
+    }
+
+    /// Ticks per second, once they are known.
+    pub(super) fn rate(&self) -> Option<u64> {
+        self.rate
+    }
+}
+
+/// The rate of a payload type that is assigned for good (RFC 3551, section 6).
+fn known(payload_type: u8) -> Option<u64> {
+    match payload_type {
+        0 | 3..=5 | 7..=9 | 12 | 13 | 15 | 18 => Some(8_000),
+        6 => Some(16_000),
+        10 | 11 => Some(44_100),
+        14 | 25 | 26 | 28 | 31..=34 => Some(90_000),
+        16 => Some(11_025),
+        17 => Some(22_050),
+        _ => None,
+    }
+}
+
+fn measured(elapsed: u64, ticks: i64) -> Option<u64> {
+    if elapsed < SPAN || ticks <= 0 {
+        return None;
+    }
+    let measured = ticks as f64 / (elapsed as f64 / 1e9);
+    let near = |&rate: &u64| (measured / rate as f64 - 1.0).abs() <= TOLERANCE;
+    RATES.into_iter().find(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_recognised() {
+        for rate in RATES {
+            let mut clock = Clock::default();
+            let mut last = None;
+            for k in 0..300_u64 {
+                // Stamps wrap; arrivals shake by 10 ms.
+                let stamp = (k * 20 * rate / 1000) as u32;
+                let at = k * 20_000_000 + k % 3 * 5_000_000;
+                last = clock.read(at, stamp.wrapping_sub(1000), 96);
+            }
+            assert_eq!(clock.rate(), Some(rate));
+            assert!(last.is_some());
+        }
+    }
+
+    #[test]
+    fn delay_is_relative_to_the_first() {
+        let mut clock = Clock::default();
+        let first = clock.read(7_000_000_000, 5, 0).map(|(_, delay)| delay);
+        let late = clock.read(7_027_000_000, 165, 0).map(|(_, delay)| delay);
+        assert_eq!((first, late), (Some(50_000), Some(57_000)));
+    }
+}

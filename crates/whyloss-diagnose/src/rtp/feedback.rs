@@ -1,0 +1,195 @@
+//! What RTCP says: reports (RFC 3550), NACK (RFC 4585), and which packets arrived (RFC 8888, transport-wide feedback).
+
+use rtcp_types::{Compound, Nack, Packet, ReportBlock, Twcc, TwccPacketStatus};
+
+/// Transport feedback (RFC 4585, section 6.1).
+const RTPFB: u8 = 205;
+/// Its format of congestion control feedback (RFC 8888, section 3.1).
+const CCFB: u8 = 11;
+/// Packets that one report may speak of.
+const SPOKEN_OF: usize = 1 << 14;
+
+/// What a receiver or a sender says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Told {
+    /// A sender's report passes.
+    Sender { ssrc: u32, middle: u32 },
+    /// What was received of a stream.
+    Block(Block),
+    /// Numbers that are missing.
+    Nack { ssrc: u32, numbers: Vec<u16> },
+    /// Numbers, from a first one on, and whether each arrived.
+    Arrived {
+        ssrc: u32,
+        first: u16,
+        arrived: Vec<bool>,
+    },
+    /// The same in numbers of the transport, which all streams share.
+    Transport { first: u16, arrived: Vec<bool> },
+}
+
+/// What was received of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) ssrc: u32,
+    /// Lost in all, less what came twice.
+    pub(super) lost: i32,
+    /// The middle of the NTP time of the sender's last report.
+    pub(super) middle: u32,
+    /// How long ago that came, in 1/65536 s.
+    pub(super) since: u32,
+}
+
+impl Told {
+    /// Whose stream it is about; `None` if it is about all.
+    pub(super) fn ssrc(&self) -> Option<u32> {
+        match self {
+            Self::Sender { ssrc, .. } | Self::Nack { ssrc, .. } | Self::Arrived { ssrc, .. } => {
+                Some(*ssrc)
+            }
+            Self::Block(block) => Some(block.ssrc),
+            Self::Transport { .. } => None,
+        }
+    }
+}
+
+/// Reads a datagram of RTCP; false if some of it cannot be read.
+pub(super) fn read(bytes: &[u8], told: &mut Vec<Told>) -> bool {
+    let Ok(compound) = Compound::parse(bytes) else {
+        return false;
+    };
+    let mut whole = true;
+    for packet in compound {
+        match packet {
+            Ok(Packet::Sr(report)) => {
+                told.push(Told::Sender {
+                    ssrc: report.ssrc(),
+                    middle: (report.ntp_timestamp() >> 16) as u32,
+                });
+                told.extend(report.report_blocks().map(|block| of_block(&block)));
+            }
+            Ok(Packet::Rr(report)) => {
+                told.extend(report.report_blocks().map(|block| of_block(&block)));
+            }
+            Ok(Packet::TransportFeedback(feedback)) => {
+                let ssrc = feedback.media_ssrc();
+                if let Ok(nack) = feedback.parse_fci::<Nack<'_>>() {
+                    let numbers = nack.entries().take(SPOKEN_OF).collect();
+                    told.push(Told::Nack { ssrc, numbers });
+                } else if let Ok(twcc) = feedback.parse_fci::<Twcc<'_>>() {
+                    let packets = twcc.packets().take(SPOKEN_OF).map_while(Result::ok);
+                    let arrived = packets
+                        .map(|(_, status)| !matches!(status, TwccPacketStatus::NotReceived))
+                        .collect();
+                    told.push(Told::Transport {
+                        first: twcc.base_sequence_number(),
+                        arrived,
+                    });
+                }
+            }
+            Ok(_) => {}
+            Err(_) => whole = false,
+        }
+    }
+    each(bytes, |kind, format, body| {
+        if (kind, format) == (RTPFB, CCFB) {
+            congestion(body, told);
+        }
+    });
+    whole
+}
+
+fn of_block(block: &ReportBlock<'_>) -> Told {
+    Told::Block(Block {
+        ssrc: block.ssrc(),
+        // 24 bits, signed: what came twice counts against it.
+        lost: ((block.cumulative_lost() << 8) as i32) >> 8,
+        middle: block.last_sender_report_timestamp(),
+        since: block.delay_since_last_sender_report_timestamp(),
+    })
+}
+
+/// Walks over a compound's packets: type, format or count, and what follows the first word.
+fn each(mut bytes: &[u8], mut take: impl FnMut(u8, u8, &[u8])) {
+    while let [first, kind, high, low, rest @ ..] = bytes {
+        let length = usize::from(u16::from_be_bytes([*high, *low])) * 4;
+        let Some(body) = rest.get(..length) else {
+            return;
+        };
+        take(*kind, first & 31, body);
+        bytes = &rest[length..];
+    }
+}
+
+/// Congestion control feedback: of each stream a first number, how many follow, and two bytes about each.
+fn congestion(body: &[u8], told: &mut Vec<Told>) {
+    // Its sender's source before the streams, the time of the report behind them.
+    let Some(mut streams) = body.get(4..body.len().saturating_sub(4)) else {
+        return;
+    };
+    while let [a, b, c, d, high, low, more, less, rest @ ..] = streams {
+        let ssrc = u32::from_be_bytes([*a, *b, *c, *d]);
+        let many = usize::from(u16::from_be_bytes([*more, *less]));
+        let Some(metrics) = rest.get(..2 * many).filter(|_| many <= SPOKEN_OF) else {
+            return;
+        };
+        told.push(Told::Arrived {
+            ssrc,
+            first: u16::from_be_bytes([*high, *low]),
+            arrived: metrics.chunks(2).map(|two| two[0] >> 7 == 1).collect(),
+        });
+        // Padded to whole words.
+        streams = rest.get(2 * (many + many % 2)..).unwrap_or(&[]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_and_nacks() {
+        let mut bytes = vec![0x81, 201, 0, 7];
+        bytes.extend([0, 0, 0, 1, 0, 0, 0, 2]);
+        // A 256th lost, minus one in all (one came twice); the highest number; jitter; last report, 1 s ago.
+        bytes.extend([1, 0xff, 0xff, 0xff, 0, 0, 0, 9, 0, 0, 0, 0]);
+        bytes.extend([0xab, 0xcd, 0xef, 1, 0, 1, 0, 0]);
+        bytes.extend([0x81, 205, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 100, 0, 0b101]);
+        let mut told = Vec::new();
+        assert!(read(&bytes, &mut told));
+        let block = Block {
+            ssrc: 2,
+            lost: -1,
+            middle: 0xabcd_ef01,
+            since: 65_536,
+        };
+        let nack = Told::Nack {
+            ssrc: 2,
+            numbers: vec![100, 101, 103],
+        };
+        assert_eq!(told, [Told::Block(block), nack]);
+    }
+
+    #[test]
+    fn congestion_control_feedback() {
+        // Three packets of a stream from number 65535 on; the second is missing.
+        let mut bytes = vec![0x8b, 205, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0xff, 0, 3];
+        bytes.extend([0x80, 1, 0, 0, 0x80, 2, 0, 0]);
+        bytes.extend([1, 2, 3, 4]);
+        let mut told = Vec::new();
+        read(&bytes, &mut told);
+        let expected = Told::Arrived {
+            ssrc: 2,
+            first: 65_535,
+            arrived: vec![true, false, true],
+        };
+        assert!(told.contains(&expected), "{told:?}");
+    }
+
+    #[test]
+    fn what_is_cut_is_said_to_be() {
+        let mut told = Vec::new();
+        assert!(!read(&[0x81, 201, 0, 7, 0, 0, 0, 1], &mut told));
+        assert!(told.is_empty());
+    }
+}

@@ -1,0 +1,310 @@
+//! RTP of simulated sources, captured at the receiver and in the middle, and what RTCP says of it.
+
+use std::io::Cursor;
+use std::time::Duration;
+
+use etherparse::PacketBuilder;
+use pcap_file::DataLink;
+use pcap_file::pcap::{PcapHeader, PcapPacket, PcapTsResolution, PcapWriter};
+use whyloss::{Cause, Confusion, Time};
+use whyloss_diagnose::loss::{Evidence, Side};
+use whyloss_diagnose::{Diagnosis, Options, Vantage, diagnose};
+use whyloss_link::Fate;
+use whyloss_sim::packet::Payload;
+use whyloss_sim::{Observer, Packet, Scenario, run};
+
+const SENDER: [u8; 4] = [192, 0, 2, 1];
+const RECEIVER: [u8; 4] = [198, 51, 100, 2];
+const SSRC: u32 = 0x5151_5151;
+/// Ticks per second, of a payload type that does not tell.
+const RATE: u64 = 90_000;
+
+/// A video source beside two TCPs, over a bottleneck of so many Mbit/s and packets, and a radio that loses that share.
+fn network(rate: f64, queue: u32, loss: f64) -> String {
+    let tcp = |number: u32| {
+        format!(
+            "[[flow]]\nname = \"tcp-{number}\"\nfrom = \"s\"\nto = \"d\"\ntransport = {{ kind = \"tcp\", controller = \"cubic\" }}\n"
+        )
+    };
+    format!(
+        "duration = \"60 s\"\n[[link]]\nname = \"wire\"\nfrom = \"s\"\nto = \"r\"\nrate = \"{rate} Mbit/s\"\n\
+         delay = \"10 ms\"\nqueue = {{ packets = {queue} }}\n[[link]]\nname = \"radio\"\nfrom = \"r\"\nto = \"d\"\n\
+         rate = \"20 Mbit/s\"\ndelay = \"10 ms\"\nqueue = {{ packets = 100 }}\n\
+         channel = {{ kind = \"bernoulli\", loss = {loss} }}\n[[flow]]\nname = \"video\"\nfrom = \"s\"\nto = \"d\"\n\
+         transport = {{ kind = \"cbr\", rate = \"1 Mbit/s\" }}\n{}{}",
+        tcp(1),
+        tcp(2)
+    )
+}
+
+/// What happens to the packets of flow 0: number, when it left, when it arrived or was lost, and why.
+#[derive(Default)]
+struct Log {
+    arrived: Vec<(u64, u64, u64)>,
+    lost: Vec<(u64, Cause)>,
+}
+
+impl Observer for Log {
+    fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
+        if let (0, Payload::Datagram(number), Fate::Lost(cause, _)) =
+            (packet.flow, packet.payload, fate)
+        {
+            self.lost.push((number, cause));
+        }
+    }
+
+    fn arrived(
+        &mut self,
+        flow: usize,
+        at: Time,
+        packet: &Packet,
+        _: Option<&whyloss::receiver::Classifier>,
+    ) {
+        if let (0, Payload::Datagram(number)) = (flow, packet.payload) {
+            self.arrived
+                .push((number, packet.sent.as_nanos(), at.as_nanos()));
+        }
+    }
+}
+
+/// A datagram in IPv4.
+fn datagram(from: [u8; 4], to: [u8; 4], ports: (u16, u16), payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    PacketBuilder::ipv4(from, to, 64)
+        .udp(ports.0, ports.1)
+        .write(&mut bytes, payload)
+        .expect("memory");
+    bytes
+}
+
+/// An RTP packet with that number, which left then, with a number of its transport.
+fn rtp(number: u64, sent: u64, transport: Option<u16>) -> Vec<u8> {
+    let mut payload = vec![if transport.is_some() { 0x90 } else { 0x80 }, 96];
+    payload.extend((number as u16).to_be_bytes());
+    payload.extend(((u128::from(sent) * u128::from(RATE) / 1_000_000_000) as u32).to_be_bytes());
+    payload.extend(SSRC.to_be_bytes());
+    if let Some(transport) = transport {
+        payload.extend([0xbe, 0xde, 0, 1, 0x31]);
+        payload.extend(transport.to_be_bytes());
+        payload.push(0);
+    }
+    payload.resize(payload.len() + 500, 7);
+    datagram(SENDER, RECEIVER, (5004, 5004), &payload)
+}
+
+/// RTCP of the receiver.
+fn rtcp(payload: &[u8]) -> Vec<u8> {
+    datagram(RECEIVER, SENDER, (5005, 5005), payload)
+}
+
+fn diagnosis(mut frames: Vec<(u64, Vec<u8>)>) -> Diagnosis {
+    frames.sort_by_key(|frame| frame.0);
+    let header = PcapHeader {
+        datalink: DataLink::RAW,
+        ts_resolution: PcapTsResolution::NanoSecond,
+        ..PcapHeader::default()
+    };
+    let mut writer = PcapWriter::with_header(Vec::new(), header).expect("memory");
+    for (at, bytes) in frames {
+        let packet = PcapPacket::new(Duration::from_nanos(at), bytes.len() as u32, &bytes);
+        writer
+            .write_packet(&packet.expect("a packet"))
+            .expect("memory");
+    }
+    let reader = Box::new(Cursor::new(writer.into_inner()));
+    diagnose(reader, Options::default()).expect("a diagnosis")
+}
+
+/// Finds the losses of one network, all of them and no others; answers verdicts beside the truth, and how many were withheld.
+fn judge(rate: f64, queue: u32, loss: f64) -> (Confusion, usize) {
+    let scenario = Scenario::from_toml(&network(rate, queue, loss), "test", &[]);
+    let mut log = Log::default();
+    run(&scenario.expect("a scenario"), 3, &mut log).expect("a run");
+    let first = log.arrived[0].0;
+    let last = log.arrived[log.arrived.len() - 1].0;
+    // Numbers begin close to where 16 bits end.
+    let frames = log.arrived.iter();
+    let frames = frames.map(|&(number, sent, at)| (at, rtp(number + 65_000, sent, None)));
+    let diagnosis = diagnosis(frames.collect());
+    let [flow] = diagnosis.flows.as_slice() else {
+        panic!("{} flows", diagnosis.flows.len())
+    };
+    assert_eq!(flow.protocol.name(), "RTP");
+    let mut lost: Vec<(u64, Cause)> = log
+        .lost
+        .iter()
+        .filter(|(number, _)| (first..last).contains(number))
+        .map(|&(number, cause)| (number - first, cause))
+        .collect();
+    lost.sort_unstable_by_key(|(number, _)| *number);
+    let found: Vec<u64> = flow.losses.iter().map(|loss| loss.offset).collect();
+    let numbers: Vec<u64> = lost.iter().map(|(number, _)| *number).collect();
+    assert_eq!(found, numbers);
+    let (mut confusion, mut silent) = (Confusion::default(), 0);
+    for (loss, (_, truth)) in flow.losses.iter().zip(&lost) {
+        assert_eq!((loss.side, loss.evidence), (Side::Before, Evidence::Number));
+        match loss.verdict {
+            Some(verdict) => confusion.record(*truth, verdict.cause),
+            None => silent += 1,
+        }
+    }
+    // Its receiver's reports are not there, and that is said.
+    assert!(matches!(flow.vantage, Vantage::Unknown(_)));
+    assert!(flow.cannot_tell.iter().any(|what| what.contains("no RTCP")));
+    (confusion, silent)
+}
+
+/// The figures of docs/diagnosis.md: `cargo test -p whyloss-diagnose --test rtp -- --nocapture simulated`.
+#[test]
+fn losses_of_simulated_sources_are_found_with_their_causes() {
+    let (mut all, mut withheld) = (Confusion::default(), 0);
+    for rate in [3.0, 5.0, 8.0] {
+        for queue in [15, 40] {
+            for loss in [0.0, 0.003, 0.01] {
+                let (confusion, silent) = judge(rate, queue, loss);
+                all.merge(&confusion);
+                withheld += silent;
+            }
+        }
+    }
+    let told = all.total(Cause::Congestion) + all.total(Cause::Wireless);
+    println!(
+        "RTP at its receiver: {told} verdicts, {withheld} withheld, accuracy {:?}, Mc {:?}, Mw {:?}; {all:?}",
+        all.accuracy(),
+        all.mc(),
+        all.mw()
+    );
+    assert!(told > 500 && all.total(Cause::Congestion) > 100 && all.total(Cause::Wireless) > 100);
+    assert!(all.accuracy() > Some(0.7), "{all:?}");
+}
+
+/// 300 packets, 20 ms apart; 50 and 51 are missing here, 100 is late.
+fn stream(transport: bool) -> Vec<(u64, Vec<u8>)> {
+    let at = |number: u64| (number + 1) * 20_000_000;
+    let numbers = (0..300).filter(|number| ![50, 51].contains(number));
+    let mut frames: Vec<_> = numbers
+        .map(|number| {
+            let transport = transport.then_some(1000 + number as u16);
+            (at(number), rtp(number, at(number), transport))
+        })
+        .collect();
+    frames[98].0 += 45_000_000;
+    frames
+}
+
+/// The losses by side: their numbers.
+fn by_side(diagnosis: &Diagnosis) -> [Vec<u64>; 2] {
+    [Side::Before, Side::Beyond].map(|side| {
+        let losses = diagnosis.flows[0].losses.iter();
+        let mut of: Vec<u64> = losses
+            .filter(|loss| loss.side == side)
+            .map(|loss| loss.offset)
+            .collect();
+        of.sort_unstable();
+        of
+    })
+}
+
+#[test]
+fn a_receiver_that_asks_tells_what_was_lost_behind() {
+    let mut frames = stream(false);
+    // It lacks 50 and 51 as well as 80 and 82; 50 and 80 are sent again.
+    for (at, first, more) in [(53, 50, 1_u16), (84, 80, 0b10)] {
+        let mut nack = vec![0x81, 205, 0, 3, 0, 0, 0, 9];
+        nack.extend(SSRC.to_be_bytes());
+        nack.extend(u16::to_be_bytes(first));
+        nack.extend(more.to_be_bytes());
+        frames.push((at * 20_000_000 + 5_000_000, rtcp(&nack)));
+        let at = at * 20_000_000 + 9_000_000;
+        frames.push((at, rtp(first.into(), u64::from(first) * 20_000_000, None)));
+    }
+    let diagnosis = diagnosis(frames);
+    assert_eq!(by_side(&diagnosis), [vec![50, 51], vec![80, 82]]);
+    let counts = diagnosis.flows[0].counts;
+    assert_eq!((counts.reordered, counts.retransmissions), (1, 2));
+}
+
+#[test]
+fn feedback_about_each_packet_tells_it_too() {
+    for transport in [false, true] {
+        let mut frames = stream(transport);
+        let mut report = if transport {
+            // Transport-wide: numbers 1080 to 1083; arrived, not, arrived, not.
+            let mut report = vec![0x8f, 205, 0, 5, 0, 0, 0, 9];
+            report.extend(SSRC.to_be_bytes());
+            report.extend(1080_u16.to_be_bytes());
+            report.extend([0, 4, 0, 0, 1, 0]);
+            // Two bits each: small delta, none, small delta, none.
+            report.extend([0b1101_0001, 0, 4, 4]);
+            report
+        } else {
+            let mut report = vec![0x8b, 205, 0, 6, 0, 0, 0, 9];
+            report.extend(SSRC.to_be_bytes());
+            report.extend(80_u16.to_be_bytes());
+            report.extend([0, 4, 0x80, 1, 0, 0, 0x80, 2, 0, 0]);
+            report.extend([0, 1, 0, 0]);
+            report
+        };
+        let words = (report.len() / 4 - 1) as u16;
+        report[2..4].copy_from_slice(&words.to_be_bytes());
+        frames.push((90 * 20_000_000, rtcp(&report)));
+        let diagnosis = diagnosis(frames);
+        assert_eq!(
+            by_side(&diagnosis),
+            [vec![50, 51], vec![81, 83]],
+            "{transport}"
+        );
+    }
+}
+
+#[test]
+fn reports_tell_the_round_trip_and_count_what_they_do_not_name() {
+    let mut frames = stream(false);
+    let sent = 2_000_000_000;
+    let mut report = vec![0x80, 200, 0, 6];
+    report.extend(SSRC.to_be_bytes());
+    report.extend([0, 0, 0, 1, 0, 2, 0, 0]);
+    report.extend([0; 12]);
+    frames.push((sent, datagram(SENDER, RECEIVER, (5005, 5005), &report)));
+    // The receiver holds it for half a second; seven packets were lost in all.
+    let mut answer = vec![0x81, 201, 0, 7, 0, 0, 0, 9];
+    answer.extend(SSRC.to_be_bytes());
+    answer.extend([10, 0, 0, 7, 0, 0, 0, 200, 0, 0, 0, 0]);
+    answer.extend([0, 1, 0, 2, 0, 0, 0x80, 0]);
+    frames.push((sent + 530_000_000, rtcp(&answer)));
+    let diagnosis = diagnosis(frames);
+    let flow = &diagnosis.flows[0];
+    let told = "which 5 packets were lost behind the point of capture";
+    assert!(
+        flow.cannot_tell.iter().any(|what| what.starts_with(told)),
+        "{:?}",
+        flow.cannot_tell
+    );
+    assert!(
+        matches!(flow.vantage, Vantage::Unknown(why) if why.contains("the other way")),
+        "{:?}",
+        flow.vantage
+    );
+}
+
+#[test]
+fn other_datagrams_are_no_streams() {
+    let mut frames = Vec::new();
+    for number in 0..1000_u64 {
+        // Of its version, but without order: encrypted, say.
+        let mut payload = rtp(number * 7919 % 65_536, number, None);
+        let ssrc = 28 + 8..28 + 12;
+        payload[ssrc].copy_from_slice(&(number as u32).wrapping_mul(2_654_435_761).to_be_bytes());
+        frames.push((number * 1_000_000, payload));
+        let query = datagram(
+            SENDER,
+            RECEIVER,
+            (53, 53),
+            &[0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0],
+        );
+        frames.push((number * 1_000_000, query));
+    }
+    let diagnosis = diagnosis(frames);
+    assert!(diagnosis.flows.is_empty());
+    assert_eq!(diagnosis.skipped.other, 2000);
+}

@@ -1,0 +1,55 @@
+//! Any datagrams as RTP and RTCP: a diagnosis or nothing, in bounded memory.
+//!
+//! The input is a list of datagrams, each behind a byte that says which way it goes and how long after the last, and two for
+//! its length; so the fuzzer need not find out about captures and headers of IP.
+#![no_main]
+
+use std::io::Cursor;
+
+use libfuzzer_sys::fuzz_target;
+use whyloss_diagnose::{Options, diagnose, report};
+
+/// A datagram in IPv4 and UDP, with lengths and without checksums.
+fn datagram(back: bool, payload: &[u8]) -> Vec<u8> {
+    let mut ends = [[192, 0, 2, 1], [192, 0, 2, 2]];
+    if back {
+        ends.reverse();
+    }
+    let mut bytes = vec![0x45, 0];
+    bytes.extend((28 + payload.len() as u16).to_be_bytes());
+    bytes.extend([0, 0, 0, 0, 64, 17, 0, 0]);
+    bytes.extend(ends.concat());
+    bytes.extend([0x13, 0x8c, 0x13, 0x8c]);
+    bytes.extend((8 + payload.len() as u16).to_be_bytes());
+    bytes.extend([0, 0]);
+    bytes.extend(payload);
+    bytes
+}
+
+fuzz_target!(|input: &[u8]| {
+    // pcap's header: microseconds, raw IP.
+    let mut capture = vec![
+        0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 101, 0, 0, 0,
+    ];
+    let (mut rest, mut now) = (input, 0_u32);
+    while let [how, high, low, behind @ ..] = rest {
+        let length = usize::from(u16::from_be_bytes([*high & 7, *low])).min(behind.len());
+        now += u32::from(*how >> 1) * 1000;
+        let bytes = datagram(how & 1 == 1, &behind[..length]);
+        capture.extend((now / 1_000_000).to_le_bytes());
+        capture.extend((now % 1_000_000).to_le_bytes());
+        capture.extend((bytes.len() as u32).to_le_bytes());
+        capture.extend((bytes.len() as u32).to_le_bytes());
+        capture.extend(bytes);
+        rest = &behind[length..];
+    }
+    let options = Options {
+        connections: 8,
+        flows: 8,
+    };
+    if let Ok(diagnosis) = diagnose(Box::new(Cursor::new(capture)), options) {
+        let _ = report::text::render(&diagnosis, None);
+        let _ = report::json::render(&diagnosis, None);
+        let _ = report::csv::render(&diagnosis, None);
+    }
+});
