@@ -28,63 +28,157 @@ mod variants;
 use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
 
 use self::figures::Sheet;
-use self::network::{Topology, Traffic};
+use self::network::Topology::{Multiple, Single};
+use self::network::Traffic;
 use self::tables::Table;
+use self::variants::{newreno, vegas, westwood};
 
 /// The least number of replications of a mean; its precision asks for the rest (MIL-A2).
 const SEEDS: u64 = 10;
 
 /// Every table and figure of the paper with results, and what helps to judge them.
 pub(crate) static EXPERIMENTS: &[Experiment] = &[
-    experiment("mil-fig-3", "NewRenoLDA against NewReno, Scenario 1", fig_3),
+    experiment(
+        "mil-fig-3",
+        "NewRenoLDA against NewReno, Scenario 1",
+        |context| {
+            let title = "Fig. 3: NewRenoLDA against NewReno in Scenario 1";
+            let sheet = Sheet::new("mil-fig-3", title, newreno(), Traffic::Alone);
+            sheet.improvement(context, claims_newreno::scenario_1)
+        },
+    ),
     experiment(
         "mil-fig-4",
         "throughput of NewReno and NewRenoLDA over three bottlenecks",
-        fig_4,
+        |context| {
+            let title =
+                "Fig. 4: throughput of the forward flow over three bottlenecks in Scenario 1";
+            let sheet = Sheet::new("mil-fig-4", title, newreno(), Traffic::Alone);
+            sheet.degradation(context, claims_newreno::degradation)
+        },
     ),
-    experiment("mil-fig-5", "NewRenoLDA against NewReno, Scenario 2", fig_5),
+    experiment(
+        "mil-fig-5",
+        "NewRenoLDA against NewReno, Scenario 2",
+        |context| {
+            let title = "Fig. 5: NewRenoLDA against NewReno in Scenario 2";
+            let sheet = Sheet::new("mil-fig-5", title, newreno(), Traffic::SCENARIO_2);
+            sheet.improvement(context, claims_newreno::scenario_2)
+        },
+    ),
     experiment(
         "mil-fig-6",
         "WestwoodLDA against Westwood, Scenario 1",
-        fig_6,
+        |context| {
+            let title = "Fig. 6: WestwoodLDA against Westwood in Scenario 1";
+            Sheet::new("mil-fig-6", title, westwood(), Traffic::Alone)
+                .stated(&[
+                    (Single, 1, 11.91),
+                    (Single, 8, -6.58),
+                    (Multiple, 4, -11.91),
+                    (Multiple, 8, 33.24),
+                ])
+                .ack_intervals([4.194, 5.499])
+                .improvement(context, claims_westwood::scenario_1)
+        },
     ),
     experiment(
         "mil-fig-7",
         "WestwoodLDA against Westwood, Scenario 2",
-        fig_7,
+        |context| {
+            let title = "Fig. 7: WestwoodLDA against Westwood in Scenario 2";
+            Sheet::new("mil-fig-7", title, westwood(), Traffic::SCENARIO_2)
+                .stated(&[(Single, 5, 1.65)])
+                .improvement(context, claims_westwood::scenario_2)
+        },
     ),
     experiment(
         "mil-fig-8",
         "acknowledgements at a WestwoodLDA sender, Scenario 2",
         acks::fig_8,
     ),
-    experiment("mil-fig-9", "VegasLDA against Vegas, Scenario 1", fig_9),
-    experiment("mil-fig-10", "VegasLDA against Vegas, Scenario 2", fig_10),
-    experiment("mil-table-1", "loss events of NewReno, Scenario 1", table_1),
+    experiment(
+        "mil-fig-9",
+        "VegasLDA against Vegas, Scenario 1",
+        |context| {
+            let title = "Fig. 9: VegasLDA against Vegas in Scenario 1";
+            let sheet = Sheet::new("mil-fig-9", title, vegas(), Traffic::Alone);
+            sheet.improvement(context, claims_vegas::scenario_1)
+        },
+    ),
+    experiment(
+        "mil-fig-10",
+        "VegasLDA against Vegas, Scenario 2",
+        |context| {
+            let title = "Fig. 10: VegasLDA against Vegas in Scenario 2";
+            let sheet = Sheet::new("mil-fig-10", title, vegas(), Traffic::SCENARIO_2);
+            sheet.improvement(context, claims_vegas::scenario_2)
+        },
+    ),
+    experiment(
+        "mil-table-1",
+        "loss events of NewReno, Scenario 1",
+        |context| {
+            let title = "Table 1: loss events of NewReno, single bottleneck, Scenario 1";
+            Table::new("mil-table-1", title, newreno(), Traffic::Alone)
+            .columns(Single, [1, 9], tables::TABLE_1)
+            .no_target(
+                1,
+                "NewRenoLDA's 121 events at .01 cannot go together with at least 40 % more throughput under the same loss rate, so \
+                 that number is shown but no target (MIL-33).",
+            )
+            .run(context, &[1, 9], claims_newreno::events)
+        },
+    ),
     experiment(
         "mil-table-2",
         "loss events of Westwood, single bottleneck, Scenario 1",
-        table_2,
+        |context| {
+            let title = "Table 2: loss events of Westwood, single bottleneck, Scenario 1";
+            Table::new("mil-table-2", title, westwood(), Traffic::Alone)
+                .columns(Single, [1, 8], tables::TABLE_2)
+                .run(context, &[1, 8], claims_westwood::fewer)
+        },
     ),
     experiment(
         "mil-table-3",
         "loss events of Westwood, multiple bottlenecks, Scenario 1",
-        table_3,
+        |context| {
+            let title = "Table 3: loss events of Westwood, multiple bottlenecks, Scenario 1";
+            Table::new("mil-table-3", title, westwood(), Traffic::Alone)
+                .columns(Multiple, [4, 8], tables::TABLE_3)
+                .run(context, &[4, 8], claims_westwood::much_fewer)
+        },
     ),
     experiment(
         "mil-table-4",
         "actions of Vegas, single bottleneck, Scenario 1",
-        table_4,
+        |context| {
+            let title = "Table 4: actions of Vegas, single bottleneck, Scenario 1";
+            Table::new("mil-table-4", title, vegas(), Traffic::Alone)
+                .columns(Single, [1, 9], tables::TABLE_4)
+                .run(context, &[1, 9], claims_vegas::actions_single)
+        },
     ),
     experiment(
         "mil-table-5",
         "actions of Vegas, multiple bottlenecks, Scenario 1",
-        table_5,
+        |context| {
+            let title = "Table 5: actions of Vegas, multiple bottlenecks, Scenario 1";
+            Table::new("mil-table-5", title, vegas(), Traffic::Alone)
+                .columns(Multiple, [7, 9], tables::TABLE_5)
+                .run(context, &[7, 9], claims_vegas::actions_multiple)
+        },
     ),
     experiment(
         "mil-table-6",
         "actions of Vegas, single bottleneck, Scenario 2",
-        table_6,
+        |context| {
+            let title = "Table 6: actions of Vegas, single bottleneck, Scenario 2";
+            Table::new("mil-table-6", title, vegas(), Traffic::SCENARIO_2)
+                .columns(Single, [1, 7], tables::TABLE_6)
+                .run(context, &findings::PERS, claims_vegas::balance)
+        },
     ),
     experiment(
         "mil-sweep-flows",
@@ -115,197 +209,4 @@ const fn experiment(
         seeds: SEEDS,
         run,
     }
-}
-
-fn fig_3(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let sheet = Sheet {
-        id: "mil-fig-3",
-        title: "Fig. 3: NewRenoLDA against NewReno in Scenario 1",
-        scheme: variants::newreno(),
-        traffic: Traffic::Alone,
-        stated: &[],
-        ack_interval: None,
-        claims: claims_newreno::scenario_1,
-    };
-    figures::improvement(context, sheet)
-}
-
-fn fig_4(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    figures::degradation(
-        context,
-        "mil-fig-4",
-        "Fig. 4: throughput of the forward flow over three bottlenecks in Scenario 1",
-        variants::newreno(),
-        claims_newreno::degradation,
-    )
-}
-
-fn fig_5(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let sheet = Sheet {
-        id: "mil-fig-5",
-        title: "Fig. 5: NewRenoLDA against NewReno in Scenario 2",
-        scheme: variants::newreno(),
-        traffic: Traffic::SCENARIO_2,
-        stated: &[],
-        ack_interval: None,
-        claims: claims_newreno::scenario_2,
-    };
-    figures::improvement(context, sheet)
-}
-
-fn fig_6(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let sheet = Sheet {
-        id: "mil-fig-6",
-        title: "Fig. 6: WestwoodLDA against Westwood in Scenario 1",
-        scheme: variants::westwood(),
-        traffic: Traffic::Alone,
-        stated: &[
-            (Topology::Single, 1, 11.91),
-            (Topology::Single, 8, -6.58),
-            (Topology::Multiple, 4, -11.91),
-            (Topology::Multiple, 8, 33.24),
-        ],
-        ack_interval: Some([4.194, 5.499]),
-        claims: claims_westwood::scenario_1,
-    };
-    figures::improvement(context, sheet)
-}
-
-fn fig_7(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let sheet = Sheet {
-        id: "mil-fig-7",
-        title: "Fig. 7: WestwoodLDA against Westwood in Scenario 2",
-        scheme: variants::westwood(),
-        traffic: Traffic::SCENARIO_2,
-        stated: &[(Topology::Single, 5, 1.65)],
-        ack_interval: None,
-        claims: claims_westwood::scenario_2,
-    };
-    figures::improvement(context, sheet)
-}
-
-fn fig_9(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let sheet = Sheet {
-        id: "mil-fig-9",
-        title: "Fig. 9: VegasLDA against Vegas in Scenario 1",
-        scheme: variants::vegas(),
-        traffic: Traffic::Alone,
-        stated: &[],
-        ack_interval: None,
-        claims: claims_vegas::scenario_1,
-    };
-    figures::improvement(context, sheet)
-}
-
-fn fig_10(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let sheet = Sheet {
-        id: "mil-fig-10",
-        title: "Fig. 10: VegasLDA against Vegas in Scenario 2",
-        scheme: variants::vegas(),
-        traffic: Traffic::SCENARIO_2,
-        stated: &[],
-        ack_interval: None,
-        claims: claims_vegas::scenario_2,
-    };
-    figures::improvement(context, sheet)
-}
-
-fn table_1(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let table = Table {
-        id: "mil-table-1",
-        title: "Table 1: loss events of NewReno, single bottleneck, Scenario 1",
-        scheme: variants::newreno(),
-        traffic: Traffic::Alone,
-        topology: Topology::Single,
-        pers: [1, 9],
-        rows: tables::TABLE_1,
-        no_target: Some((
-            1,
-            "NewRenoLDA's 121 events at .01 cannot go together with at least 40 % more throughput under the same loss rate, so \
-             that number is shown but no target (MIL-33).",
-        )),
-        claims: claims_newreno::events,
-        needed: &[1, 9],
-    };
-    tables::run(context, table)
-}
-
-fn table_2(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let table = Table {
-        id: "mil-table-2",
-        title: "Table 2: loss events of Westwood, single bottleneck, Scenario 1",
-        scheme: variants::westwood(),
-        traffic: Traffic::Alone,
-        topology: Topology::Single,
-        pers: [1, 8],
-        rows: tables::TABLE_2,
-        no_target: None,
-        claims: claims_westwood::fewer,
-        needed: &[1, 8],
-    };
-    tables::run(context, table)
-}
-
-fn table_3(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let table = Table {
-        id: "mil-table-3",
-        title: "Table 3: loss events of Westwood, multiple bottlenecks, Scenario 1",
-        scheme: variants::westwood(),
-        traffic: Traffic::Alone,
-        topology: Topology::Multiple,
-        pers: [4, 8],
-        rows: tables::TABLE_3,
-        no_target: None,
-        claims: claims_westwood::much_fewer,
-        needed: &[4, 8],
-    };
-    tables::run(context, table)
-}
-
-fn table_4(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let table = Table {
-        id: "mil-table-4",
-        title: "Table 4: actions of Vegas, single bottleneck, Scenario 1",
-        scheme: variants::vegas(),
-        traffic: Traffic::Alone,
-        topology: Topology::Single,
-        pers: [1, 9],
-        rows: tables::TABLE_4,
-        no_target: None,
-        claims: claims_vegas::actions_single,
-        needed: &[1, 9],
-    };
-    tables::run(context, table)
-}
-
-fn table_5(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let table = Table {
-        id: "mil-table-5",
-        title: "Table 5: actions of Vegas, multiple bottlenecks, Scenario 1",
-        scheme: variants::vegas(),
-        traffic: Traffic::Alone,
-        topology: Topology::Multiple,
-        pers: [7, 9],
-        rows: tables::TABLE_5,
-        no_target: None,
-        claims: claims_vegas::actions_multiple,
-        needed: &[7, 9],
-    };
-    tables::run(context, table)
-}
-
-fn table_6(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-    let table = Table {
-        id: "mil-table-6",
-        title: "Table 6: actions of Vegas, single bottleneck, Scenario 2",
-        scheme: variants::vegas(),
-        traffic: Traffic::SCENARIO_2,
-        topology: Topology::Single,
-        pers: [1, 7],
-        rows: tables::TABLE_6,
-        no_target: None,
-        claims: claims_vegas::balance,
-        needed: &findings::PERS,
-    };
-    tables::run(context, table)
 }

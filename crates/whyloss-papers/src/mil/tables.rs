@@ -16,19 +16,16 @@ pub(crate) struct Row {
 
 /// A table.
 pub(crate) struct Table {
-    pub(crate) id: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) scheme: Scheme,
-    pub(crate) traffic: Traffic,
-    pub(crate) topology: Topology,
+    id: &'static str,
+    title: &'static str,
+    scheme: Scheme,
+    traffic: Traffic,
+    topology: Topology,
     /// The two error rates of its columns, in percent.
-    pub(crate) pers: [u32; 2],
-    pub(crate) rows: &'static [Row],
+    pers: [u32; 2],
+    rows: &'static [Row],
     /// A column whose stated value is shown but no target, and why.
-    pub(crate) no_target: Option<(usize, &'static str)>,
-    pub(crate) claims: fn(&Study) -> Vec<Claim>,
-    /// All error rates that the claims need.
-    pub(crate) needed: &'static [u32],
+    no_target: Option<(usize, &'static str)>,
 }
 
 /// A count may be off by a fifth, or by five: the paper's precision of 5 % is that of throughput.
@@ -36,34 +33,79 @@ fn tolerance(value: f64) -> f64 {
     (0.2 * value).max(5.0)
 }
 
-/// Runs a table.
-pub(crate) fn run(context: &Context<'_>, table: Table) -> Result<Outcome, ExperimentError> {
-    let study = Study::measure(context, table.scheme, table.traffic, table.needed)?;
-    let columns = table
-        .pers
-        .iter()
-        .flat_map(|&per| study.pair().map(|variant| (per, variant)));
-    let columns: Vec<_> = columns.collect();
-    let mut cells: Vec<Cell> = Vec::new();
-    for row in table.rows {
-        for (index, &(per, variant)) in columns.iter().enumerate() {
-            let mean = |variant| {
-                let line = study.line(&row.metric, table.topology, Queueing::Fifo, variant);
-                line.at(f64::from(per))
-            };
-            let column = format!("{} / .0{per}", variant.name);
-            let mut cell = mean(variant).cell(row.metric.name, &column, "");
-            cell.paper = row.stated[index];
-            let target = table.no_target.is_none_or(|(column, _)| column != index);
-            cell.tolerance = cell.paper.filter(|_| target).map(tolerance);
-            cell = scored(cell);
-            // Without an LDA every loss is congestion: the original's column. The LDA is the oracle.
-            let original = Some(mean(&study.scheme.plain).value);
-            cell.nulls.unaware = original.filter(|value| cell.paper.is_some() && value.is_finite());
-            cells.push(cell);
+impl Table {
+    /// A table of one scheme in one traffic, without columns yet.
+    pub(crate) fn new(
+        id: &'static str,
+        title: &'static str,
+        scheme: Scheme,
+        traffic: Traffic,
+    ) -> Self {
+        let (topology, pers, rows): (_, _, &[Row]) = (Topology::Single, [0; 2], &[]);
+        let no_target = None;
+        Self {
+            id,
+            title,
+            scheme,
+            traffic,
+            topology,
+            pers,
+            rows,
+            no_target,
         }
     }
-    let mut notes = vec![
+
+    /// Its columns are the original and the LDA variant at each of two error rates.
+    pub(crate) fn columns(self, topology: Topology, pers: [u32; 2], rows: &'static [Row]) -> Self {
+        Self {
+            topology,
+            pers,
+            rows,
+            ..self
+        }
+    }
+
+    pub(crate) fn no_target(self, column: usize, why: &'static str) -> Self {
+        Self {
+            no_target: Some((column, why)),
+            ..self
+        }
+    }
+
+    /// Runs it, with the paper's statements about it and all error rates that they need.
+    pub(crate) fn run(
+        self,
+        context: &Context<'_>,
+        needed: &[u32],
+        claims: fn(&Study) -> Vec<Claim>,
+    ) -> Result<Outcome, ExperimentError> {
+        let study = Study::measure(context, self.scheme, self.traffic, needed)?;
+        let columns = self
+            .pers
+            .iter()
+            .flat_map(|&per| study.pair().map(|variant| (per, variant)));
+        let columns: Vec<_> = columns.collect();
+        let mut cells: Vec<Cell> = Vec::new();
+        for row in self.rows {
+            for (index, &(per, variant)) in columns.iter().enumerate() {
+                let mean = |variant| {
+                    let line = study.line(&row.metric, self.topology, Queueing::Fifo, variant);
+                    line.at(f64::from(per))
+                };
+                let column = format!("{} / .0{per}", variant.name);
+                let mut cell = mean(variant).cell(row.metric.name, &column, "");
+                cell.paper = row.stated[index];
+                let target = self.no_target.is_none_or(|(column, _)| column != index);
+                cell.tolerance = cell.paper.filter(|_| target).map(tolerance);
+                cell = scored(cell);
+                // Without an LDA every loss is congestion: the original's column. The LDA is the oracle.
+                let original = Some(mean(&study.scheme.plain).value);
+                cell.nulls.unaware =
+                    original.filter(|value| cell.paper.is_some() && value.is_finite());
+                cells.push(cell);
+            }
+        }
+        let mut notes = vec![
         study.findings.precision_note(),
         "Counts are per run of 100 s, of all forward senders together, with FIFO queues. The captions of Tables 1 to 3 say \
          \"losses due to corruption\", the text \"due to congestion\". Table 1 is about what \"the NewRenoLDA agent has \
@@ -72,11 +114,12 @@ pub(crate) fn run(context: &Context<'_>, table: Table) -> Result<Outcome, Experi
          below."
             .to_owned(),
     ];
-    notes.extend(table.no_target.map(|(_, why)| why.to_owned()));
-    Ok(Outcome::new(table.id, table.title, study.findings.seeds())
-        .cells(cells)
-        .claims((table.claims)(&study))
-        .notes(notes))
+        notes.extend(self.no_target.map(|(_, why)| why.to_owned()));
+        Ok(Outcome::new(self.id, self.title, study.findings.seeds())
+            .cells(cells)
+            .claims(claims(&study))
+            .notes(notes))
+    }
 }
 
 /// What stands below every table of losses.
