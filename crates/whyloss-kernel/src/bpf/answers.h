@@ -11,6 +11,20 @@ INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detect
 /* The algorithm's: its judge and its estimator learn of an acknowledgement of so many new bytes, and of a round trip. */
 INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rtt_us);
 
+/* What the predictor says before the first acknowledgement. */
+#ifndef CONGESTED_AT_FIRST
+#define CONGESTED_AT_FIRST true
+#endif
+
+SEC("struct_ops")
+void wl_init(u64 *ctx)
+{
+	struct socket_state *p = begin((struct sock *)ctx[0]);
+
+	if (p)
+		p->judge.congested = CONGESTED_AT_FIRST;
+}
+
 SEC("struct_ops")
 void wl_acked(u64 *ctx)
 {
@@ -40,6 +54,6 @@ u32 wl_ssthresh(u64 *ctx)
 	return p ? decide(sk, p, detect(tp, p)) : most(tp->snd_cwnd / 2, 2);
 }
 
-#define ANSWERS .pkts_acked = (void *)wl_acked, .ssthresh = (void *)wl_ssthresh
+#define ANSWERS .init = (void *)wl_init, .pkts_acked = (void *)wl_acked, .ssthresh = (void *)wl_ssthresh
 
 #endif

@@ -12,15 +12,12 @@
  * controller has one of its own for slow start, which duplicates do not move. Without time stamps (a peer that refuses them)
  * there is no estimate: oCwnd is half of FlightSize then. Formulas and errors: sarbe.h, vegas.h, westwood_ops.h.
  */
+/* Nobody has seen congestion yet (balde.rs of the core). */
+#define CONGESTED_AT_FIRST false
+
 #include "sarbe.h"
 #include "vegas.h"
 #include "westwood_ops.h"
-
-SEC("struct_ops")
-void balde_init(u64 *ctx)
-{
-	begin((struct sock *)ctx[0]);
-}
 
 /* The answer when a loss was found. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
@@ -42,4 +39,4 @@ INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rt
 }
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops balde = { LIKE_RENO(balde, "wl_balde") };
+struct tcp_congestion_ops balde = { LIKE_RENO("wl_balde") };

@@ -95,7 +95,8 @@ void cubic_lp_event(u64 *ctx)
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops cubic_lp = {
-	COMMON(cubic_lp, "wl_cubic_lp"),
+	COMMON("wl_cubic_lp"),
+	.init = (void *)cubic_lp_init,
 	.pkts_acked = (void *)cubic_lp_acked,
 	.ssthresh = (void *)cubic_lp_ssthresh,
 	.cong_avoid = (void *)cubic_lp_avoid,

@@ -15,15 +15,6 @@
 #include "reno.h"
 #include "vegas.h"
 
-SEC("struct_ops")
-void newreno_lp_init(u64 *ctx)
-{
-	struct socket_state *p = begin((struct sock *)ctx[0]);
-
-	if (p)
-		p->judge.congested = true;
-}
-
 /* The answer when a loss was found. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
@@ -42,4 +33,4 @@ INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rt
 }
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops newreno_lp = { LIKE_RENO(newreno_lp, "wl_newreno_lp") };
+struct tcp_congestion_ops newreno_lp = { LIKE_RENO("wl_newreno_lp") };

@@ -55,9 +55,8 @@ void wl_release(u64 *ctx)
 		bpf_ringbuf_submit(event, 0);
 }
 
-/* The programs of a control that has an `_init` of its own, and the name of src/control.rs. */
-#define COMMON(algorithm, called)			\
-	.init = (void *)algorithm##_init,		\
+/* The programs of every control, and the name of src/control.rs. */
+#define COMMON(called)					\
 	.undo_cwnd = (void *)wl_undo,			\
 	.release = (void *)wl_release,			\
 	.flags = NON_RESTRICTED,			\

@@ -12,7 +12,7 @@ void wl_avoid(u64 *ctx)
 	tcp_reno_cong_avoid((struct sock *)ctx[0], ctx[1], ctx[2]);
 }
 
-#define LIKE_RENO(algorithm, called) \
-	COMMON(algorithm, called), ANSWERS, .cong_avoid = (void *)wl_avoid, .set_state = (void *)wl_state
+#define LIKE_RENO(called) \
+	COMMON(called), ANSWERS, .cong_avoid = (void *)wl_avoid, .set_state = (void *)wl_state
 
 #endif

@@ -8,15 +8,6 @@
 #include "vegas.h"
 #include "westwood_ops.h"
 
-SEC("struct_ops")
-void tibet_init(u64 *ctx)
-{
-	struct socket_state *p = begin((struct sock *)ctx[0]);
-
-	if (p)
-		p->judge.congested = true;
-}
-
 /* The answer when a loss was found. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
@@ -30,4 +21,4 @@ INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rt
 }
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops tibet = { LIKE_RENO(tibet, "wl_tibet") };
+struct tcp_congestion_ops tibet = { LIKE_RENO("wl_tibet") };

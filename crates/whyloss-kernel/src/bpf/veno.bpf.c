@@ -6,23 +6,9 @@
  *	congestion avoidance	B < 3: a segment a round trip; else one in two
  *	loss, timeout		B < 3: ssthresh = max(4*cwnd/5, 2); else max(cwnd/2, 2)		segments
  *
- * The growth is the kernel's Reno, told of half as many segments where it is to be half as fast (an odd one waits). Fractions are
- * rounded down to segments; the verdict has no error.
+ * Growth and fractions: veno_ops.h. The verdict has no error.
  */
-#include "answers.h"
-#include "state.h"
-#include "veno.h"
-
-INLINE u32 fourfifths(u32 cwnd)
-{
-	return (u64)cwnd * 4 / 5;
-}
-
-SEC("struct_ops")
-void veno_init(u64 *ctx)
-{
-	begin((struct sock *)ctx[0]);
-}
+#include "veno_ops.h"
 
 /* The answer when a loss was found. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
@@ -44,23 +30,14 @@ SEC("struct_ops")
 void veno_avoid(u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
-	u32 acked = ctx[2];
 
-	if (p && tp->snd_cwnd >= tp->snd_ssthresh && p->judge.rtt_us && veno_queued(&p->judge, tp->snd_cwnd)) {
-		acked += p->odd;
-		p->odd = acked % 2;
-		acked /= 2;
-		if (!acked)
-			return;
-	}
-	tcp_reno_cong_avoid(sk, ctx[1], acked);
+	grow(sk, p, p && p->judge.rtt_us && veno_queued(&p->judge, tcp_of(sk)->snd_cwnd), ctx[1], ctx[2]);
 }
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops veno = {
-	COMMON(veno, "wl_veno"),
+	COMMON("wl_veno"),
 	ANSWERS,
 	.cong_avoid = (void *)veno_avoid,
 	.set_state = (void *)wl_state,

@@ -7,22 +7,9 @@
  *	random			ssthresh = max(cwnd, 2); while congestion losses get more frequent max(4*cwnd/5, 2)	segments
  *	congestion, timeout	ssthresh = max(cwnd/2, 2)
  *
- * The middle one of the three is told as congestion. Growth and fractions as in veno.bpf.c; the verdict has no error.
+ * The middle one of the three is told as congestion. Growth and fractions: veno_ops.h. The verdict has no error.
  */
-#include "answers.h"
-#include "state.h"
-#include "veno.h"
-
-INLINE u32 fourfifths(u32 cwnd)
-{
-	return (u64)cwnd * 4 / 5;
-}
-
-SEC("struct_ops")
-void veno_enhanced_init(u64 *ctx)
-{
-	begin((struct sock *)ctx[0]);
-}
+#include "veno_ops.h"
 
 /* The answer when a loss was found. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
@@ -49,23 +36,14 @@ SEC("struct_ops")
 void veno_enhanced_avoid(u64 *ctx)
 {
 	struct sock *sk = (struct sock *)ctx[0];
-	struct tcp_sock *tp = tcp_of(sk);
 	struct socket_state *p = state_of(sk);
-	u32 acked = ctx[2];
 
-	if (p && tp->snd_cwnd >= tp->snd_ssthresh && p->judge.rtt_us && enhanced_queued(&p->judge, tp->snd_cwnd)) {
-		acked += p->odd;
-		p->odd = acked % 2;
-		acked /= 2;
-		if (!acked)
-			return;
-	}
-	tcp_reno_cong_avoid(sk, ctx[1], acked);
+	grow(sk, p, p && p->judge.rtt_us && enhanced_queued(&p->judge, tcp_of(sk)->snd_cwnd), ctx[1], ctx[2]);
 }
 
 SEC(".struct_ops.link")
 struct tcp_congestion_ops veno_enhanced = {
-	COMMON(veno_enhanced, "wl_veno_enh"),
+	COMMON("wl_veno_enh"),
 	ANSWERS,
 	.cong_avoid = (void *)veno_enhanced_avoid,
 	.set_state = (void *)wl_state,

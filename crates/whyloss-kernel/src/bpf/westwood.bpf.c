@@ -9,15 +9,6 @@
 #include "westwood.h"
 #include "westwood_ops.h"
 
-SEC("struct_ops")
-void westwood_init(u64 *ctx)
-{
-	struct socket_state *p = begin((struct sock *)ctx[0]);
-
-	if (p)
-		p->judge.congested = true;
-}
-
 /* The answer when a loss was found. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
@@ -31,4 +22,4 @@ INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rt
 }
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops westwood = { LIKE_RENO(westwood, "wl_westwood") };
+struct tcp_congestion_ops westwood = { LIKE_RENO("wl_westwood") };

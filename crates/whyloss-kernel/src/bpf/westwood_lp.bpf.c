@@ -8,15 +8,6 @@
 #include "westwood.h"
 #include "westwood_ops.h"
 
-SEC("struct_ops")
-void westwood_lp_init(u64 *ctx)
-{
-	struct socket_state *p = begin((struct sock *)ctx[0]);
-
-	if (p)
-		p->judge.congested = true;
-}
-
 /* The answer when a loss was found. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
@@ -30,4 +21,4 @@ INLINE void learn(struct tcp_sock *tp, struct socket_state *p, u32 acked, s32 rt
 }
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops westwood_lp = { LIKE_RENO(westwood_lp, "wl_westwood_lp") };
+struct tcp_congestion_ops westwood_lp = { LIKE_RENO("wl_westwood_lp") };
