@@ -16,7 +16,7 @@
 //! feels most; and rate halving.
 
 use rayon::prelude::*;
-use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Growth};
+use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, CubicDialect, Growth};
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
@@ -89,7 +89,7 @@ fn linux(module: &str) -> Option<(tcp::Options, u32)> {
         "reno" => ControllerKind::default(),
         "westwood" => ControllerKind::westwood_linux(),
         "veno" => ControllerKind::Veno(BacklogRtt::Latest),
-        "cubic" => ControllerKind::Cubic,
+        "cubic" => ControllerKind::Cubic(CubicDialect::Rfc9438),
         _ => return None,
     };
     let options = tcp::Options {

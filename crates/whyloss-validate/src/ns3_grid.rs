@@ -7,7 +7,9 @@
 //! thresholds and its limit.
 
 use whyloss::congestion::VegasDialect;
-use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Decrease, Growth};
+use whyloss::congestion::{
+    BacklogRtt, ControllerKind, ControllerSpec, CubicDialect, Decrease, Growth,
+};
 use whyloss::{Duration, Rate};
 use whyloss_link::ChannelSpec;
 use whyloss_sim::decider::SenderDecider;
@@ -32,7 +34,12 @@ type Stack = (&'static str, &'static str, ControllerKind, Growth);
 const STACKS: [Stack; 7] = [
     ("NewReno", "NewReno", RENO, Growth::PerAck),
     ("Reno by bytes", "LinuxReno", RENO, Growth::PerByte),
-    ("CUBIC", "Cubic", ControllerKind::Cubic, Growth::PerByte),
+    (
+        "CUBIC",
+        "Cubic",
+        ControllerKind::Cubic(CubicDialect::Rfc9438),
+        Growth::PerByte,
+    ),
     (
         "Westwood+",
         "WestwoodPlus",

@@ -4,7 +4,7 @@
 //! names, or of values:
 //!
 //! ```
-//! use whyloss::congestion::{ControllerKind, Start};
+//! use whyloss::congestion::{ControllerKind, CubicDialect, Start};
 //! use whyloss::event::{AckEvent, Detection, LossEvent};
 //! use whyloss::policy::WirelessPolicy;
 //! use whyloss::scheme::{Scheme, find};
@@ -15,7 +15,7 @@
 //! let cubic_fqrtt = Scheme::of("cubic", "keep", "fqrtt")?;
 //! assert_eq!(
 //!     cubic_fqrtt,
-//!     Scheme::new(ControllerKind::Cubic, WirelessPolicy::Keep, FqRtt::default()),
+//!     Scheme::new(ControllerKind::Cubic(CubicDialect::Rfc9438), WirelessPolicy::Keep, FqRtt::default()),
 //! );
 //!
 //! let mut control = cubic_fqrtt.start(&Start::new(1200));
@@ -35,8 +35,8 @@ use core::fmt;
 
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::{
-    self, AnyController, BacklogRtt, Controller, ControllerKind, ControllerSpec, Decrease, Start,
-    VegasDialect,
+    self, AnyController, BacklogRtt, Controller, ControllerKind, ControllerSpec, CubicDialect,
+    Decrease, Start, VegasDialect,
 };
 use crate::event::{AckEvent, Detection, LossEvent, SentEvent};
 use crate::policy::{self, Governed, WirelessPolicy};
@@ -322,7 +322,7 @@ pub static REGISTRY: &[Entry] = &[
         "a cubic function of the time since the last loss, every loss congestion",
         "RFC 9438",
         &[],
-        |_| Ok(unaware(ControllerKind::Cubic)),
+        |_| Ok(unaware(ControllerKind::Cubic(CubicDialect::Rfc9438))),
     ),
     Entry::new(
         ("cubic-fqrtt", "CUBIC with fqRTT"),

@@ -1,7 +1,7 @@
 //! CUBIC, Veno and BBR with the whole of TCP around them: one flow over 10 Mbit/s and 100 ms, then a link that loses
 //! packets independently. The queue holds a bandwidth-delay product. What counts is after the first ten seconds.
 
-use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Decrease};
+use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, CubicDialect, Decrease};
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
@@ -116,9 +116,14 @@ fn bbr_shrugs_off_losses_that_are_called_wireless() {
 
 #[test]
 fn cubic_has_the_windows_of_its_rfc() {
-    assert!(over(ControllerKind::Cubic, 0.0, "unaware").used > 0.95);
+    assert!(over(ControllerKind::Cubic(CubicDialect::Rfc9438), 0.0, "unaware").used > 0.95);
     // RFC 9438 table 1 has 12 segments at 1 %, for losses at equal distances. A delayed acknowledgement grows by two.
-    let lossy = over(ControllerKind::Cubic, 0.01, "unaware").per_rtt;
+    let lossy = over(
+        ControllerKind::Cubic(CubicDialect::Rfc9438),
+        0.01,
+        "unaware",
+    )
+    .per_rtt;
     assert!((lossy - 12.0).abs() < 1.8, "{lossy}");
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use proptest::prelude::*;
 use whyloss::congestion::{
-    ControllerKind, ControllerSpec, Decrease, Growth, VegasDialect, WirelessPolicy,
+    ControllerKind, ControllerSpec, CubicDialect, Decrease, Growth, VegasDialect, WirelessPolicy,
 };
 use whyloss::{Duration, Time};
 use whyloss_sim::host::tcp::{
@@ -157,7 +157,7 @@ fn any_options() -> impl Strategy<Value = Options> {
         prop_oneof![
             Just(ControllerKind::Reno(Decrease::FlightSize)),
             Just(ControllerKind::Reno(Decrease::Window)),
-            Just(ControllerKind::Cubic),
+            Just(ControllerKind::Cubic(CubicDialect::Rfc9438)),
             Just(ControllerKind::Bbr),
             Just(ControllerKind::Vegas(VegasDialect::Paper)),
             Just(ControllerKind::Vegas(VegasDialect::Ns2))

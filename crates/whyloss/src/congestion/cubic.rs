@@ -10,6 +10,8 @@
 //! timeout      ssthresh likewise (unchanged if repeated), cwnd = 1;  then K = 0 and W_max = cwnd_epoch    §4.8
 //! ```
 //!
+//! [`CubicDialect`] has the Reno-friendly region as RFC 8312 has it, for comparison with those that follow it still.
+//!
 //! C = 0.4 segments/s³, β = 0.7. t counts from the first acknowledgement of congestion avoidance, without what passes
 //! while the application limits the window (§5.8). RTT is smoothed as RFC 6298 does.
 //!
@@ -29,9 +31,22 @@ const BETA: f64 = 0.7;
 /// α: the growth per round trip that gives, with β, the average window of Reno.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
+/// The Reno-friendly region that is followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum CubicDialect {
+    /// RFC 9438's: `W_est` starts from the window, and grows by a segment per round trip once it is back at `cwnd_prior`.
+    #[default]
+    Rfc9438,
+    /// RFC 8312's (§4.2): `W_est(t) = β·W_max + α·t/RTT`. So it grows by α for ever, and starts below the window if fast
+    /// convergence has lowered `W_max`.
+    Rfc8312,
+}
+
 /// The state of CUBIC. Windows are bytes here, in reals so that growth by fractions adds up.
 #[derive(Clone, Debug)]
 pub struct Cubic {
+    dialect: CubicDialect,
     cwnd: f64,
     ssthresh: u64,
     segment: f64,
@@ -58,9 +73,10 @@ struct Curve {
 
 impl Cubic {
     /// CUBIC at its start.
-    pub fn new(start: &Start) -> Self {
+    pub fn new(start: &Start, dialect: CubicDialect) -> Self {
         let segment = f64::from(start.segment_size.max(1));
         Self {
+            dialect,
             cwnd: (start.initial_window as f64).max(segment),
             ssthresh: start.initial_ssthresh,
             segment,
@@ -95,14 +111,26 @@ impl Cubic {
     fn avoid_congestion(&mut self, now: Time, acked: u64) {
         let epoch = self.curve.epoch.unwrap_or_else(|| self.begin_epoch(now));
         let t = now - epoch;
-        let alpha = if self.curve.w_est >= self.curve.cwnd_prior {
-            1.0
-        } else {
-            ALPHA
-        };
         // No more than a window's worth, as in window.rs.
         let acked = (acked as f64).min(self.cwnd);
-        self.curve.w_est += alpha * acked / self.cwnd * self.segment;
+        match self.dialect {
+            CubicDialect::Rfc9438 => {
+                let alpha = if self.curve.w_est >= self.curve.cwnd_prior {
+                    1.0
+                } else {
+                    ALPHA
+                };
+                self.curve.w_est += alpha * acked / self.cwnd * self.segment;
+            }
+            CubicDialect::Rfc8312 => {
+                let round_trips = if self.srtt > Duration::ZERO {
+                    t.as_secs_f64() / self.srtt.as_secs_f64()
+                } else {
+                    0.0
+                };
+                self.curve.w_est = BETA * self.curve.w_max + ALPHA * round_trips * self.segment;
+            }
+        }
         if self.w_cubic(t.as_secs_f64()) < self.curve.w_est {
             self.cwnd = self.cwnd.max(self.curve.w_est);
         } else {
@@ -213,7 +241,7 @@ mod tests {
 
     /// CUBIC after a loss at 100 segments, which all were under way.
     fn after_loss() -> Cubic {
-        let mut cubic = Cubic::new(&START);
+        let mut cubic = Cubic::new(&START, CubicDialect::Rfc9438);
         cubic.on_loss(&loss(100_000, 100_000));
         cubic
     }
@@ -269,6 +297,22 @@ mod tests {
     }
 
     #[test]
+    fn rfc_8312_starts_below_the_window_after_fast_convergence() {
+        let mut cubic = Cubic::new(&START, CubicDialect::Rfc8312);
+        cubic.on_loss(&loss(100_000, 100_000));
+        cubic.on_loss(&loss(80_000, 80_000));
+        cubic.on_ack(&at(0.0, 1000));
+        // W_max = 0.85·80 = 68 segments, of which seven tenths are 47.6; the window is 56.
+        assert!((cubic.curve.w_est - 47_600.0).abs() < 1e-6);
+        assert_eq!(cubic.ssthresh(), 56_000);
+        // Twenty round trips of 0.5294 segments, and a hundred: no faster beyond the 80 of the last loss.
+        for (seconds, w_est) in [(2.0, 58_188.2), (10.0, 100_541.2)] {
+            cubic.on_ack(&at(seconds, 1000));
+            assert!((cubic.curve.w_est - w_est).abs() < 0.1);
+        }
+    }
+
+    #[test]
     fn convergence_is_faster_when_less_is_left() {
         let mut cubic = after_loss();
         // cwnd = 80 < W_max = 100: W_max = 0.85·80 = 68. Half of it was under way.
@@ -313,7 +357,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_of_more_than_a_window_is_worth_a_segment() {
-        let mut cubic = Cubic::new(&START);
+        let mut cubic = Cubic::new(&START, CubicDialect::Rfc9438);
         cubic.on_timeout(&loss(2000, 2000));
         cubic.on_ack(&at(0.0, 1000));
         cubic.on_ack(&at(0.0, 50_000));

@@ -46,7 +46,7 @@ mod window;
 
 pub use balde::Balde;
 pub use bbr::Bbr;
-pub use cubic::Cubic;
+pub use cubic::{Cubic, CubicDialect};
 pub use registry::{Entry, REGISTRY, find};
 pub use reno::{Decrease, Reno};
 pub use vegas::{Vegas, VegasDialect};
@@ -202,7 +202,7 @@ pub enum ControllerKind {
     /// See [`Veno`].
     Veno(BacklogRtt),
     /// See [`Cubic`].
-    Cubic,
+    Cubic(CubicDialect),
     /// See [`Bbr`].
     Bbr,
     /// See [`Vegas`].
@@ -264,7 +264,7 @@ impl ControllerKind {
             Self::Westwood(options) => AnyController::Westwood(Westwood::new(start, options)),
             Self::Balde(duplicates) => AnyController::Balde(Balde::new(start, duplicates)),
             Self::Veno(rtt) => AnyController::Veno(Veno::new(start, rtt)),
-            Self::Cubic => AnyController::Cubic(Cubic::new(start)),
+            Self::Cubic(dialect) => AnyController::Cubic(Cubic::new(start, dialect)),
             Self::Bbr => AnyController::Bbr(Bbr::new(start)),
             Self::Vegas(dialect) => AnyController::Vegas(Vegas::new(start, dialect)),
         }

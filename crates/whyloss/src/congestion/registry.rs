@@ -1,6 +1,6 @@
 //! The registry: every controller by name. Scenarios and the command read [`REGISTRY`].
 
-use super::{BacklogRtt, ControllerKind, Decrease, VegasDialect};
+use super::{BacklogRtt, ControllerKind, CubicDialect, Decrease, VegasDialect};
 use crate::registry;
 
 /// One line of the registry.
@@ -76,7 +76,14 @@ pub static REGISTRY: &[Entry] = &[
         "a cubic function of the time since the last loss, seven tenths at a loss",
         "RFC 9438",
         &[],
-        |_| Ok(ControllerKind::Cubic),
+        |_| Ok(ControllerKind::Cubic(CubicDialect::Rfc9438)),
+    ),
+    Entry::new(
+        ("cubic-rfc8312", "CUBIC (RFC 8312)"),
+        "CUBIC with the older RFC's Reno-friendly region, as quinn and noq have it",
+        "RFC 8312, section 4.2",
+        &[],
+        |_| Ok(ControllerKind::Cubic(CubicDialect::Rfc8312)),
     ),
     Entry::new(
         ("bbr", "BBR version 3"),
