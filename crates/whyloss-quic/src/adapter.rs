@@ -132,7 +132,9 @@ impl<S: SenderClassifier> Adapter<S> {
 
     /// The same, if no further packet fits the window now: for a stack that does not say.
     pub(crate) fn infer_window_limited(&mut self) {
-        if self.in_flight() + u64::from(self.mtu) >= self.window() {
+        // Only the meter wants to know.
+        if self.ledger.meter().is_some() && self.in_flight() + u64::from(self.mtu) >= self.window()
+        {
             self.on_window_limited();
         }
     }
