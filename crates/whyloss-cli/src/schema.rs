@@ -120,6 +120,11 @@ fn form(description: &Description, path: &str, shape: &Shape) -> Vec<Value> {
             "bit/s|kbit/s|Mbit/s|Gbit/s",
             json!(["150 kbit/s", "10 Mbit/s"]),
         ),
+        Shape::Trace => json!({
+            "type": "string",
+            "pattern": "^trace:.",
+            "examples": ["trace:lte.trace"],
+        }),
         Shape::Size => quantity("B|kB|MB", json!(["1500 B", "20 kB"])),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Whole(least, most) => bounded("integer", (*least > 0, json!(least)), json!(most)),

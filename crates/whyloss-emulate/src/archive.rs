@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `packets.jsonl` | what became of every packet ([`record`]) |
 //! | `HOST.pcapng` | what a host sent and received |
-//! | `link.toml`, `NAME.trace` | the links |
-//! | `run.json` | the seed, and the time of day at time 0 |
+//! | `link.toml`, `N.trace` | the links, and the traces of some |
+//! | `run.json` | the seed, and what was set beside the links |
 //! | `summary.json` | what it came to |
 //! | `packets.parquet` | the log as a table (`packets`, feature `parquet`) |
 
@@ -14,7 +14,6 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use whyloss_link::Opportunities;
 
 use crate::record::{self, LogError, Record};
 use crate::replay::{Replayed, replay};
@@ -22,9 +21,11 @@ use crate::spec::{Links, SpecError};
 use crate::summary::Summary;
 
 /// `run.json`.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct RunFile {
     seed: u64,
+    #[serde(default)]
+    sets: Vec<(String, String)>,
 }
 
 /// Why a directory cannot be used.
@@ -69,10 +70,11 @@ pub fn begin(directory: &Path, links: &Links, seed: u64) -> Result<(), ArchiveEr
         source,
     })?;
     write(&directory.join("link.toml"), links.text.as_bytes())?;
-    for (name, (_, text)) in &links.traces {
-        write(&directory.join(format!("{name}.trace")), text.as_bytes())?;
+    for (name, text) in &links.traces {
+        write(&directory.join(name), text.as_bytes())?;
     }
-    write_json(&directory.join("run.json"), &RunFile { seed })
+    let sets = links.sets.clone();
+    write_json(&directory.join("run.json"), &RunFile { seed, sets })
 }
 
 /// Writes what the run came to.
@@ -88,23 +90,13 @@ pub fn end(directory: &Path, summary: &Summary) -> Result<(), ArchiveError> {
 /// # Errors
 /// If they cannot be read.
 pub fn links(directory: &Path) -> Result<(Links, u64), ArchiveError> {
-    let path = directory.join("link.toml");
-    let text = read(&path)?;
-    let mut links = Links::from_toml(&text, &path.to_string_lossy(), &[])?;
-    for link in &links.scenario.links {
-        let path = directory.join(format!("{}.trace", link.name));
-        if path.is_file() {
-            let text = read(&path)?;
-            let trace = Opportunities::parse(&text);
-            let trace = trace.map_err(|source| SpecError::Trace { path, source })?;
-            links.traces.insert(link.name.clone(), (trace, text));
-        }
-    }
     let path = directory.join("run.json");
     let run: RunFile = serde_json::from_str(&read(&path)?).map_err(|error| ArchiveError::Read {
         path,
         source: error.into(),
     })?;
+    let path = directory.join("link.toml");
+    let links = Links::from_toml(&read(&path)?, &path.to_string_lossy(), &run.sets)?;
     Ok((links, run.seed))
 }
 

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use whyloss::{Cause, Time};
-use whyloss_link::{Fate, Link, LinkSpec, Opportunities, Streams, TracedLink};
+use whyloss_link::{Fate, Link, LinkSpec, Streams};
 
 /// What a link of the network is.
 #[derive(Clone, Debug)]
@@ -20,18 +20,11 @@ pub struct LinkPlan {
     pub name: String,
     /// Queue, rate, delay, channel.
     pub spec: LinkSpec,
-    /// When packets may leave, instead of a rate.
-    pub opportunities: Option<Opportunities>,
 }
 
 /// One link at work.
 #[derive(Clone, Debug)]
-pub enum Service {
-    /// At a rate.
-    Steady(Link),
-    /// At recorded opportunities.
-    Traced(TracedLink),
-}
+pub struct Service(Link);
 
 /// What a link said about a packet.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,40 +65,16 @@ pub enum Outcome {
 impl Service {
     /// The idle link number `index`, whose channel and queue draw from their own streams.
     pub fn new(plan: &LinkPlan, seed: u64, index: usize) -> Self {
-        let (streams, index) = (Streams::new(seed), index as u64);
-        match &plan.opportunities {
-            None => Self::Steady(Link::new(&plan.spec, streams, index)),
-            Some(trace) => Self::Traced(TracedLink::new(trace.clone(), &plan.spec, streams, index)),
-        }
+        Self(Link::new(&plan.spec, Streams::new(seed), index as u64))
     }
 
     /// Offers a packet of `size` bytes at `now`: how many waited, what becomes of it, the channel's state. Times never
     /// decrease.
     pub fn offer(&mut self, now: Time, size: u32) -> (usize, Outcome, Option<bool>) {
-        let (waiting, room, fate, bits, bad) = match self {
-            Self::Steady(link) => {
-                let before = (link.queue_len(now), link.has_room(now, size));
-                let fate = link.offer(now, size);
-                (
-                    before.0,
-                    before.1,
-                    fate,
-                    link.damaged_bits(),
-                    link.channel_is_bad(),
-                )
-            }
-            Self::Traced(link) => {
-                let before = (link.queue_len(now), link.has_room(now, size));
-                let fate = link.offer(now, size);
-                (
-                    before.0,
-                    before.1,
-                    fate,
-                    link.damaged_bits(),
-                    link.channel_is_bad(),
-                )
-            }
-        };
+        let link = &mut self.0;
+        let (waiting, room) = (link.queue_len(now), link.has_room(now, size));
+        let fate = link.offer(now, size);
+        let (bits, bad) = (link.damaged_bits(), link.channel_is_bad());
         let outcome = match fate {
             Fate::Delivered(at) => Outcome::Delivered(at),
             Fate::Damaged(at, _) => Outcome::Damaged(at, bits.to_vec()),
@@ -119,10 +88,7 @@ impl Service {
 
     /// Packets waiting at `now`.
     pub fn queue_len(&mut self, now: Time) -> usize {
-        match self {
-            Self::Steady(link) => link.queue_len(now),
-            Self::Traced(link) => link.queue_len(now),
-        }
+        self.0.queue_len(now)
     }
 }
 
@@ -368,7 +334,6 @@ mod tests {
                 queue: QueueSpec::drop_tail(Limit::Packets(packets)),
                 ..LinkSpec::default()
             },
-            opportunities: None,
         }
     }
 

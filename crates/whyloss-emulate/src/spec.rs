@@ -3,27 +3,32 @@
 //! Links, queues and channels have the names, the units and the messages of scenarios (`docs/scenarios.md`), because
 //! they are read by the scenario parser. A file may be a whole scenario, of which the links count, or links alone.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::fs;
+use std::path::Path;
 
 use whyloss::Duration;
-use whyloss_link::{EventLink, Opportunities, traced::OpportunityError};
+use whyloss_link::EventLink;
 use whyloss_sim::Scenario;
 use whyloss_sim::scenario::{Connection, Router, ScenarioError};
 
 use crate::network::LinkPlan;
+
+/// Keys and values, or names and texts.
+pub type Pairs = Vec<(String, String)>;
 
 /// The links of a run, and what was said of them.
 #[derive(Clone, Debug)]
 pub struct Links {
     /// The scenario whose links they are.
     pub scenario: Scenario,
-    /// Its text, with all that was set: what a replay needs.
+    /// Its text.
     pub text: String,
-    /// Recorded opportunities of some links, by name, and the text they came from.
-    pub traces: BTreeMap<String, (Opportunities, String)>,
+    /// What was set beside it, with the traces of links by their names in `traces`: what a replay needs.
+    pub sets: Pairs,
+    /// The files of traces: what a replay calls them, and their text.
+    pub traces: Pairs,
 }
 
 /// One direction of a link, as the options have it.
@@ -84,22 +89,6 @@ pub enum SpecError {
         /// What would be right.
         expected: &'static str,
     },
-    /// A trace cannot be read.
-    #[error("cannot read the trace {}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system says.
-        source: std::io::Error,
-    },
-    /// A trace is wrong.
-    #[error("{}: {source}", path.display())]
-    Trace {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        source: OpportunityError,
-    },
     /// A node that is none.
     #[error("no node is called `{name}`; the nodes are {nodes}")]
     Node {
@@ -128,10 +117,12 @@ impl Links {
         if let Some(link) = scenario.links.iter().find(needs_events) {
             return Err(SpecError::NeedsEvents(link.name.clone()));
         }
+        let (sets, traces) = traces(&text, file, sets);
         Ok(Self {
             scenario,
             text,
-            traces: BTreeMap::new(),
+            sets,
+            traces,
         })
     }
 
@@ -141,43 +132,26 @@ impl Links {
     /// The first option that is wrong.
     pub fn pair(down: &Direction, up: &Direction) -> Result<Self, SpecError> {
         let mut text = String::new();
-        let mut traces = BTreeMap::new();
         for (name, from, to, direction) in [
             (DOWN, "server", "client", down),
             (UP, "client", "server", up),
         ] {
-            let rate = match direction.rate.strip_prefix("trace:") {
-                None => quantity(
-                    &direction.rate,
-                    "rate",
-                    "such as 10mbit, 1.5 Mbit/s or trace:FILE",
-                    RATES,
-                )?,
-                Some(path) => {
-                    let path = PathBuf::from(path);
-                    let read = std::fs::read_to_string(&path);
-                    let read = read.map_err(|source| SpecError::Unreadable {
-                        path: path.clone(),
-                        source,
-                    })?;
-                    let trace = Opportunities::parse(&read)
-                        .map_err(|source| SpecError::Trace { path, source })?;
-                    let rate = format!("{} bit/s", trace.rate().as_bps());
-                    traces.insert(name.to_owned(), (trace, read));
-                    rate
-                }
+            let rate = if direction.rate.starts_with("trace:") {
+                direction.rate.clone()
+            } else {
+                let expected = "such as 10mbit, 1.5 Mbit/s or trace:FILE";
+                quantity(&direction.rate, "rate", expected, RATES)?
             };
             let delay = quantity(&direction.delay, "delay", "such as 50ms or 1.5 s", TIMES)?;
             let queue = queue(&direction.queue)?;
             let channel = channel(&direction.loss)?;
             let _ = write!(
                 text,
-                "[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nboth_ways = false\nrate = \"{rate}\"\n\
+                "[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nboth_ways = false\nrate = {rate:?}\n\
                  delay = \"{delay}\"\nqueue = {queue}\nchannel = {channel}\n\n"
             );
         }
-        let links = Self::from_toml(&text, "the options", &[])?;
-        Ok(Self { traces, ..links })
+        Self::from_toml(&text, "the options", &[])
     }
 
     /// The links as a network has them.
@@ -185,7 +159,6 @@ impl Links {
         let plan = |link: &whyloss_sim::scenario::Connection| LinkPlan {
             name: link.name.clone(),
             spec: link.link.clone(),
-            opportunities: self.traces.get(&link.name).map(|trace| trace.0.clone()),
         };
         self.scenario.links.iter().map(plan).collect()
     }
@@ -237,6 +210,34 @@ impl Links {
 }
 
 /// Adds what a scenario must have and a run does not need.
+/// What is set beside a text that was read from `file`, and the traces that both name, under names of their own.
+fn traces(text: &str, file: &str, sets: &[(String, String)]) -> (Pairs, Pairs) {
+    let directory = Path::new(file).parent().unwrap_or(Path::new(""));
+    let mut traces = Vec::new();
+    let mut renamed = |rate: &str| {
+        // Whoever read the scenario could read it.
+        let text = fs::read_to_string(directory.join(rate.strip_prefix("trace:")?)).ok()?;
+        let name = format!("{}.trace", traces.len() + 1);
+        let rate = format!("trace:{name}");
+        traces.push((name, text));
+        Some(rate)
+    };
+    let table = text.parse::<toml::Table>().unwrap_or_default();
+    let links = table.get("link").and_then(toml::Value::as_array);
+    let links = links.into_iter().flatten().enumerate();
+    let mut all: Vec<_> = links
+        .filter_map(|(index, link)| {
+            let rate = renamed(link.get("rate")?.as_str()?)?;
+            Some((format!("link.{index}.rate"), rate))
+        })
+        .collect();
+    all.extend(sets.iter().map(|(key, value)| {
+        let value = renamed(value).unwrap_or_else(|| value.clone());
+        (key.clone(), value)
+    }));
+    (all, traces)
+}
+
 fn whole(text: &str) -> String {
     let Ok(table) = text.parse::<toml::Table>() else {
         // The scenario parser says what is wrong with it.
@@ -446,7 +447,7 @@ mod tests {
             "{}",
             error("10mbit", "bernoulli:2")
         );
-        assert!(error("trace:/nowhere", "none").starts_with("cannot read the trace /nowhere"));
+        assert!(error("trace:/nowhere", "none").contains("cannot read the trace /nowhere"));
     }
 
     #[test]

@@ -18,4 +18,4 @@ pub use event_link::EventLink;
 pub use link::{Fate, Link, LinkSpec};
 pub use queue::{Queue, QueueSpec};
 pub use random::{Random, Streams};
-pub use traced::{Opportunities, TracedLink};
+pub use traced::Opportunities;

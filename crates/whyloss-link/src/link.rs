@@ -7,12 +7,16 @@ use crate::channel::{Channel, ChannelSpec, Harm};
 use crate::event_link::EventLink;
 use crate::queue::{Queue, QueueSpec};
 use crate::random::Streams;
+use crate::traced::{Opportunities, TracedLink};
 
 /// What a scenario says about a link.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LinkSpec {
-    /// How fast bits leave.
+    /// How fast bits leave; of a link with a trace its mean.
     pub rate: Rate,
+    /// The recorded opportunities at which packets leave, instead of at the rate. Such a link has no changes of delay, and only
+    /// disciplines that decide as packets arrive.
+    pub trace: Option<Opportunities>,
     /// From the last bit's departure to its arrival.
     pub delay: Duration,
     /// Delays that take the place of `delay`, each from its time on, in the order of their times: a path that changes.
@@ -93,6 +97,8 @@ struct Rest {
     queue: Queue,
     channel: Channel,
     channel_before_queue: bool,
+    /// The link that does the work where packets leave at opportunities.
+    traced: Option<Box<TracedLink>>,
     /// Whether anything but room decides who enters the queue.
     gated: bool,
     /// Whether it cannot answer at once.
@@ -109,7 +115,9 @@ impl Link {
         let random = streams.stream("queue", index);
         let queue = Queue::new(&spec.queue, spec.rate, spec.delay, random);
         let held = EventLink::is_needed(spec);
-        let gated = held || spec.channel_before_queue || queue.is_selective();
+        let traced = spec.trace.as_ref();
+        let traced = traced.map(|trace| Box::new(TracedLink::new(trace, spec, streams, index)));
+        let gated = held || traced.is_some() || spec.channel_before_queue || queue.is_selective();
         let noisy = spec.channel != ChannelSpec::None && !spec.channel_before_queue;
         let delay = spec.delay.max(Duration::ZERO);
         let first_change = spec.delay_changes.first();
@@ -129,6 +137,7 @@ impl Link {
                 queue,
                 channel: spec.channel.build(streams.stream("channel", index)),
                 channel_before_queue: spec.channel_before_queue,
+                traced,
                 gated,
                 held,
                 noisy,
@@ -176,6 +185,9 @@ impl Link {
     fn offer_gated(&mut self, now: Time, size: u32) -> Fate {
         if self.rest.held {
             return Fate::HELD;
+        }
+        if let Some(traced) = &mut self.rest.traced {
+            return traced.offer(now, size);
         }
         let damaged = match self.rest.admits(now, self.busy_until, size) {
             Ok(first) => first,
@@ -239,23 +251,35 @@ impl Link {
     /// Which bits of the packet last offered were damaged, in order, if the channel damages bits and the packet came as
     /// far as that.
     pub fn damaged_bits(&self) -> &[u32] {
-        self.rest.channel.damaged_bits()
+        match &self.rest.traced {
+            Some(traced) => traced.damaged_bits(),
+            None => self.rest.channel.damaged_bits(),
+        }
     }
 
     /// Whether the last packet met the bad state of a channel with two, if it came as far as that; `None` for other channels.
     pub fn channel_is_bad(&self) -> Option<bool> {
-        self.rest.channel.is_bad()
+        match &self.rest.traced {
+            Some(traced) => traced.channel_is_bad(),
+            None => self.rest.channel.is_bad(),
+        }
     }
 
     /// Whether a packet of `size` bytes finds room at `now`: one that is refused all the same is refused by the discipline.
     pub fn has_room(&mut self, now: Time, size: u32) -> bool {
+        if let Some(traced) = &mut self.rest.traced {
+            return traced.has_room(now, size);
+        }
         self.rest.queue.len(now);
         self.busy_until <= now || self.rest.queue.has_room(size)
     }
 
     /// Packets waiting at `now`, not counting the one in transmission.
     pub fn queue_len(&mut self, now: Time) -> usize {
-        self.rest.queue.len(now)
+        match &mut self.rest.traced {
+            Some(traced) => traced.queue_len(now),
+            None => self.rest.queue.len(now),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A link that sends when a recorded trace lets it: mahimahi's packet-delivery files.
+//! What a [`Link`](crate::Link) does that sends when a recorded trace lets it: mahimahi's packet-delivery files.
 //!
 //! A file has one time in milliseconds on each line, in order; each is an *opportunity* to send 1500 bytes. Whoever waits
 //! then is sent, in order: several small packets share an opportunity, a large one spans several, and what nobody uses is
@@ -10,6 +10,7 @@
 //! ```
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -46,6 +47,13 @@ pub enum OpportunityError {
     /// Too much.
     #[error("the trace has more than {MOST_OPPORTUNITIES} lines")]
     TooLong,
+}
+
+/// mahimahi's format again.
+impl fmt::Display for Opportunities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|time| writeln!(f, "{time}"))
+    }
 }
 
 impl Opportunities {
@@ -104,7 +112,7 @@ impl Opportunities {
 
 /// A link whose packets leave at opportunities; everything else is as at a [`Link`](crate::Link).
 #[derive(Clone, Debug)]
-pub struct TracedLink {
+pub(crate) struct TracedLink {
     opportunities: Opportunities,
     /// The opportunity in use, and what is left of it.
     current: u64,
@@ -123,8 +131,8 @@ pub struct TracedLink {
 
 impl TracedLink {
     /// The idle link number `index`. Of `spec` its rate and its changes of delay do not count.
-    pub fn new(
-        opportunities: Opportunities,
+    pub(crate) fn new(
+        opportunities: &Opportunities,
         spec: &LinkSpec,
         streams: Streams,
         index: u64,
@@ -133,7 +141,7 @@ impl TracedLink {
         let rate = opportunities.rate();
         let early = Early::new(&spec.queue.discipline, rate, spec.delay, random);
         Self {
-            opportunities,
+            opportunities: opportunities.clone(),
             current: 0,
             left: OPPORTUNITY,
             delay: spec.delay.max(Duration::ZERO),
@@ -148,7 +156,7 @@ impl TracedLink {
     }
 
     /// Offers a packet of `size` bytes at `now` and says what becomes of it. Times never decrease.
-    pub fn offer(&mut self, now: Time, size: u32) -> Fate {
+    pub(crate) fn offer(&mut self, now: Time, size: u32) -> Fate {
         let mut damaged = None;
         if self.channel_before_queue {
             match self.channel.harms(now, size) {
@@ -201,18 +209,18 @@ impl TracedLink {
         self.busy_until
     }
 
-    /// Which bits of the packet last offered were damaged; see [`Link::damaged_bits`](crate::Link::damaged_bits).
-    pub fn damaged_bits(&self) -> &[u32] {
+    /// Which bits of the packet last offered were damaged; see `Link::damaged_bits`.
+    pub(crate) fn damaged_bits(&self) -> &[u32] {
         self.channel.damaged_bits()
     }
 
     /// Whether the last packet met the bad state of a channel with two; `None` for other channels.
-    pub fn channel_is_bad(&self) -> Option<bool> {
+    pub(crate) fn channel_is_bad(&self) -> Option<bool> {
         self.channel.is_bad()
     }
 
     /// Whether a packet of `size` bytes finds room at `now`.
-    pub fn has_room(&mut self, now: Time, size: u32) -> bool {
+    pub(crate) fn has_room(&mut self, now: Time, size: u32) -> bool {
         let waiting = self.queue_len(now);
         match self.limit {
             Limit::Unlimited => true,
@@ -222,7 +230,7 @@ impl TracedLink {
     }
 
     /// Packets waiting at `now` for the opportunity at which their first byte leaves.
-    pub fn queue_len(&mut self, now: Time) -> usize {
+    pub(crate) fn queue_len(&mut self, now: Time) -> usize {
         while let Some(&(start, size)) = self.waiting.front()
             && start <= now
         {
@@ -251,7 +259,7 @@ mod tests {
             ..LinkSpec::default()
         };
         let trace = Opportunities::parse(text).unwrap();
-        TracedLink::new(trace, &spec, Streams::new(1), 0)
+        TracedLink::new(&trace, &spec, Streams::new(1), 0)
     }
 
     #[test]

@@ -111,7 +111,7 @@ impl<'a> Field<'a> {
     }
 
     /// Notes how this is read, if it is a [`Probe`].
-    fn noted(&self, shape: impl FnOnce() -> Shape) -> bool {
+    pub(super) fn noted(&self, shape: impl FnOnce() -> Shape) -> bool {
         let probe = self.item.probe();
         if let Some(probe) = probe {
             probe.note(&self.path, shape());

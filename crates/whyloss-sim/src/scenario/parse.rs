@@ -214,14 +214,16 @@ impl Builder {
             ));
         }
         let both_ways = optional(&fields, "both_ways", Field::flag)?.unwrap_or(true);
-        let rate = fields.need("rate", r#"how fast bits leave, such as "150 kbit/s""#)?;
+        let rate = fields.need("rate", choices::RATE)?;
         let delay = fields.need("delay", r#"how long bits travel, such as "20 ms""#)?;
         let queue = fields.need("queue", choices::QUEUE)?;
         let (channel, channel_before_queue) =
             optional(&fields, "channel", |f| choices::channel(f, &self.directory))?
                 .unwrap_or_default();
+        let (rate, trace) = choices::rate(&rate, &self.directory)?;
         let forward = LinkSpec {
-            rate: rate.rate()?,
+            rate,
+            trace,
             delay: delay.duration()?,
             delay_changes: optional(&fields, "delay_changes", |f| {
                 f.changes(DELAY_CHANGES, Field::duration)

@@ -24,6 +24,8 @@ pub enum Shape {
     Times,
     /// A rate, such as `150 kbit/s`.
     Rate,
+    /// A file of opportunities to send, such as `trace:lte.trace`.
+    Trace,
     /// A size, such as `762 B`.
     Size,
     /// True or false.

@@ -19,3 +19,4 @@ mod tcp_pair;
 mod tcp_scripts;
 mod tcp_vegas_scripts;
 mod tiny;
+mod traces;

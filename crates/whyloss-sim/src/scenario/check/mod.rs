@@ -13,6 +13,7 @@ use std::ops::RangeInclusive;
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::arq::MOST_TRIES;
+use whyloss_link::{EventLink, LinkSpec};
 
 pub use problem::{CheckError, Place, Problem};
 
@@ -123,6 +124,9 @@ impl Scenario {
             check_delay(spec.rate, delay, place("delay_changes"))?;
         }
         queue::check(&spec.queue, spec.rate, place)?;
+        if spec.trace.is_some() {
+            check_traced(spec, place)?;
+        }
         if let Some(arq) = &spec.arq {
             if !(1..=MOST_TRIES).contains(&arq.tries) {
                 let expected = format!("1 to {MOST_TRIES} tries");
@@ -231,6 +235,21 @@ impl Scenario {
             to: self.nodes[to].clone(),
         })
     }
+}
+
+/// What a link that follows a trace cannot have.
+fn check_traced(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked {
+    let refused = |key, what| fail(place(key), Problem::Traced(what));
+    if !spec.delay_changes.is_empty() {
+        return refused("delay_changes", "changes of delay");
+    }
+    if spec.arq.is_some() {
+        return refused("arq", "retransmissions of its own");
+    }
+    if EventLink::is_needed(spec) {
+        return refused("queue", "a queue that decides as packets leave");
+    }
+    Ok(())
 }
 
 fn check_rate(rate: Rate, place: Place) -> Checked {

@@ -152,6 +152,9 @@ pub enum Problem {
     /// A channel that cannot be.
     #[error(transparent)]
     Channel(ChannelError),
+    /// Something that a link with a trace cannot have.
+    #[error("a link whose rate follows a trace cannot have {0}")]
+    Traced(&'static str),
     /// Too much in flight.
     #[error(
         "{rate} for {delay} keeps {bytes} bytes in flight; at most {MOST_IN_FLIGHT} are possible"

@@ -9,6 +9,7 @@ mod classifier;
 mod iftp;
 mod queue;
 mod quic;
+mod rate;
 mod scheme;
 mod tcp;
 mod tfrc;
@@ -17,6 +18,7 @@ mod transport;
 pub(super) use application::application;
 pub(super) use channel::channel;
 pub(super) use queue::{QUEUE, arq, queue};
+pub(super) use rate::{RATE, rate};
 pub(super) use transport::transport;
 
 use whyloss::Duration;

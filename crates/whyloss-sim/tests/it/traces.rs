@@ -1,0 +1,127 @@
+//! Links whose rate follows a recorded trace.
+
+use std::path::Path;
+
+use whyloss_sim::Scenario;
+
+const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/traces");
+
+/// A flow over a link with this rate, to be read as if it lay beside the traces, and what else the link has.
+fn path(rate: &str, link: &str, transport: &str) -> String {
+    format!(
+        r#"
+duration = "60 s"
+[[link]]
+name = "radio"
+from = "a"
+to = "b"
+rate = "{rate}"
+delay = "10 ms"
+both_ways = false
+{link}
+[[link]]
+from = "b"
+to = "a"
+rate = "100 Mbit/s"
+delay = "10 ms"
+both_ways = false
+queue = "unlimited"
+[[flow]]
+from = "a"
+to = "b"
+packet = "1500 B"
+transport = {transport}
+"#
+    )
+}
+
+fn scenario(text: &str) -> Result<Scenario, String> {
+    let file = Path::new(TRACES).join("test.toml");
+    Scenario::from_toml(text, &file.to_string_lossy(), &[]).map_err(|error| error.to_string())
+}
+
+const DROP_TAIL: &str = "queue = { packets = 50 }";
+
+/// Who sends more than every trace carries gets every opportunity, twice over in 60 s: what was sent arrives 10 ms later.
+#[test]
+fn every_opportunity_is_used() {
+    for name in ["lte-still", "lte-driving", "hspa", "wifi-busy", "leo"] {
+        let file = Path::new(TRACES).join(format!("{name}.trace"));
+        let trace = std::fs::read_to_string(file).expect("a trace");
+        let times: Vec<u64> = trace
+            .lines()
+            .map(|time| time.parse().expect("ms"))
+            .collect();
+        assert_eq!(times.last(), Some(&30_000), "{name}");
+        let text = path(
+            &format!("trace:{name}.trace"),
+            DROP_TAIL,
+            r#"{ kind = "cbr", rate = "20 Mbit/s" }"#,
+        );
+        let scenario = scenario(&text).expect("valid");
+        let run = whyloss_sim::run(&scenario, 1, &mut ()).expect("runs");
+        let counted = times.iter().chain(&times).count() as u64;
+        let late = times.iter().filter(|&&time| time > 29_990).count() as u64;
+        // Nobody waits yet at the very beginning, and the first packets share no opportunity.
+        let delivered = run.links[0].delivered;
+        assert!(
+            (counted - late - delivered) <= 2,
+            "{name}: {delivered} of {counted}"
+        );
+        let used = run.links[0].utilisation(run.window);
+        assert!((used - 1.0).abs() < 0.002, "{name}: {used}");
+    }
+}
+
+/// The fast engine does over a trace what the plain one does.
+#[test]
+fn engines_agree() {
+    for transport in [
+        r#""tfrc""#,
+        r#""tcp""#,
+        r#"{ kind = "tcp", controller = "bbr" }"#,
+        r#"{ kind = "cbr", rate = "3 Mbit/s" }"#,
+    ] {
+        let lossy = "queue = { packets = 30 }\nchannel = { kind = \"bernoulli\", loss = 0.01 }";
+        for link in [DROP_TAIL, lossy, "queue = { packets = 50, aqm = \"pie\" }"] {
+            let scenario = scenario(&path("trace:lte-driving.trace", link, transport));
+            let scenario = scenario.expect("valid");
+            let fast = whyloss_sim::run(&scenario, 3, &mut ()).expect("runs");
+            let plain = whyloss_sim::run_plain(&scenario, 3, &mut ()).expect("runs");
+            assert_eq!((&fast.flows, &fast.links), (&plain.flows, &plain.links));
+            assert!(fast.flows[0].received > 1_000, "{transport}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let error = |rate: &str, link: &str| {
+        let text = path(rate, link, r#""tcp""#);
+        scenario(&text).expect_err("refused")
+    };
+    for (rate, link, said) in [
+        ("trace:none.trace", DROP_TAIL, "cannot read the trace"),
+        ("trace:.", DROP_TAIL, "is not a file"),
+        ("trace:../wlh.toml", DROP_TAIL, "line 1 is no time"),
+        ("lte.trace", DROP_TAIL, "Mbit/s"),
+        (
+            "trace:hspa.trace",
+            "queue = { packets = 50, aqm = \"codel\" }",
+            "cannot have a queue that decides as packets leave",
+        ),
+        (
+            "trace:hspa.trace",
+            "queue = { packets = 50 }\narq = { tries = 3 }",
+            "cannot have retransmissions of its own",
+        ),
+        (
+            "trace:hspa.trace",
+            "queue = { packets = 50 }\ndelay_changes = [[\"1 s\", \"20 ms\"]]",
+            "cannot have changes of delay",
+        ),
+    ] {
+        let found = error(rate, link);
+        assert!(found.contains(said), "{found}");
+    }
+}
