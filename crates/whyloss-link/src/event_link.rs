@@ -23,8 +23,9 @@ use whyloss::{Cause, Duration, Rate, Time};
 
 use crate::arq::ArqSpec;
 use crate::channel::{Channel, ChannelSpec, Harm};
+use crate::ecn::Ecn;
 use crate::link::{Fate, LinkSpec};
-use crate::queue::{Discipline, Early, Limit, Turns, Waiting};
+use crate::queue::{Discipline, Early, Limit, Turns, Verdict, Waiting};
 use crate::random::Streams;
 
 /// A link at work.
@@ -42,6 +43,8 @@ pub struct EventLink {
     /// Under way, by the time of the fate, then in the order of service.
     under_way: BinaryHeap<Reverse<Coming>>,
     served: u64,
+    /// Whether the packet last given back was marked here.
+    marked: bool,
 }
 
 /// A packet under way: when its fate comes, its number in the order of service, its ticket, the kind of its fate and the
@@ -95,11 +98,12 @@ impl EventLink {
             lost: VecDeque::new(),
             under_way: BinaryHeap::new(),
             served: 0,
+            marked: false,
         }
     }
 
     /// Takes a packet of `size` bytes of this flow, which its owner calls `ticket`.
-    pub fn offer(&mut self, now: Time, ticket: u32, flow: u32, size: u32) {
+    pub fn offer(&mut self, now: Time, ticket: u32, flow: u32, size: u32, ecn: Ecn) {
         self.advance(now);
         let mut damaged = None;
         if self.channel_before_queue {
@@ -113,21 +117,15 @@ impl EventLink {
                 }
             }
         }
-        let packet = Waiting {
-            ticket,
-            size,
-            flow,
-            since: now,
-            damaged,
-        };
         let idle = self.busy_until <= now;
         let room = idle || self.has_room(size);
         let (packets, bytes) = (self.turns.len() as u64, self.turns.bytes());
         let free = self.busy_until;
-        let refused = self
-            .early
-            .as_mut()
-            .is_some_and(|early| early.refuses(now, free, (packets, bytes), size, room));
+        let verdict = self.early.as_mut().map_or(Verdict::Admit, |early| {
+            early.judges(now, free, (packets, bytes), size, room)
+        });
+        let marked = verdict == Verdict::Mark && ecn.is_capable();
+        let refused = verdict != Verdict::Admit && !marked;
         let congestion = Fate::Lost(Cause::Congestion, now);
         if idle {
             self.busy_until = now;
@@ -136,7 +134,15 @@ impl EventLink {
             self.lost.push_back((ticket, congestion));
             return;
         }
-        self.turns.push(packet);
+        self.turns.push(Waiting {
+            ticket,
+            size,
+            flow,
+            since: now,
+            damaged,
+            capable: ecn.is_capable(),
+            marked,
+        });
         while !idle && !self.fits() {
             let Some(paid) = self.turns.make_room() else {
                 break;
@@ -162,6 +168,7 @@ impl EventLink {
     /// The next packet whose fate has come by `now`, and its fate.
     pub fn poll(&mut self, now: Time) -> Option<(u32, Fate)> {
         self.advance(now);
+        self.marked = false;
         if let Some(lost) = self.lost.pop_front() {
             return Some(lost);
         }
@@ -170,12 +177,18 @@ impl EventLink {
             return None;
         }
         let Reverse((when, _, ticket, kind, bit)) = self.under_way.pop()?;
-        let fate = match kind {
+        self.marked = kind & MARKED != 0;
+        let fate = match kind & !MARKED {
             DELIVERED => Fate::Delivered(when),
             DAMAGED => Fate::Damaged(when, bit),
             _ => Fate::Lost(Cause::Wireless, when),
         };
         Some((ticket, fate))
+    }
+
+    /// Whether this link marked the packet that [`Self::poll`] gave last; never one that was lost in its queue.
+    pub fn marked(&self) -> bool {
+        self.marked
     }
 
     /// Packets waiting, not counting the one in transmission.
@@ -208,6 +221,7 @@ impl EventLink {
                 Fate::Damaged(_, bit) => (DAMAGED, bit),
                 Fate::Lost(..) => (LOST, 0),
             };
+            let kind = kind | if packet.marked { MARKED } else { 0 };
             let entry = (fate.when(), self.served, packet.ticket, kind, bit);
             self.under_way.push(Reverse(entry));
         }
@@ -234,6 +248,8 @@ impl EventLink {
 const DELIVERED: u8 = 0;
 const DAMAGED: u8 = 1;
 const LOST: u8 = 2;
+/// Beside one of these.
+const MARKED: u8 = 4;
 
 impl Server {
     /// Sends a packet from `start` on. Gives when the next may begin, and the packet's fate.
@@ -318,7 +334,7 @@ mod tests {
         };
         for (ticket, &(at, size)) in (0..).zip(offers) {
             drain(link, micros(at));
-            link.offer(micros(at), ticket, 0, size);
+            link.offer(micros(at), ticket, 0, size, Ecn::NotCapable);
         }
         drain(link, Time::from_nanos(u64::MAX - 1));
         fates
@@ -352,6 +368,56 @@ mod tests {
     }
 
     /// A link with ARQ over independent losses of 10 %.
+    /// Twice the rate for two seconds: CoDel with `ecn` marks the capable half of what it would have dropped and loses only the
+    /// other half, and a full queue drops both.
+    #[test]
+    fn capable_packets_are_marked_not_dropped() {
+        let link = |limit, ecn| {
+            let codel = CodelSpec {
+                ecn,
+                ..CodelSpec::default()
+            };
+            let spec = LinkSpec {
+                rate: Rate::from_mbps(8),
+                queue: QueueSpec {
+                    limit,
+                    discipline: Discipline::Codel(codel),
+                },
+                ..LinkSpec::default()
+            };
+            EventLink::new(&spec, Streams::new(1), 0)
+        };
+        // Of 4000 packets: lost, and marked; those with odd tickets are capable.
+        let run = |mut link: EventLink| {
+            let (mut lost, mut marked) = ([0; 2], [0; 2]);
+            let mut drain = |link: &mut EventLink, until: Time| {
+                while link.next_event() <= until {
+                    let at = link.next_event();
+                    while let Some((ticket, fate)) = link.poll(at) {
+                        let odd = ticket as usize % 2;
+                        lost[odd] += i32::from(matches!(fate, Fate::Lost(..)));
+                        marked[odd] += i32::from(link.marked());
+                    }
+                }
+            };
+            for ticket in 0..4_000 {
+                let at = micros(500 * u64::from(ticket));
+                drain(&mut link, at);
+                let ecn = [Ecn::NotCapable, Ecn::Capable][ticket as usize % 2];
+                link.offer(at, ticket, 0, 1_000, ecn);
+            }
+            drain(&mut link, micros(60_000_000));
+            (lost, marked)
+        };
+        let (lost, marked) = run(link(Limit::Unlimited, false));
+        assert!(lost[0] > 20 && lost[1] > 20 && marked == [0, 0], "{lost:?}");
+        let (lost, marked) = run(link(Limit::Unlimited, true));
+        assert!(lost[0] > 20 && marked[1] > 20, "{lost:?} {marked:?}");
+        assert_eq!((lost[1], marked[0]), (0, 0));
+        let (lost, _) = run(link(Limit::Packets(50), true));
+        assert!(lost[1] > 500, "{lost:?}");
+    }
+
     fn retransmitting(arq: ArqSpec) -> EventLink {
         let spec = LinkSpec {
             rate: Rate::from_mbps(8),

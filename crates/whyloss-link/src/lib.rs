@@ -6,6 +6,7 @@
 
 pub mod arq;
 pub mod channel;
+mod ecn;
 mod event_link;
 mod link;
 pub mod queue;
@@ -14,6 +15,7 @@ pub mod traced;
 
 pub use arq::ArqSpec;
 pub use channel::{Channel, ChannelSpec};
+pub use ecn::Ecn;
 pub use event_link::EventLink;
 pub use link::{Fate, Link, LinkSpec};
 pub use queue::{Queue, QueueSpec};

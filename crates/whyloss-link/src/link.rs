@@ -5,7 +5,7 @@ use whyloss::{Cause, Duration, Rate, Time};
 use crate::arq::ArqSpec;
 use crate::channel::{Channel, ChannelSpec, Harm};
 use crate::event_link::EventLink;
-use crate::queue::{Queue, QueueSpec};
+use crate::queue::{Queue, QueueSpec, Verdict};
 use crate::random::Streams;
 use crate::traced::{Opportunities, TracedLink};
 
@@ -105,8 +105,17 @@ struct Rest {
     held: bool,
     /// Whether the channel is asked after the transmission.
     noisy: bool,
+    /// The packet last offered, if it was dropped for not being ECN-capable as far as the link knew.
+    pardonable: Option<Pardonable>,
     /// Whether nothing but a queue is ever in the way: then the second packet of a size in a row that goes the long way opens the short cut.
     steady: bool,
+}
+
+/// A packet that a queue dropped and would have marked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pardonable {
+    /// The first bit that was damaged before the queue.
+    pub(crate) damaged: Option<u32>,
 }
 
 impl Link {
@@ -141,6 +150,7 @@ impl Link {
                 gated,
                 held,
                 noisy,
+                pardonable: None,
                 steady: !gated && !noisy && spec.delay_changes.is_empty(),
             }),
         }
@@ -189,14 +199,31 @@ impl Link {
         if let Some(traced) = &mut self.rest.traced {
             return traced.offer(now, size);
         }
-        let damaged = match self.rest.admits(now, self.busy_until, size) {
-            Ok(first) => first,
-            Err(cause) => return Fate::Lost(cause, now),
-        };
+        match self.rest.admits(now, self.busy_until, size) {
+            Ok(first) => self.admit(now, size, first),
+            Err(cause) => Fate::Lost(cause, now),
+        }
+    }
+
+    /// What becomes of a packet that came as far as the queue, with this bit damaged before.
+    fn admit(&mut self, now: Time, size: u32, damaged: Option<u32>) -> Fate {
         match (self.transmit(now, size), damaged) {
             (Fate::Delivered(arrival), Some(first)) => Fate::Damaged(arrival, first),
             (fate, _) => fate,
         }
+    }
+
+    /// What becomes of the packet of `size` bytes that was offered at `now`, and lost for congestion, if it is ECN-capable: the
+    /// link marks it and lets it in where its queue has `ecn` and dropped it early. `None`: it is lost all the same.
+    ///
+    /// Who sends nothing that is ECN-capable never calls this; who does calls it at once.
+    #[cold]
+    pub fn mark_instead(&mut self, now: Time, size: u32) -> Option<Fate> {
+        if let Some(traced) = &mut self.rest.traced {
+            return traced.mark_instead(now, size);
+        }
+        let packet = self.rest.pardonable.take()?;
+        Some(self.admit(now, size, packet.damaged))
     }
 
     /// The packet's way through the queue, the transmission and what comes after.
@@ -288,6 +315,7 @@ impl Rest {
     /// was damaged before it.
     fn admits(&mut self, now: Time, free: Time, size: u32) -> Result<Option<u32>, Cause> {
         let mut damaged = None;
+        self.pardonable = None;
         if self.channel_before_queue {
             match self.channel.harms(now, size) {
                 Harm::None => {}
@@ -295,10 +323,18 @@ impl Rest {
                 Harm::Lost => return Err(Cause::Wireless),
             }
         }
-        if self.queue.is_selective() && self.queue.refuses(now, free, size) {
-            return Err(Cause::Congestion);
+        let verdict = if self.queue.is_selective() {
+            self.queue.judges(now, free, size)
+        } else {
+            Verdict::Admit
+        };
+        if verdict == Verdict::Mark {
+            self.pardonable = Some(Pardonable { damaged });
         }
-        Ok(damaged)
+        match verdict {
+            Verdict::Admit => Ok(damaged),
+            Verdict::Drop | Verdict::Mark => Err(Cause::Congestion),
+        }
     }
 
     /// Sets the delay of a packet that departs at `departure`, after one that departed at `last`.
@@ -375,6 +411,51 @@ mod tests {
         let mut link = link(&[(0, 5), (20, 50), (30, 3)]);
         let times = arrivals(&mut link, &[4, 40]);
         assert_eq!(times, [10, 44].map(millis));
+    }
+
+    /// RED with thresholds of 1.5 and 3.5 packets and a mean that is the queue: the fourth packet is the first above, the fifth
+    /// finds 3 waiting, p_b = 0.75 and count = 2, so p_a = 1. Marked, it enters, and the sixth finds 4: beyond max. Not marked,
+    /// the sixth finds 3 again, with p_a = 0.75/0.25.
+    #[test]
+    fn a_mark_instead_of_a_drop_by_hand() {
+        let spec = LinkSpec {
+            rate: Rate::from_mbps(8),
+            delay: Duration::from_millis(10),
+            queue: QueueSpec {
+                limit: Limit::Packets(100),
+                discipline: Discipline::Red(RedSpec {
+                    min: Some(1.5),
+                    max: Some(3.5),
+                    max_p: 1.0,
+                    weight: Some(1.0),
+                    wait: false,
+                    ecn: true,
+                    ..RedSpec::default()
+                }),
+            },
+            ..LinkSpec::default()
+        };
+        let lost = Fate::Lost(Cause::Congestion, Time::ZERO);
+        for capable in [false, true] {
+            let mut link = Link::new(&spec, Streams::new(0), 0);
+            for arrival in 11..15 {
+                assert_eq!(
+                    link.offer(Time::ZERO, 1_000),
+                    Fate::Delivered(millis(arrival))
+                );
+                assert_eq!(link.mark_instead(Time::ZERO, 1_000), None);
+            }
+            assert_eq!(link.offer(Time::ZERO, 1_000), lost);
+            if capable {
+                let marked = link.mark_instead(Time::ZERO, 1_000);
+                assert_eq!(marked, Some(Fate::Delivered(millis(15))));
+                assert_eq!(link.mark_instead(Time::ZERO, 1_000), None);
+            }
+            assert_eq!(link.queue_len(Time::ZERO), 3 + usize::from(capable));
+            assert_eq!(link.offer(Time::ZERO, 1_000), lost);
+            let again = link.mark_instead(Time::ZERO, 1_000);
+            assert_eq!(again.is_some(), !capable);
+        }
     }
 
     /// Before the queue or after transmission, the same bits are damaged, and nobody is lost for it.

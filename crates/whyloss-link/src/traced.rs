@@ -17,8 +17,8 @@ use thiserror::Error;
 use whyloss::{Cause, Duration, Rate, Time};
 
 use crate::channel::{Channel, ChannelSpec, Harm};
-use crate::link::{Fate, LinkSpec};
-use crate::queue::{Early, Limit};
+use crate::link::{Fate, LinkSpec, Pardonable};
+use crate::queue::{Early, Limit, Verdict};
 use crate::random::Streams;
 
 /// Bytes that an opportunity sends.
@@ -127,6 +127,8 @@ pub(crate) struct TracedLink {
     bytes: u64,
     /// When the last admitted packet's last byte leaves.
     busy_until: Time,
+    /// The packet last offered, if it was dropped for not being ECN-capable.
+    pardonable: Option<Pardonable>,
 }
 
 impl TracedLink {
@@ -152,12 +154,14 @@ impl TracedLink {
             waiting: VecDeque::new(),
             bytes: 0,
             busy_until: Time::ZERO,
+            pardonable: None,
         }
     }
 
     /// Offers a packet of `size` bytes at `now` and says what becomes of it. Times never decrease.
     pub(crate) fn offer(&mut self, now: Time, size: u32) -> Fate {
         let mut damaged = None;
+        self.pardonable = None;
         if self.channel_before_queue {
             match self.channel.harms(now, size) {
                 Harm::None => {}
@@ -167,13 +171,26 @@ impl TracedLink {
         }
         let room = self.has_room(now, size);
         let (packets, bytes, free) = (self.waiting.len() as u64, self.bytes, self.busy_until);
-        let refused = self
-            .early
-            .as_mut()
-            .is_some_and(|early| early.refuses(now, free, (packets, bytes), size, room));
-        if refused || !room {
+        let verdict = self.early.as_mut().map_or(Verdict::Admit, |early| {
+            early.judges(now, free, (packets, bytes), size, room)
+        });
+        if verdict == Verdict::Mark {
+            self.pardonable = Some(Pardonable { damaged });
+        }
+        if verdict != Verdict::Admit || !room {
             return Fate::Lost(Cause::Congestion, now);
         }
+        self.admit(now, size, damaged)
+    }
+
+    /// See [`Link::mark_instead`](crate::Link::mark_instead).
+    pub(crate) fn mark_instead(&mut self, now: Time, size: u32) -> Option<Fate> {
+        let packet = self.pardonable.take()?;
+        Some(self.admit(now, size, packet.damaged))
+    }
+
+    /// What becomes of a packet for which there is room, with this bit damaged before.
+    fn admit(&mut self, now: Time, size: u32, mut damaged: Option<u32>) -> Fate {
         let departure = self.send(now, size);
         if !self.channel_before_queue {
             match self.channel.harms(departure, size) {

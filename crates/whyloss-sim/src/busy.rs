@@ -1,7 +1,7 @@
 //! A link with events of its own, and the packets that it holds, for either engine.
 
 use whyloss::Time;
-use whyloss_link::{EventLink, Fate, LinkSpec, Streams};
+use whyloss_link::{Ecn, EventLink, Fate, LinkSpec, Streams};
 
 /// The link at work, with what it holds: `T` is a packet as the engine carries it.
 #[derive(Debug)]
@@ -39,7 +39,13 @@ impl<T> Busy<T> {
     }
 
     /// Takes a packet, and notes how many wait if somebody `looks`.
-    pub(crate) fn offer(&mut self, since: Time, (flow, size): (u32, u32), packet: T, looks: bool) {
+    pub(crate) fn offer(
+        &mut self,
+        since: Time,
+        (flow, size, ecn): (u32, u32, Ecn),
+        packet: T,
+        looks: bool,
+    ) {
         let waiting = if looks { self.link.queue_len(since) } else { 0 };
         let held = Held {
             packet,
@@ -51,7 +57,7 @@ impl<T> Busy<T> {
             Some(place) => *place = Some(held),
             None => self.held.push(Some(held)),
         }
-        self.link.offer(since, ticket, flow, size);
+        self.link.offer(since, ticket, flow, size, ecn);
     }
 
     /// Gives back the next packet whose fate has come.
@@ -60,6 +66,11 @@ impl<T> Busy<T> {
         let packet = self.held.get_mut(ticket as usize)?.take()?;
         self.free.push(ticket);
         Some((packet, fate))
+    }
+
+    /// Whether the link marked the packet given back last, which arrives.
+    pub(crate) fn marked(&self, fate: Fate) -> bool {
+        self.link.marked() && !matches!(fate, Fate::Lost(..))
     }
 
     /// When it must be asked again.

@@ -60,6 +60,8 @@ pub struct FlowResult {
     pub received: u64,
     /// Packets received with damaged bits, all beyond the flow's coverage.
     pub damaged: u64,
+    /// Packets received that some queue had marked (ECN).
+    pub marked: u64,
     /// Bytes of the packets received, headers included.
     pub received_bytes: u64,
     /// Data packets that the sink took for the first time (TCP: goodput).
@@ -113,6 +115,8 @@ pub struct LinkResult {
     pub delivered: u64,
     /// Delivered packets in which this link damaged bits.
     pub damaged: u64,
+    /// Delivered packets that this link's queue marked (ECN) instead of dropping them.
+    pub marked: u64,
     /// The bytes of those that arrived.
     pub delivered_bytes: u64,
     /// Packets lost, by cause.

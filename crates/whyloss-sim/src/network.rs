@@ -157,6 +157,8 @@ pub(crate) struct Network {
     room: u64,
     /// The link for whose packet there was none.
     overfull: Option<usize>,
+    /// Whether a link has marked the packet at hand, for observers.
+    marked: bool,
     /// Of each link, what is counted but for what is delivered.
     counts: Vec<LinkResult>,
     /// Every route's links, one after the other, each ended by its host.
@@ -204,6 +206,7 @@ impl Network {
             most_packets: scenario.packet_limit(),
             room: scenario.packet_limit(),
             overfull: None,
+            marked: false,
             counts: links.iter().map(count).collect(),
             hops,
             routes,
@@ -307,14 +310,42 @@ impl Network {
             } else {
                 0
             };
-            let fate = wire.link.offer(now, size);
-            if now <= self.window.end() && fate != Fate::HELD {
-                observer.offered(index, now, &parcel.open(&self.aside), waiting, fate);
+            let mut fate = wire.link.offer(now, size);
+            let packet = parcel.open(&self.aside);
+            if let Fate::Lost(..) = fate {
+                fate = self.mark_instead(now, index, parcel).unwrap_or(fate);
             }
+            if now <= self.window.end() && fate != Fate::HELD {
+                if self.marked {
+                    observer.marked(index);
+                }
+                observer.offered(index, now, &packet, waiting, fate);
+            }
+            self.marked = false;
             fate
         } else {
-            wire.link.offer_at_length(now, size)
+            let fate = wire.link.offer_at_length(now, size);
+            if let Fate::Lost(..) = fate
+                && parcel.kind == Kind::Aside
+            {
+                return self.mark_or_lose(now, index, parcel, fate);
+            }
+            fate
         };
+        self.settle(now, index, parcel, fate)
+    }
+
+    /// Counts what becomes of a packet at a link: when it arrives, or why and when it was lost.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn settle(
+        &mut self,
+        now: Time,
+        index: usize,
+        parcel: &mut Parcel,
+        fate: Fate,
+    ) -> Result<Time, (Cause, Time)> {
+        let (wire, size) = (&mut self.wires[index], parcel.size);
         let arrival = match fate {
             Fate::Delivered(arrival) => arrival,
             Fate::Damaged(arrival, first) => {
@@ -340,6 +371,38 @@ impl Network {
             wire.count(size);
         }
         Ok(arrival)
+    }
+
+    /// The fate of a packet that link `index` would lose: if it is ECN-capable, the link may mark it instead.
+    #[cold]
+    #[inline(never)]
+    fn mark_instead(&mut self, now: Time, index: usize, parcel: &Parcel) -> Option<Fate> {
+        if !parcel.ecn(&self.aside).is_capable() {
+            return None;
+        }
+        let fate = self.wires[index].link.mark_instead(now, parcel.size)?;
+        if let Fate::Delivered(arrival) | Fate::Damaged(arrival, _) = fate {
+            parcel.mark(&mut self.aside);
+            self.marked = true;
+            if self.window.contains(arrival) {
+                self.counts[index].marked += 1;
+            }
+        }
+        Some(fate)
+    }
+
+    /// [`Self::settle`] of one that is perhaps marked instead.
+    #[cold]
+    #[inline(never)]
+    fn mark_or_lose(
+        &mut self,
+        now: Time,
+        index: usize,
+        parcel: &mut Parcel,
+        lost: Fate,
+    ) -> Result<Time, (Cause, Time)> {
+        let fate = self.mark_instead(now, index, parcel).unwrap_or(lost);
+        self.settle(now, index, parcel, fate)
     }
 
     /// Puts a packet in transit over link `index`, due at `at`.

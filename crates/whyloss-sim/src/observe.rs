@@ -92,6 +92,13 @@ pub trait Observer {
         let _ = (link, at, packet, waiting, fate);
     }
 
+    /// A link marked (ECN) the packet that [`Self::offered`] tells of next, which arrives; what that is shown is the packet as it
+    /// came.
+    #[inline]
+    fn marked(&mut self, link: usize) {
+        let _ = link;
+    }
+
     /// A data packet reached its sink, which took it.
     #[inline]
     fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
@@ -164,6 +171,12 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 
     #[inline(always)]
+    fn marked(&mut self, link: usize) {
+        self.0.marked(link);
+        self.1.marked(link);
+    }
+
+    #[inline(always)]
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
         self.0.offered(link, at, packet, waiting, fate);
         self.1.offered(link, at, packet, waiting, fate);
@@ -222,6 +235,13 @@ impl<A: Observer> Observer for Option<A> {
     fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
         if let Some(observer) = self {
             observer.sent(flow, at, packet);
+        }
+    }
+
+    #[inline(always)]
+    fn marked(&mut self, link: usize) {
+        if let Some(observer) = self {
+            observer.marked(link);
         }
     }
 

@@ -3,6 +3,8 @@
 use whyloss::Time;
 use whyloss::{iftp, tfrc};
 
+use whyloss_link::Ecn;
+
 use crate::host::outside::Datagram;
 use crate::host::tcp;
 
@@ -17,6 +19,10 @@ pub struct Packet {
     pub size: u32,
     /// The first of its bits that some link damaged; [`Self::WHOLE`] if none was.
     pub first_damaged: u32,
+    /// Its ECN field in the IP header.
+    pub ecn: Ecn,
+    /// What TCP says about ECN: CWR in a segment, ECE in an acknowledgement.
+    pub ecn_flag: bool,
     /// When it was sent.
     pub sent: Time,
     /// What it carries.
@@ -26,6 +32,12 @@ pub struct Packet {
 impl Packet {
     /// No bit is damaged.
     pub const WHOLE: u32 = u32::MAX;
+
+    /// Whether ECN has nothing to do with it, nor damage.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.is_damaged() && self.ecn == Ecn::NotCapable && !self.ecn_flag
+    }
 
     /// Whether any of its bits is damaged.
     #[inline]
@@ -87,7 +99,7 @@ mod tests {
     #[test]
     fn packets_are_small() {
         assert!(
-            size_of::<(Time, Packet)>() <= 80,
+            size_of::<(Time, Packet)>() <= 88,
             "{}",
             size_of::<(Time, Packet)>()
         );

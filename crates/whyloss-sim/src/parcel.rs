@@ -6,9 +6,10 @@
 //!
 //! What most packets carry (a TCP segment, an acknowledgement without SACK blocks, a datagram, what IFTP sends) fits in the
 //! numbers. What
-//! does not is kept [aside](Aside), and a number says where.
+//! does not, and whatever ECN has to do with, is kept [aside](Aside), and a number says where.
 
 use whyloss::{Cause, Time, iftp};
+use whyloss_link::Ecn;
 
 use crate::host::tcp::{Ack, SackBlocks, Segment};
 use crate::packet::{Packet, Payload};
@@ -44,11 +45,20 @@ pub(crate) enum Kind {
     Aside,
 }
 
-/// What does not fit a parcel, and its first damaged bit.
+/// What does not fit parcels.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
-    kept: Vec<(Payload, u32)>,
+    kept: Vec<Kept>,
     free: Vec<u32>,
+}
+
+/// What does not fit one.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    payload: Payload,
+    first_damaged: u32,
+    ecn: Ecn,
+    ecn_flag: bool,
 }
 
 impl Parcel {
@@ -62,30 +72,30 @@ impl Parcel {
             ..Self::default()
         };
         match &packet.payload {
-            Payload::Segment(segment) if segment.stamp == packet.sent && !packet.is_damaged() => {
+            Payload::Segment(segment) if segment.stamp == packet.sent && packet.is_plain() => {
                 parcel.number = segment.sequence;
                 if segment.retransmission {
                     parcel.kind = Kind::Retransmission;
                 }
             }
-            Payload::Ack(ack) if ack.sack.is_empty() && !packet.is_damaged() => {
+            Payload::Ack(ack) if ack.sack.is_empty() && packet.is_plain() => {
                 (parcel.number, parcel.echo) = (ack.next, ack.echo);
                 parcel.kind = Kind::Ack;
             }
-            Payload::Datagram(number) if !packet.is_damaged() => {
+            Payload::Datagram(number) if packet.is_plain() => {
                 parcel.number = *number;
                 parcel.kind = Kind::Datagram;
             }
-            Payload::IftpData(data) if data.stamp == packet.sent && !packet.is_damaged() => {
+            Payload::IftpData(data) if data.stamp == packet.sent && packet.is_plain() => {
                 parcel.number = data.sequence;
                 parcel.kind = Kind::IftpData;
             }
-            Payload::IftpAck(ack) if !packet.is_damaged() => {
+            Payload::IftpAck(ack) if packet.is_plain() => {
                 (parcel.number, parcel.echo) = (ack.sequence, ack.echo);
                 parcel.kind = Kind::IftpAck;
             }
-            payload => {
-                parcel.number = aside.keep(*payload, packet.first_damaged);
+            _ => {
+                parcel.number = aside.keep(packet);
                 parcel.kind = Kind::Aside;
             }
         }
@@ -121,6 +131,8 @@ impl Parcel {
             flow: self.flow,
             size: self.size,
             first_damaged: Packet::WHOLE,
+            ecn: Ecn::NotCapable,
+            ecn_flag: false,
             sent: self.sent,
             payload,
         }
@@ -128,7 +140,6 @@ impl Parcel {
 
     /// The packet in it.
     pub(crate) fn open(self, aside: &Aside) -> Packet {
-        let mut first_damaged = Packet::WHOLE;
         let payload = match self.kind {
             Kind::Segment | Kind::Retransmission => Payload::Segment(self.segment()),
             Kind::Ack => Payload::Ack(self.ack()),
@@ -142,18 +153,32 @@ impl Parcel {
                 echo: self.echo,
             }),
             Kind::Aside => {
-                let payload;
-                (payload, first_damaged) = aside.kept[self.number as usize];
-                payload
+                let kept = aside.kept[self.number as usize];
+                return Packet {
+                    first_damaged: kept.first_damaged,
+                    ecn: kept.ecn,
+                    ecn_flag: kept.ecn_flag,
+                    ..self.whole(kept.payload)
+                };
             }
         };
-        Packet {
-            hop: self.hop,
-            flow: self.flow,
-            size: self.size,
-            first_damaged,
-            sent: self.sent,
-            payload,
+        self.whole(payload)
+    }
+
+    /// Its ECN field.
+    #[inline]
+    pub(crate) fn ecn(&self, aside: &Aside) -> Ecn {
+        if self.kind == Kind::Aside {
+            aside.kept[self.number as usize].ecn
+        } else {
+            Ecn::NotCapable
+        }
+    }
+
+    /// Marks it, which is ECN-capable.
+    pub(crate) fn mark(&self, aside: &mut Aside) {
+        if self.kind == Kind::Aside {
+            aside.kept[self.number as usize].ecn = Ecn::Marked;
         }
     }
 
@@ -213,12 +238,18 @@ impl Parcel {
 }
 
 impl Aside {
-    fn keep(&mut self, payload: Payload, first_damaged: u32) -> u64 {
+    fn keep(&mut self, packet: &Packet) -> u64 {
+        let kept = Kept {
+            payload: packet.payload,
+            first_damaged: packet.first_damaged,
+            ecn: packet.ecn,
+            ecn_flag: packet.ecn_flag,
+        };
         if let Some(free) = self.free.pop() {
-            self.kept[free as usize] = (payload, first_damaged);
+            self.kept[free as usize] = kept;
             u64::from(free)
         } else {
-            self.kept.push((payload, first_damaged));
+            self.kept.push(kept);
             self.kept.len() as u64 - 1
         }
     }
@@ -263,6 +294,8 @@ mod tests {
             flow: number as u32 % 5,
             size: 40 + u32::from(kind),
             first_damaged,
+            ecn: [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][number as usize % 5 % 3],
+            ecn_flag: number.is_multiple_of(7),
             sent,
             payload: match kind {
                 0 => segment(sent, false),

@@ -64,6 +64,7 @@ const RED: RedSpec = RedSpec {
     target_delay: Duration::from_millis(5),
     bytes: false,
     mean_packet: 1_000,
+    ecn: false,
 };
 
 impl Topology {

@@ -10,11 +10,13 @@ type Column = (&'static str, &'static str, f64, usize);
 
 /// Left out where nothing is.
 const DAMAGED: Column = ("damaged", "damaged", 1.0, 0);
+const MARKED: Column = ("marked", "marked", 1.0, 0);
 
-const FLOW: [Column; 9] = [
+const FLOW: [Column; 10] = [
     ("sent", "sent", 1.0, 0),
     ("received", "received", 1.0, 0),
     DAMAGED,
+    MARKED,
     ("kbit/s", "throughput_bps", 1e-3, 1),
     ("congestion", "lost.congestion", 1.0, 0),
     ("wireless", "lost.wireless", 1.0, 0),
@@ -40,9 +42,10 @@ const FRAMES: [Column; 5] = [
     ("never %", "never", 100.0, 1),
 ];
 
-const LINK: [Column; 5] = [
+const LINK: [Column; 6] = [
     ("delivered", "delivered", 1.0, 0),
     DAMAGED,
+    MARKED,
     ("congestion", "lost.congestion", 1.0, 0),
     ("wireless", "lost.wireless", 1.0, 0),
     ("used %", "utilisation", 100.0, 1),
@@ -192,7 +195,7 @@ fn section(what: &'static str, items: &[&Item], columns: &[Column], marks: &mut 
     };
     let columns: Vec<&Column> = columns
         .iter()
-        .filter(|column| column.1 != DAMAGED.1 || !nothing(column.1))
+        .filter(|column| ![DAMAGED.1, MARKED.1].contains(&column.1) || !nothing(column.1))
         .collect();
     let rows = items.iter().map(|item| {
         let mark = if item.background { " (background)" } else { "" };

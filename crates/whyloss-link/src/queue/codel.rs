@@ -25,6 +25,8 @@ pub struct CodelSpec {
     pub target: Duration,
     /// How long a longer one is excused; about the longest round trip.
     pub interval: Duration,
+    /// Whether an ECN-capable packet is marked where it would have been dropped, and leaves.
+    pub ecn: bool,
 }
 
 impl Default for CodelSpec {
@@ -32,6 +34,7 @@ impl Default for CodelSpec {
         Self {
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),
+            ecn: false,
         }
     }
 }
@@ -49,6 +52,10 @@ pub(crate) struct Waiting {
     pub since: Time,
     /// The first of its bits that a channel before the queue damaged.
     pub damaged: Option<u32>,
+    /// Whether it may be marked, …
+    pub capable: bool,
+    /// … and was, here.
+    pub marked: bool,
 }
 
 /// Packets in the order in which they came, and their bytes.
@@ -122,6 +129,11 @@ impl Codel {
         if self.dropping {
             self.dropping = may_drop;
             while self.dropping && now >= self.next_drop {
+                if self.marks(&mut packet) {
+                    self.count = self.count.saturating_add(1);
+                    self.next_drop = self.after(self.next_drop);
+                    break;
+                }
                 packet.map(&mut dropped);
                 self.count = self.count.saturating_add(1);
                 (packet, may_drop) = self.first(now, line);
@@ -131,8 +143,10 @@ impl Codel {
                 }
             }
         } else if may_drop {
-            packet.map(&mut dropped);
-            (packet, _) = self.first(now, line);
+            if !self.marks(&mut packet) {
+                packet.map(&mut dropped);
+                (packet, _) = self.first(now, line);
+            }
             self.dropping = true;
             let before = self.count - self.began_with;
             let recent = now - self.next_drop < self.spec.interval * 16;
@@ -141,6 +155,17 @@ impl Codel {
             self.began_with = self.count;
         }
         packet
+    }
+
+    /// Marks the packet that would be dropped, if both allow it: then it leaves, and the spell goes on as after a drop.
+    fn marks(&self, packet: &mut Option<Waiting>) -> bool {
+        match packet {
+            Some(packet) if self.spec.ecn && packet.capable => {
+                packet.marked = true;
+                true
+            }
+            _ => false,
+        }
     }
 
     /// The first packet of the line, and whether it may be dropped.
@@ -183,7 +208,18 @@ mod tests {
 
     /// A packet leaves every millisecond and has waited for `sojourn` ms, with many behind it: when drops happen.
     fn drops(codel: &mut Codel, from: u64, to: u64, sojourn: u64) -> Vec<u64> {
-        let mut found = Vec::new();
+        hits(codel, from, to, sojourn, false).0
+    }
+
+    /// The same, and when marks happen.
+    fn hits(
+        codel: &mut Codel,
+        from: u64,
+        to: u64,
+        sojourn: u64,
+        capable: bool,
+    ) -> (Vec<u64>, Vec<u64>) {
+        let (mut found, mut marks) = (Vec::new(), Vec::new());
         for now in from..to {
             let mut line = Line::default();
             for ticket in 0..20 {
@@ -194,11 +230,16 @@ mod tests {
                     flow: 0,
                     since: millis(now - sojourn),
                     damaged: None,
+                    capable,
+                    marked: false,
                 });
             }
-            codel.leave(millis(now), &mut line, |_| found.push(now));
+            let left = codel.leave(millis(now), &mut line, |_| found.push(now));
+            if left.is_some_and(|packet| packet.marked) {
+                marks.push(now);
+            }
         }
-        found
+        (found, marks)
     }
 
     /// The first drop 100 ms after the queue began to stand, then 100, 100/√2, 100/√3, … ms apart.
@@ -208,6 +249,20 @@ mod tests {
         let found = drops(&mut codel, 1_000, 1_500, 20);
         // 1100 + 100 + 70.71 + 57.74 + 50 + 44.72 + 40.82, each at the first departure that is not before it.
         assert_eq!(found, [1_100, 1_200, 1_271, 1_329, 1_379, 1_424, 1_464]);
+    }
+
+    /// Marks come when drops would, and nobody is dropped; packets that are not ECN-capable are, and without `ecn` all.
+    #[test]
+    fn marks_by_hand() {
+        let spec = CodelSpec {
+            ecn: true,
+            ..CodelSpec::default()
+        };
+        let due = vec![1_100, 1_200, 1_271, 1_329, 1_379, 1_424, 1_464];
+        let of = |spec, capable| hits(&mut Codel::new(spec), 1_000, 1_500, 20, capable);
+        assert_eq!(of(spec, true), (vec![], due.clone()));
+        assert_eq!(of(spec, false), (due.clone(), vec![]));
+        assert_eq!(of(CodelSpec::default(), true), (due, vec![]));
     }
 
     #[test]
@@ -245,6 +300,8 @@ mod tests {
                     flow: 0,
                     since: Time::ZERO,
                     damaged: None,
+                    capable: false,
+                    marked: false,
                 });
             }
             // One packet is left behind: no more than the largest.

@@ -152,6 +152,8 @@ mod tests {
             flow,
             since: Time::ZERO,
             damaged: None,
+            capable: false,
+            marked: false,
         }
     }
 

@@ -61,6 +61,30 @@ pub enum Discipline {
     FqCodel(FqCodelSpec),
 }
 
+impl Discipline {
+    /// Whether it marks ECN-capable packets.
+    pub fn marks(&self) -> bool {
+        match self {
+            Self::DropTail => false,
+            Self::Red(spec) => spec.ecn,
+            Self::Pie(spec) => spec.ecn,
+            Self::Codel(spec) => spec.ecn,
+            Self::FqCodel(spec) => spec.codel.ecn,
+        }
+    }
+}
+
+/// What a discipline that decides as packets arrive makes of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may enter, if there is room.
+    Admit,
+    /// It is dropped.
+    Drop,
+    /// It is marked and may enter, if it is ECN-capable; else it is dropped.
+    Mark,
+}
+
 /// What a scenario says about a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QueueSpec {
@@ -97,21 +121,21 @@ impl Queue {
         }
     }
 
-    /// Whether the discipline needs [`Queue::refuses`] to be asked about every packet.
+    /// Whether the discipline needs [`Queue::judges`] to be asked about every packet.
     pub fn is_selective(&self) -> bool {
         self.early.is_some()
     }
 
-    /// Whether the discipline refuses a packet of `size` bytes that arrives at `now`, at a link that has sent all
+    /// What the discipline makes of a packet of `size` bytes that arrives at `now`, at a link that has sent all
     /// before it by `free`. Times never decrease.
-    pub fn refuses(&mut self, now: Time, free: Time, size: u32) -> bool {
+    pub fn judges(&mut self, now: Time, free: Time, size: u32) -> Verdict {
         let Some(early) = &mut self.early else {
-            return false;
+            return Verdict::Admit;
         };
         self.line.start_due(now);
         let room = free <= now || self.line.has_room(size);
         let waiting = (u64::from(self.line.packets()), self.line.bytes());
-        early.refuses(now, free, waiting, size, room)
+        early.judges(now, free, waiting, size, room)
     }
 
     /// When a packet of `size` bytes that arrives at `now` starts its `transmission`, at a link that has sent all before it
@@ -164,22 +188,22 @@ impl Early {
         Some(Box::new(early))
     }
 
-    /// Whether it refuses a packet of `size` bytes that arrives at `now` at a link which has sent all before it by `free`,
+    /// What it makes of a packet of `size` bytes that arrives at `now` at a link which has sent all before it by `free`,
     /// while so many packets and bytes wait, and there is room or not. Times never decrease.
-    pub(crate) fn refuses(
+    pub(crate) fn judges(
         &mut self,
         now: Time,
         free: Time,
         (packets, bytes): (u64, u64),
         size: u32,
         room: bool,
-    ) -> bool {
+    ) -> Verdict {
         match self {
             Self::Red(red) => {
                 let length = if red.counts_bytes() { bytes } else { packets };
-                red.refuses(now, free, length, size, room)
+                red.judges(now, free, length, size, room)
             }
-            Self::Pie(pie) => pie.refuses(now, free, bytes, room),
+            Self::Pie(pie) => pie.judges(now, free, bytes, room),
         }
     }
 }

@@ -16,6 +16,7 @@
 
 use whyloss::{Duration, Time};
 
+use super::Verdict;
 use crate::random::Random;
 
 /// How often the probability changes.
@@ -24,18 +25,23 @@ const MAX_BURST: Duration = Duration::from_millis(150);
 const ALPHA: f64 = 0.125;
 const BETA: f64 = 1.25;
 const MEAN_PACKET: u64 = 1_500;
+/// From this probability on packets are dropped, ECN-capable or not (`mark_ecnth`, section 5.1).
+const MARKS_BELOW: f64 = 0.1;
 
 /// What a scenario says about PIE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PieSpec {
     /// The delay that it aims at.
     pub target: Duration,
+    /// Whether an ECN-capable packet is marked where it would have been dropped early.
+    pub ecn: bool,
 }
 
 impl Default for PieSpec {
     fn default() -> Self {
         Self {
             target: Duration::from_millis(15),
+            ecn: false,
         }
     }
 }
@@ -44,6 +50,7 @@ impl Default for PieSpec {
 #[derive(Clone, Debug)]
 pub(crate) struct Pie {
     target: f64,
+    ecn: bool,
     probability: f64,
     /// The delay at the last update, in seconds.
     delay: f64,
@@ -57,6 +64,7 @@ impl Pie {
     pub(crate) fn new(spec: PieSpec, random: Random) -> Self {
         Self {
             target: spec.target.as_secs_f64(),
+            ecn: spec.ecn,
             probability: 0.0,
             delay: 0.0,
             burst: MAX_BURST,
@@ -66,17 +74,26 @@ impl Pie {
         }
     }
 
-    /// Whether a packet is refused that arrives at `now` at a link which has sent all before it by `free`, while `bytes`
-    /// wait. Draws only where chance decides.
-    pub(crate) fn refuses(&mut self, now: Time, free: Time, bytes: u64, room: bool) -> bool {
+    /// What becomes of a packet that arrives at `now` at a link which has sent all before it by `free`, while `bytes`
+    /// wait. Draws only where chance decides. A mark counts as a drop.
+    pub(crate) fn judges(&mut self, now: Time, free: Time, bytes: u64, room: bool) -> Verdict {
         while self.next_update <= now {
             let waits = (free - self.next_update).max(Duration::ZERO);
             self.update(waits.as_secs_f64());
             self.next_update += UPDATE;
         }
         if !room {
-            return true;
+            return Verdict::Drop;
         }
+        match self.draws(bytes) {
+            false => Verdict::Admit,
+            true if self.ecn && self.probability < MARKS_BELOW => Verdict::Mark,
+            true => Verdict::Drop,
+        }
+    }
+
+    /// Whether it is this packet's turn.
+    fn draws(&mut self, bytes: u64) -> bool {
         if self.burst > Duration::ZERO {
             return false;
         }
@@ -161,9 +178,10 @@ mod tests {
         let free = Time::from_nanos(1_000_000_000);
         for millis in 0..150 {
             let now = Time::from_nanos(millis * 1_000_000);
-            assert!(!pie.refuses(now, free, 1_000_000, true));
+            assert_eq!(pie.judges(now, free, 1_000_000, true), Verdict::Admit);
         }
-        assert!(pie.refuses(Time::from_nanos(150_000_000), free, 1_000_000, false));
+        let last = pie.judges(Time::from_nanos(150_000_000), free, 1_000_000, false);
+        assert_eq!(last, Verdict::Drop);
     }
 
     /// At a fixed p a drop comes after N packets, N ≥ ⌈0.85/p⌉ and geometric from there on: on average ⌈0.85/p⌉ − 1 + 1/p,
@@ -177,10 +195,46 @@ mod tests {
         pie.next_update = Time::MAX;
         let (mut drops, arrivals) = (0, 1_000_000);
         for _ in 0..arrivals {
-            drops += i32::from(pie.refuses(Time::ZERO, Time::ZERO, 1_000_000, true));
+            let verdict = pie.judges(Time::ZERO, Time::ZERO, 1_000_000, true);
+            drops += i32::from(verdict == Verdict::Drop);
         }
         let gap = f64::from(arrivals) / f64::from(drops);
         let expected = 42.0 + 50.0;
         assert!((gap / expected - 1.0).abs() < 0.02, "{gap}");
+    }
+
+    /// With `ecn` the same draws mark below p = 0.1 and drop from there on; a full queue drops at any p.
+    #[test]
+    fn marks_while_the_probability_is_below_a_tenth() {
+        let spec = PieSpec {
+            ecn: true,
+            ..PieSpec::default()
+        };
+        for (probability, early) in [
+            (0.02, Verdict::Mark),
+            (0.099, Verdict::Mark),
+            (0.1, Verdict::Drop),
+        ] {
+            let mut pies = [spec, PieSpec::default()]
+                .map(|spec| Pie::new(spec, Streams::new(1).stream("queue", 0)));
+            for pie in &mut pies {
+                pie.burst = Duration::ZERO;
+                pie.delay = 0.1;
+                pie.probability = probability;
+                pie.next_update = Time::MAX;
+            }
+            let [marking, dropping] = &mut pies;
+            let mut hits = 0;
+            for _ in 0..1_000 {
+                let [marks, drops] = [&mut *marking, dropping]
+                    .map(|pie| pie.judges(Time::ZERO, Time::ZERO, 1_000_000, true));
+                assert_eq!(marks == early, drops == Verdict::Drop);
+                assert_eq!(marks == Verdict::Admit, drops == Verdict::Admit);
+                hits += i32::from(drops == Verdict::Drop);
+            }
+            assert!(hits > 5, "{hits}");
+            let full = marking.judges(Time::ZERO, Time::ZERO, 1_000_000, false);
+            assert_eq!(full, Verdict::Drop);
+        }
     }
 }

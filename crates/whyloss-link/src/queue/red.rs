@@ -30,10 +30,17 @@
 //!
 //! From the papers: count starts at 1, not 0, after a drop, so gaps without `wait` are uniform over 1 … 1/p_b − 1 (the
 //! paper's: 1/p_b); ns-2's exceptions above; `wait` is ns-2's alone, and its default. From ns-2: the gentle branch
-//! starts at the current max_p, where ns-2 keeps the slope of the first one; packets are never marked.
+//! starts at the current max_p, where ns-2 keeps the slope of the first one.
+//!
+//! # Marks
+//!
+//! With `ecn`, an ECN-capable packet that would have been dropped by chance is marked instead while avg < max (RFC 3168 §7:
+//! beyond, packets should be dropped). So the gentle branch drops, as adaptive RED's does. ns-2 with `setbit_` marks while p_b <
+//! `mark_p_`, 0.1, which is the same where max_p is 0.1; ns-3 marks in its gentle branch, too.
 
 use whyloss::{Duration, Rate, Time};
 
+use super::Verdict;
 use crate::random::Random;
 
 /// What adaptive RED adds to max_p at most; also no more than a quarter of it ("alpha_").
@@ -75,6 +82,8 @@ pub struct RedSpec {
     pub bytes: bool,
     /// Bytes of the packets that the automatic values and the idle correction assume.
     pub mean_packet: u32,
+    /// Whether an ECN-capable packet is marked where it would have been dropped early ("setbit_").
+    pub ecn: bool,
 }
 
 impl Default for RedSpec {
@@ -90,6 +99,7 @@ impl Default for RedSpec {
             target_delay: Duration::from_millis(5),
             bytes: false,
             mean_packet: 1_000,
+            ecn: false,
         }
     }
 }
@@ -169,38 +179,43 @@ impl Red {
         self.spec.bytes
     }
 
-    /// Whether a packet of `size` bytes that arrives at `now` is dropped: the link has sent all before it by `free`,
-    /// `length` waits, and there is `room` or not.
-    pub(crate) fn refuses(
+    /// What becomes of a packet of `size` bytes that arrives at `now`: the link has sent all before it by `free`,
+    /// `length` waits, and there is `room` or not. A mark counts as a drop.
+    pub(crate) fn judges(
         &mut self,
         now: Time,
         free: Time,
         length: u64,
         size: u32,
         room: bool,
-    ) -> bool {
+    ) -> Verdict {
         self.average(now, free, length);
         if self.bottom.is_some() && now > self.adapted + INTERVAL {
             self.adapt(now);
         }
         self.count += 1;
         self.count_bytes += u64::from(size);
-        let mut drop = !room;
+        let mut early = false;
         if self.average < self.min || length <= 1 {
             self.above = false;
         } else if self.above {
             let p = self.spread(self.probability(), size);
-            drop |= self.random.chance(p);
+            early = self.random.chance(p);
         } else {
             self.above = true;
             self.count = 1;
             self.count_bytes = u64::from(size);
         }
-        if drop {
+        if early || !room {
             self.count = 0;
             self.count_bytes = 0;
         }
-        drop
+        let spared = self.spec.ecn && room && self.average < self.max;
+        match (early, room) {
+            (false, true) => Verdict::Admit,
+            (true, _) if spared => Verdict::Mark,
+            _ => Verdict::Drop,
+        }
     }
 
     /// Moves the mean queue towards what waits, as if m more packets had found it empty while the link was idle.
@@ -392,7 +407,7 @@ mod tests {
         let mut red = red(&spec, 10, 10);
         let at = |millis| Time::ZERO + Duration::from_millis(millis);
         let mut arrive = |millis, length| {
-            red.refuses(at(millis), at(millis + 1), length, 1000, true);
+            red.judges(at(millis), at(millis + 1), length, 1000, true);
             red.max_p
         };
         // Below 5 + 4: down, but not within half a second.
@@ -417,7 +432,8 @@ mod tests {
         const ARRIVALS: u64 = 1_000_000;
         let mut red = red(spec, 10, 10);
         let busy = Time::from_nanos(1);
-        let dropped = (0..ARRIVALS).filter(|_| red.refuses(Time::ZERO, busy, length, 1000, true));
+        let dropped = (0..ARRIVALS)
+            .filter(|_| red.judges(Time::ZERO, busy, length, 1000, true) != Verdict::Admit);
         dropped.count() as f64 / ARRIVALS as f64
     }
 
@@ -442,6 +458,42 @@ mod tests {
         }
     }
 
+    /// At a standing queue the share of marks is the share of drops of the same RED, packet for packet, and so its closed form:
+    /// gaps uniform over 1 … 1/p_b − 1. From max on nobody is marked, nor at a full queue.
+    #[test]
+    fn marks_take_the_place_of_drops_below_max() {
+        let spec = RedSpec {
+            max_p: 0.1,
+            wait: false,
+            ..fast()
+        };
+        let marking = RedSpec { ecn: true, ..spec };
+        let busy = Time::from_nanos(1);
+        for (length, early) in [
+            (10, Verdict::Mark),
+            (14, Verdict::Mark),
+            (15, Verdict::Drop),
+            (20, Verdict::Drop),
+        ] {
+            let (mut drops, mut marks) = (red(&spec, 10, 10), red(&marking, 10, 10));
+            let mut hits = 0;
+            for _ in 0..100_000 {
+                let [dropped, marked] = [&mut drops, &mut marks]
+                    .map(|red| red.judges(Time::ZERO, busy, length, 1000, true));
+                assert_eq!(dropped == Verdict::Drop, marked == early);
+                assert_eq!(dropped == Verdict::Admit, marked == Verdict::Admit);
+                hits += i32::from(marked == early);
+            }
+            if length == 10 {
+                // p_b = 0.05.
+                let share = f64::from(hits) / 100_000.0;
+                assert!((share * 10.0 - 1.0).abs() < 0.02, "{share}");
+            }
+            let full = marks.judges(Time::ZERO, busy, length, 1000, false);
+            assert_eq!(full, Verdict::Drop);
+        }
+    }
+
     #[test]
     fn a_short_queue_is_spared_and_a_full_one_is_not() {
         let mut red = red(
@@ -453,7 +505,7 @@ mod tests {
             10,
         );
         let (now, busy) = (Time::ZERO, Time::from_nanos(1));
-        let mut refuses = |length, room| red.refuses(now, busy, length, 1000, room);
+        let mut refuses = |length, room| red.judges(now, busy, length, 1000, room) == Verdict::Drop;
         assert!(!refuses(1, true));
         assert!(refuses(1, false));
         // The first above the threshold is let in, the next is not.

@@ -16,7 +16,7 @@ pub mod web;
 
 use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time, iftp as iftp_core, tfrc as tfrc_core};
-use whyloss_link::Streams;
+use whyloss_link::{Ecn, Streams};
 
 use crate::clock::{self, NoisyClock};
 use crate::decider::SenderDecider;
@@ -43,6 +43,8 @@ use self::web::Web;
 pub(crate) enum Source {
     Datagrams(Box<Datagrams>),
     Iftp(Box<IftpSource>),
+    /// TCP whose segments are ECN-capable: beside the hot path.
+    Capable(Box<tcp::Sender>),
     Outside(Box<outside::End>),
     Tcp(tcp::Sender),
     Tfrc(Box<tfrc_core::Sender>),
@@ -159,9 +161,12 @@ impl Source {
             } => {
                 let random = streams.stream("verdict", index);
                 let classifier = classifier.clone();
-                Self::Tcp(tcp::Sender::with_decider(
-                    options, classifier, random, start,
-                ))
+                let sender = tcp::Sender::with_decider(options, classifier, random, start);
+                if options.ecn {
+                    Self::Capable(Box::new(sender))
+                } else {
+                    Self::Tcp(sender)
+                }
             }
             Transport::Tfrc { options, .. } => Self::Tfrc(Box::new(tfrc_core::Sender::new(
                 options,
@@ -178,7 +183,7 @@ impl Source {
     /// Whether a flow's source may [foresee](tcp::Sender::foresees) what answers make it do. One that stops does not: what
     /// it would send then, and when its timer is set anew, depends on the time at which it is asked.
     pub(crate) fn may_be_foreseen(flow: &Flow) -> bool {
-        matches!(flow.transport, Transport::Tcp { .. })
+        matches!(&flow.transport, Transport::Tcp { options, .. } if !options.ecn)
             && flow.application == Application::Greedy
             && flow.stop.is_none()
     }
@@ -196,6 +201,7 @@ impl Source {
     #[inline(never)]
     fn next_timeout_of_others(&self) -> Time {
         match self {
+            Self::Capable(sender) => sender.next_timeout(),
             Self::Datagrams(source) => source.next_timeout(),
             Self::Iftp(source) => source.sender.next_timeout(),
             Self::Outside(end) => end.next_timeout(),
@@ -210,11 +216,8 @@ impl Source {
     #[inline]
     pub(crate) fn wake(&mut self, now: Time) -> bool {
         match self {
-            Self::Tcp(sender) => {
-                let before = sender.timeouts();
-                sender.on_timeout(now);
-                sender.timeouts() > before
-            }
+            Self::Tcp(sender) => expire(sender, now),
+            Self::Capable(sender) => expire(sender, now),
             Self::Iftp(source) => source.wake(now),
             Self::Outside(end) => {
                 end.wake(now);
@@ -231,8 +234,14 @@ impl Source {
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet) {
         match (self, &packet.payload) {
             (Self::Tcp(sender), Payload::Ack(ack)) => sender.on_ack(now, ack, packet.sent),
+            (Self::Capable(sender), Payload::Ack(ack)) if packet.ecn_flag => {
+                sender.on_echo(now, ack, packet.sent);
+            }
+            (Self::Capable(sender), Payload::Ack(ack)) => sender.on_ack(now, ack, packet.sent),
             (Self::Iftp(source), Payload::IftpAck(ack)) => source.on_ack(now, ack),
-            (Self::Web(web), Payload::Ack(ack)) => web.on_ack(now, ack, packet.sent),
+            (Self::Web(web), Payload::Ack(ack)) => {
+                web.on_ack(now, ack, packet.sent, packet.ecn_flag);
+            }
             (Self::Tfrc(sender), Payload::TfrcFeedback(feedback)) => {
                 sender.on_feedback(now, feedback);
             }
@@ -247,6 +256,7 @@ impl Source {
         match self {
             Self::Datagrams(source) => source.poll(now).map(Payload::Datagram),
             Self::Iftp(source) => source.poll(now).map(Payload::IftpData),
+            Self::Capable(sender) => sender.poll_transmit(now).map(Payload::Segment),
             Self::Outside(end) => end.poll(now),
             Self::Tcp(sender) => sender.poll_transmit(now).map(Payload::Segment),
             Self::Tfrc(sender) => {
@@ -262,9 +272,26 @@ impl Source {
         }
     }
 
+    /// Writes into a packet that leaves what an ECN-capable source says.
+    pub(crate) fn dress(&mut self, packet: &mut Packet) {
+        let said = match (self, &packet.payload) {
+            (Self::Capable(sender), Payload::Segment(segment)) => sender.marking(segment),
+            (Self::Web(web), Payload::Segment(segment)) => web.marking(segment),
+            (Self::Supplied(supplied), _) => return supplied.source.dress(packet),
+            (Self::Tfrc(_), Payload::TfrcData(_)) => (true, false),
+            _ => return,
+        };
+        let (capable, flag) = said;
+        if capable {
+            packet.ecn = Ecn::Capable;
+        }
+        packet.ecn_flag = flag;
+    }
+
     /// What congestion control knows and allows; `None` without.
     pub(crate) fn state(&self) -> Option<SourceState> {
         match self {
+            Self::Capable(sender) => Some(sender.state()),
             Self::Datagrams(_) => None,
             Self::Iftp(source) => Some(source.state()),
             Self::Outside(end) => Some(end.state()),
@@ -284,6 +311,7 @@ impl Source {
     pub(crate) fn tcp(&self) -> Option<&tcp::Sender> {
         match self {
             Self::Tcp(sender) => Some(sender),
+            Self::Capable(sender) => Some(sender),
             Self::Supplied(supplied) => supplied.source.tcp(),
             _ => None,
         }
@@ -296,7 +324,9 @@ impl Source {
         match self {
             Self::Tcp(sender) => sender.judgement(),
             Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => None,
-            Self::Iftp(_) | Self::Outside(_) | Self::Supplied(_) => self.judgement_of_others(),
+            Self::Capable(_) | Self::Iftp(_) | Self::Outside(_) | Self::Supplied(_) => {
+                self.judgement_of_others()
+            }
         }
     }
 
@@ -304,6 +334,7 @@ impl Source {
     fn judgement_of_others(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         match self {
             Self::Tcp(sender) => sender.judgement(),
+            Self::Capable(sender) => sender.judgement(),
             Self::Iftp(source) => source.judgement(),
             Self::Outside(end) => end.judgement(),
             Self::Supplied(supplied) => supplied.source.judgement(),
@@ -315,12 +346,21 @@ impl Source {
     pub(crate) fn on_lost(&mut self, sequence: u64, cause: Cause) {
         match self {
             Self::Tcp(sender) => sender.on_lost(sequence, cause),
+            Self::Capable(sender) => sender.on_lost(sequence, cause),
             Self::Iftp(source) => source.on_lost(sequence, cause),
             Self::Outside(end) => end.on_lost(sequence, cause),
             Self::Supplied(supplied) => supplied.source.on_lost(sequence, cause),
             Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => {}
         }
     }
+}
+
+/// Lets a TCP sender act on its deadline. Answers whether it was a retransmission timeout.
+#[inline]
+fn expire(sender: &mut tcp::Sender, now: Time) -> bool {
+    let before = sender.timeouts();
+    sender.on_timeout(now);
+    sender.timeouts() > before
 }
 
 impl Sink {

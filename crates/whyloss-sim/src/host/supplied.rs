@@ -44,6 +44,10 @@ impl Supplied {
                 sender.supply(self.supply.produced());
                 return self.source.poll(now);
             }
+            Source::Capable(sender) => {
+                sender.supply(self.supply.produced());
+                return self.source.poll(now);
+            }
             Source::Datagrams(source) => {
                 if !waiting {
                     return None;

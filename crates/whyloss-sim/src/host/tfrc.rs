@@ -60,14 +60,14 @@ impl TfrcSink {
         self.truth.push((sequence, cause));
     }
 
-    /// Takes one data packet of `wire_size` bytes. `judged` hears the truth and the verdict on each lost packet that it
+    /// Takes one data packet of `wire_size` bytes, marked CE or not. `judged` hears the truth and the verdict on each lost packet that it
     /// reveals, however long the gap.
     #[inline]
     pub(crate) fn on_data(
         &mut self,
         now: Time,
         data: &Data,
-        wire_size: u32,
+        (wire_size, marked): (u32, bool),
         judged: impl FnMut(u64, Cause, Cause),
     ) -> Option<Feedback> {
         let size = wire_size.saturating_sub(self.header);
@@ -85,18 +85,26 @@ impl TfrcSink {
             _ => None,
         };
         if missing == 0 {
-            return self
-                .receiver
-                .on_data(now, data, size, |_| Cause::Congestion);
+            let no_gap = |_| Cause::Congestion;
+            return if marked {
+                self.receiver.on_marked_data(now, data, size, no_gap)
+            } else {
+                self.receiver.on_data(now, data, size, no_gap)
+            };
         }
         self.judge(data.sequence, said, judged);
         // A packet that was overtaken, not lost, has no true cause: only a verdict on the whole gap can be asked for.
         let overtaken = said.unwrap_or(Cause::Congestion);
         let revealed = &self.revealed;
-        self.receiver.on_data(now, data, size, |sequence| {
+        let cause = |sequence| {
             let found = revealed.binary_search_by_key(&sequence, |&(lost, _)| lost);
             found.map_or(overtaken, |at| revealed[at].1)
-        })
+        };
+        if marked {
+            self.receiver.on_marked_data(now, data, size, cause)
+        } else {
+            self.receiver.on_data(now, data, size, cause)
+        }
     }
 
     /// Gives every loss before `sequence` a cause: what a classifier said, or what the truth decides.

@@ -104,12 +104,17 @@ impl Web {
         self.sender.timeouts() > before
     }
 
-    /// Takes an acknowledgement that the receiver sent at `stamped`.
-    pub(crate) fn on_ack(&mut self, now: Time, ack: &tcp::Ack, stamped: Time) {
+    /// Takes an acknowledgement that the receiver sent at `stamped`, with ECE or not.
+    pub(crate) fn on_ack(&mut self, now: Time, ack: &tcp::Ack, stamped: Time, echoes: bool) {
         if let Some(next) = ack.next.checked_sub(self.base)
             && ack.echo >= self.began
         {
-            self.sender.on_ack(now, &tcp::Ack { next, ..*ack }, stamped);
+            let ack = tcp::Ack { next, ..*ack };
+            if echoes {
+                self.sender.on_echo(now, &ack, stamped);
+            } else {
+                self.sender.on_ack(now, &ack, stamped);
+            }
         }
     }
 
@@ -124,6 +129,11 @@ impl Web {
             sequence,
             ..segment
         })
+    }
+
+    /// Whether a segment that it just gave is ECN-capable, and whether it says CWR.
+    pub(crate) fn marking(&mut self, segment: &tcp::Segment) -> (bool, bool) {
+        self.sender.marking(segment)
     }
 
     /// What the congestion control of the transfer under way knows and allows.
@@ -194,7 +204,7 @@ mod tests {
             }
             if ack_due == now {
                 let (_, ack) = acks.pop_front().expect("due");
-                web.on_ack(now, &ack, now - RTT);
+                web.on_ack(now, &ack, now - RTT, false);
             } else {
                 web.wake(now);
             }
@@ -266,20 +276,20 @@ mod tests {
                 sent += 1;
             }
             now += RTT;
-            web.on_ack(now, &ack(sent, now - RTT), now);
+            web.on_ack(now, &ack(sent, now - RTT), now, false);
         }
         assert_eq!((web.base, web.segments()), (0, sent));
         // The second begins where the first ended, and takes its last acknowledgement for no duplicate.
         assert_eq!(web.poll(now).map(|segment| segment.sequence), Some(sent));
         for _ in 0..3 {
-            web.on_ack(now + RTT, &ack(sent, now - RTT), now);
+            web.on_ack(now + RTT, &ack(sent, now - RTT), now, false);
         }
         assert_eq!(web.sender.fast_recoveries(), 0);
         for _ in 0..3 {
-            web.on_ack(now + RTT, &ack(sent, now), now);
+            web.on_ack(now + RTT, &ack(sent, now), now, false);
         }
         assert_eq!(web.sender.fast_recoveries(), 1);
-        web.on_ack(now + RTT, &ack(sent - 1, now), now);
+        web.on_ack(now + RTT, &ack(sent - 1, now), now, false);
         assert_eq!(web.sender.acknowledged(), 0);
     }
 }

@@ -56,12 +56,13 @@ impl Network {
             return self.end(link, events);
         }
         self.room -= 1;
+        let ecn = parcel.ecn(&self.aside);
         let parcel = Parcel {
             hop: parcel.hop + 1,
             ..parcel.copy()
         };
         if let Some(busy) = self.busy(link) {
-            let whose = (parcel.flow, parcel.size);
+            let whose = (parcel.flow, parcel.size, ecn);
             busy.offer(now, whose, parcel, looks);
         }
         self.arm_turn(link, events);
@@ -81,11 +82,16 @@ impl Network {
         now: Time,
         observer: &mut O,
     ) -> Option<(Parcel, Result<Arrived, Fate>)> {
-        let (held, fate) = self.busy(link)?.poll(now)?;
+        let busy = self.busy(link)?;
+        let (held, fate) = busy.poll(now)?;
+        let marked = busy.marked(fate);
         let (mut parcel, since) = (held.packet, held.since);
         self.room += 1;
         if O::LINKS {
             let packet = parcel.open(&self.aside);
+            if marked {
+                observer.marked(link);
+            }
             observer.offered(link, since, &packet, held.waiting, fate);
         }
         let counted = self.window.contains(fate.when());
@@ -101,6 +107,10 @@ impl Network {
         }
         if counted {
             self.wires[link].count(parcel.size);
+        }
+        if marked {
+            parcel.mark(&mut self.aside);
+            self.counts[link].marked += u64::from(counted);
         }
         if let Fate::Damaged(_, first) = fate {
             parcel = parcel.copy().damaged(first, &mut self.aside);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use whyloss::Time;
-use whyloss_link::Fate;
+use whyloss_link::{Ecn, Fate};
 
 use super::packet::{Ends, Image};
 use super::{Ways, comment, ends, open, refuse, write_frame};
@@ -30,6 +30,8 @@ pub struct NodeCapture {
     flows: Vec<Ends>,
     image: Image,
     frames: Vec<Kept>,
+    /// Whether the next packet told of leaves its link with a mark.
+    marked: bool,
     end: Time,
     error: Option<OutputError>,
 }
@@ -59,6 +61,7 @@ impl NodeCapture {
             flows: ends(scenario),
             image: Image::default(),
             frames: Vec::new(),
+            marked: false,
             end: scenario.end,
             error: None,
         }
@@ -113,12 +116,17 @@ impl NodeCapture {
 impl Observer for NodeCapture {
     const QUEUE_LENGTH: bool = true;
 
+    fn marked(&mut self, _: usize) {
+        self.marked = true;
+    }
+
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
+        let marked = std::mem::take(&mut self.marked);
         let flow = packet.flow as usize;
         self.ways.hear(link, packet, fate, &mut self.flows[flow]);
         let (near, corrupts_first) = self.links[link];
         if near == self.node {
-            self.record(at, packet, comment(waiting, fate, corrupts_first));
+            self.record(at, packet, comment(waiting, fate, marked, corrupts_first));
         }
         if let Fate::Delivered(arrival) | Fate::Damaged(arrival, _) = fate
             && self.ways.far[link] == self.node
@@ -130,7 +138,8 @@ impl Observer for NodeCapture {
                 self.ways.sources[flow]
             };
             if last == self.node {
-                self.record(arrival, packet, None);
+                let ecn = if marked { Ecn::Marked } else { packet.ecn };
+                self.record(arrival, &Packet { ecn, ..*packet }, None);
             }
         }
     }

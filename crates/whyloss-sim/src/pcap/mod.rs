@@ -10,7 +10,7 @@
 //! lost: wireless (corrupted before the queue)
 //! ```
 //!
-//! and one in which the link damages bits says where: `damaged: from bit 4711 of the packet`. Its bytes are those that were
+//! one that its queue marks says `marked: CE from here on (queue)`, and one in which the link damages bits says where: `damaged: from bit 4711 of the packet`. Its bytes are those that were
 //! sent.
 //!
 //! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows), IFTP, IFTP-W (with a
@@ -91,6 +91,8 @@ pub struct Capture {
     /// The source of each flow, and the far end of each link.
     ways: Ways,
     image: Image,
+    /// Whether the next packet told of is marked.
+    marked: bool,
     end: Time,
     error: Option<OutputError>,
 }
@@ -128,6 +130,7 @@ impl Capture {
             flows: ends(scenario),
             ways: Ways::new(scenario),
             image: Image::default(),
+            marked: false,
             end: scenario.end,
             error: None,
         })
@@ -154,14 +157,19 @@ impl Capture {
 impl Observer for Capture {
     const QUEUE_LENGTH: bool = true;
 
+    fn marked(&mut self, _: usize) {
+        self.marked = true;
+    }
+
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
+        let marked = std::mem::take(&mut self.marked);
         if self.error.is_some() || at > self.end {
             return;
         }
         let (tap, ends) = (&mut self.links[link], &mut self.flows[packet.flow as usize]);
         self.ways.hear(link, packet, fate, ends);
         let written = match self.image.draw(ends, packet) {
-            Ok(()) => tap.record(at, &self.image, waiting, fate),
+            Ok(()) => tap.record(at, &self.image, waiting, (fate, marked)),
             Err(error) => Err(OutputError::new(&tap.path, error)),
         };
         self.error = written.err();
@@ -204,9 +212,9 @@ impl Tap {
         at: Time,
         image: &Image,
         waiting: usize,
-        fate: Fate,
+        (fate, marked): (Fate, bool),
     ) -> Result<(), OutputError> {
-        let comment = comment(waiting, fate, self.corrupts_first);
+        let comment = comment(waiting, fate, marked, self.corrupts_first);
         let written = write_frame(
             &mut self.writer,
             at,
@@ -217,9 +225,15 @@ impl Tap {
     }
 }
 
-/// What a packet says that its link loses or damages.
-fn comment(waiting: usize, fate: Fate, corrupts_first: bool) -> Option<Cow<'static, str>> {
+/// What a packet says that its link loses, marks or damages.
+fn comment(
+    waiting: usize,
+    fate: Fate,
+    marked: bool,
+    corrupts_first: bool,
+) -> Option<Cow<'static, str>> {
     match fate {
+        Fate::Delivered(_) if marked => Some(Cow::Borrowed("marked: CE from here on (queue)")),
         Fate::Delivered(_) => None,
         Fate::Damaged(_, first) => Some(Cow::Owned(format!(
             "damaged: from bit {first} of the packet"

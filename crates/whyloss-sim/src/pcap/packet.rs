@@ -9,6 +9,7 @@
 //! IFTP         protocol 253, for experiments (RFC 3692): the 12 bytes of `whyloss::iftp::packet`, checksum over everything
 //! IFTP-W       the same with the coverage where the length is; an acknowledgement has 10 bytes
 //! UDP-Lite     protocol 136 (RFC 3828), for UDP flows with a coverage: the coverage where UDP has the length
+//! ECN          the field of IPv4's header: ECT(0), CE as the packet came; TCP's ECE and CWR (RFC 3168)
 //! UDP payload  big-endian: integers of 64 bits, times in nanoseconds, reals IEEE 754 of 64 bits
 //!   on/off     sequence, stamp
 //!   TFRC data  sequence, stamp, rtt
@@ -29,6 +30,7 @@ use std::io;
 use etherparse::{IpNumber, PacketBuilder, TcpOptionElement};
 use whyloss::Time;
 use whyloss::iftp::packet::{Format, Header, PacketError, Sum};
+use whyloss_link::Ecn;
 
 use crate::host::tcp::Ack;
 use crate::packet::{Packet, Payload};
@@ -193,10 +195,12 @@ impl Image {
                 let options = [TcpOptionElement::Noop, TcpOptionElement::Noop, stamps];
                 self.payload.clear();
                 self.payload.resize(ends.segment, 0);
-                self.segment(ends.source, ends.sink, (sequence, 1), &options)?
+                let flags = [packet.ecn_flag, false];
+                self.segment(ends.source, ends.sink, (sequence, 1), flags, &options)?
             }
-            Payload::Ack(ack) => self.ack(ends, packet.sent, ack)?,
+            Payload::Ack(ack) => self.ack(ends, packet, ack)?,
         };
+        self.set_ecn(packet.ecn);
         let length = self.bytes.len() as u32;
         self.original = match packet.payload {
             Payload::IftpAck(_) => length,
@@ -268,10 +272,10 @@ impl Image {
     }
 
     /// Draws an acknowledgement; all of it is stored.
-    fn ack(&mut self, ends: &Ends, sent: Time, ack: &Ack) -> io::Result<usize> {
+    fn ack(&mut self, ends: &Ends, packet: &Packet, ack: &Ack) -> io::Result<usize> {
         use TcpOptionElement::{Noop, SelectiveAcknowledgement, Timestamp};
         let edge = |segment| sequence_number(segment, ends.segment);
-        let stamps = Timestamp(ticks(sent), ticks(ack.echo));
+        let stamps = Timestamp(ticks(packet.sent), ticks(ack.echo));
         let mut blocks = ack
             .sacked()
             .map(|range| (edge(range.start), edge(range.end)));
@@ -285,7 +289,23 @@ impl Image {
             &options[..3]
         };
         self.payload.clear();
-        self.segment(ends.sink, ends.source, (1, edge(ack.next)), options)
+        let flags = [false, packet.ecn_flag];
+        let numbers = (1, edge(ack.next));
+        self.segment(ends.sink, ends.source, numbers, flags, options)
+    }
+
+    /// Writes the ECN field of the IPv4 header, and its checksum anew (RFC 1624, equation 3).
+    fn set_ecn(&mut self, ecn: Ecn) {
+        let field = match ecn {
+            Ecn::NotCapable => return,
+            Ecn::Capable => 0b10,
+            Ecn::Marked => 0b11,
+        };
+        self.bytes[1] |= field;
+        let old = !u16::from_be_bytes([self.bytes[10], self.bytes[11]]);
+        let (sum, carry) = old.overflowing_add(u16::from(field));
+        let checksum = !(sum + u16::from(carry));
+        self.bytes[10..12].copy_from_slice(&checksum.to_be_bytes());
     }
 
     /// Draws a segment with the payload that is ready, and answers how many bytes of it are headers.
@@ -294,14 +314,20 @@ impl Image {
         from: Address,
         to: Address,
         (sequence, ack): (u32, u32),
+        [cwr, ece]: [bool; 2],
         options: &[TcpOptionElement],
     ) -> io::Result<usize> {
         self.bytes.clear();
-        let builder = PacketBuilder::ipv4(from.0, to.0, TIME_TO_LIVE)
+        let mut builder = PacketBuilder::ipv4(from.0, to.0, TIME_TO_LIVE)
             .tcp(from.1, to.1, sequence, WINDOW)
-            .ack(ack)
-            .options(options)
-            .map_err(io::Error::other)?;
+            .ack(ack);
+        if cwr {
+            builder = builder.cwr();
+        }
+        if ece {
+            builder = builder.ece();
+        }
+        let builder = builder.options(options).map_err(io::Error::other)?;
         builder
             .write(&mut self.bytes, &self.payload)
             .map_err(io::Error::other)?;

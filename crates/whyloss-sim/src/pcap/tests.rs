@@ -94,6 +94,8 @@ fn packet(flow: u32, size: u32, payload: Payload) -> Packet {
         flow,
         size,
         first_damaged: Packet::WHOLE,
+        ecn: whyloss_link::Ecn::NotCapable,
+        ecn_flag: false,
         sent: Time::from_nanos(2_000_000),
         payload,
     }
@@ -264,6 +266,34 @@ fn iftp_w_packets() {
         ..expected
     };
     assert_eq!(Format::IFTP_W.decode_ack(rest, pseudo), Ok(expected));
+}
+
+/// RFC 3168's bits: ECT(0) and CWR of a segment, CE, ECE of an acknowledgement; the header's checksum fits.
+#[test]
+fn ecn_bits() {
+    use whyloss_link::Ecn;
+    let segment = tcp::Segment {
+        sequence: 1,
+        stamp: Time::from_nanos(2_000_000),
+        retransmission: false,
+    };
+    let ack = tcp::Ack::default();
+    let dressed = |payload, ecn, ecn_flag| {
+        let (_, bytes) = draw(Packet {
+            ecn,
+            ecn_flag,
+            ..packet(0, 762, payload)
+        });
+        let (header, rest) = ip(&bytes);
+        assert_eq!(header.calc_header_checksum(), header.header_checksum);
+        (header.ecn.value(), rest[13] & 0b1100_0000)
+    };
+    let segment = Payload::Segment(segment);
+    assert_eq!(dressed(segment, Ecn::NotCapable, false), (0b00, 0));
+    assert_eq!(dressed(segment, Ecn::Capable, true), (0b10, 0b1000_0000));
+    assert_eq!(dressed(segment, Ecn::Marked, false), (0b11, 0));
+    let ack = Payload::Ack(ack);
+    assert_eq!(dressed(ack, Ecn::NotCapable, true), (0b00, 0b0100_0000));
 }
 
 /// UDP-Lite: the coverage where UDP has the length, and the checksum over that much and the pseudo-header (RFC 3828).

@@ -301,6 +301,7 @@ impl Ends {
                 };
                 let mut packet = blank.whole(payload);
                 packet.size = payload.size().unwrap_or(packet.size);
+                self.flow.dress(&mut packet);
                 self.flow.count_sent(now, &packet, path.window, observer);
                 parcel = Parcel::pack(&packet, &mut path.network.aside);
             }
@@ -334,6 +335,7 @@ impl Ends {
         while let Some(payload) = answer.take().or_else(|| self.flow.sink.poll(now)) {
             let mut packet = self.blank_answer(now).whole(payload);
             packet.size = payload.size().unwrap_or(packet.size);
+            self.flow.dress(&mut packet);
             let mut parcel = Parcel::pack(&packet, &mut path.network.aside);
             if let Some(at) = send_answer(now, &mut parcel, &mut self.flow, path, observer) {
                 path.network.wait(at, parcel, &mut path.events);

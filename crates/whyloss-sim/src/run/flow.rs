@@ -5,7 +5,7 @@
 
 use whyloss::event::Detection;
 use whyloss::{Cause, Time};
-use whyloss_link::Streams;
+use whyloss_link::{Ecn, Streams};
 
 use crate::host::{self, Sink, Source};
 use crate::measure::{FlowResult, Window};
@@ -25,6 +25,8 @@ pub(super) struct Flow {
     /// Bits from the start of a data packet that must be whole.
     covered: u32,
     started: bool,
+    /// Whether its packets have anything to do with ECN.
+    capable: bool,
 }
 
 /// What a data packet does to its sink.
@@ -59,19 +61,41 @@ impl Flow {
             wire_size: flow.wire_size(),
             covered: flow.covered_bits(),
             started: false,
+            capable: flow.transport.is_ecn_capable(),
         }
     }
 
     /// A packet with this payload that leaves one of the ends now, of `size` bytes unless it has a size of its own.
     #[inline]
-    pub(super) fn packet(&self, now: Time, size: u32, payload: Payload) -> Packet {
-        Packet {
+    pub(super) fn packet(&mut self, now: Time, size: u32, payload: Payload) -> Packet {
+        let mut packet = Packet {
             hop: 0,
             flow: self.index,
             size: payload.size().unwrap_or(size),
             first_damaged: Packet::WHOLE,
+            ecn: Ecn::NotCapable,
+            ecn_flag: false,
             sent: now,
             payload,
+        };
+        self.dress(&mut packet);
+        packet
+    }
+
+    /// Writes into a packet that leaves one of the ends what that says about ECN.
+    #[inline]
+    pub(super) fn dress(&mut self, packet: &mut Packet) {
+        if self.capable {
+            self.dress_capable(packet);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn dress_capable(&mut self, packet: &mut Packet) {
+        match (&self.sink, &packet.payload) {
+            (Sink::Tcp(receiver), Payload::Ack(_)) => packet.ecn_flag = receiver.echoes(),
+            _ => self.source.dress(packet),
         }
     }
 
@@ -207,6 +231,7 @@ impl Flow {
             let count = &mut self.count;
             count.received += 1;
             count.damaged += u64::from(packet.is_damaged());
+            count.marked += u64::from(packet.ecn.is_marked());
             count.received_bytes += u64::from(packet.size);
             count.delivered += u64::from(first_copy);
         }
@@ -227,6 +252,9 @@ impl Flow {
         let mut first_copy = true;
         let answer = match (&mut self.sink, &packet.payload) {
             (Sink::Tcp(receiver), Payload::Segment(segment)) => {
+                if self.capable {
+                    receiver.on_marks(packet.ecn.is_marked(), packet.ecn_flag);
+                }
                 let duplicates = receiver.duplicates();
                 let ack = receiver.on_segment(now, segment);
                 first_copy = receiver.duplicates() == duplicates;
@@ -247,7 +275,8 @@ impl Flow {
             }
             (Sink::Tfrc(sink), Payload::TfrcData(data)) => {
                 let mut gap: Option<(Cause, Cause)> = None;
-                let feedback = sink.on_data(now, data, packet.size, |sequence, truth, verdict| {
+                let came = (packet.size, packet.ecn.is_marked());
+                let feedback = sink.on_data(now, data, came, |sequence, truth, verdict| {
                     if now <= window.end() {
                         observer.judged(flow, now, sequence, truth, verdict);
                     }

@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 
 use whyloss::{Cause, Time};
-use whyloss_link::{Fate, Link, Streams};
+use whyloss_link::{Ecn, Fate, Link, Streams};
 
 use super::flow::{Delivered, Flow};
 use super::{ANSWER_SIZE, ASK_EVERY, RunError, Start};
@@ -245,9 +245,23 @@ impl<'a, O: Observer> Plain<'a, O> {
             0
         };
         // Without the short cut of an idle link.
-        let fate = path.link.offer_at_length(now, packet.size);
+        let mut fate = path.link.offer_at_length(now, packet.size);
+        let mut marked = false;
+        if let Fate::Lost(..) = fate
+            && packet.ecn.is_capable()
+            && let Some(instead) = path.link.mark_instead(now, packet.size)
+        {
+            fate = instead;
+            marked = !matches!(fate, Fate::Lost(..));
+        }
+        if marked {
+            self.observer.marked(entity);
+        }
         self.observer.offered(entity, now, &packet, waiting, fate);
-        path.record(now, packet.size, fate, self.window);
+        path.record(now, packet.size, (fate, marked), self.window);
+        if marked {
+            packet.ecn = Ecn::Marked;
+        }
         let arrival = match fate {
             Fate::Delivered(arrival) => arrival,
             Fate::Damaged(arrival, first) => {
@@ -284,7 +298,7 @@ impl<'a, O: Observer> Plain<'a, O> {
     fn hold(&mut self, now: Time, entity: usize, packet: Packet) -> Result<(), RunError> {
         let path = &mut self.links[entity];
         if let Some(busy) = &mut path.busy {
-            let whose = (packet.flow, packet.size);
+            let whose = (packet.flow, packet.size, packet.ecn);
             busy.offer(now, whose, packet, O::QUEUE_LENGTH);
         }
         path.under_way += 1;
@@ -301,13 +315,27 @@ impl<'a, O: Observer> Plain<'a, O> {
         if let Some(busy) = &mut self.links[entity].busy {
             busy.armed = Time::MAX;
         }
-        while let Some((held, fate)) = self.links[entity].busy.as_mut().and_then(|b| b.poll(now)) {
-            let (path, mut packet) = (&mut self.links[entity], held.packet);
+        loop {
+            let path = &mut self.links[entity];
+            let Some(busy) = &mut path.busy else {
+                break;
+            };
+            let Some((held, fate)) = busy.poll(now) else {
+                break;
+            };
+            let marked = busy.marked(fate);
+            let mut packet = held.packet;
             path.under_way -= 1;
             self.under_way -= 1;
-            path.record(held.since, packet.size, fate, self.window);
+            path.record(held.since, packet.size, (fate, marked), self.window);
+            if marked {
+                self.observer.marked(entity);
+            }
             self.observer
                 .offered(entity, held.since, &packet, held.waiting, fate);
+            if marked {
+                packet.ecn = Ecn::Marked;
+            }
             match fate {
                 Fate::Delivered(_) => self.arrival(now, packet)?,
                 Fate::Damaged(_, first) => {
@@ -379,8 +407,8 @@ impl Path {
         }
     }
 
-    /// Counts what became of a packet that entered at `now`.
-    fn record(&mut self, now: Time, size: u32, fate: Fate, window: Window) {
+    /// Counts what became of a packet that entered at `now`, marked or not.
+    fn record(&mut self, now: Time, size: u32, (fate, marked): (Fate, bool), window: Window) {
         let count = &mut self.count;
         match fate {
             Fate::Delivered(arrival) | Fate::Damaged(arrival, _) => {
@@ -388,6 +416,7 @@ impl Path {
                     count.delivered += 1;
                     count.delivered_bytes += u64::from(size);
                     count.damaged += u64::from(matches!(fate, Fate::Damaged(..)));
+                    count.marked += u64::from(marked);
                 }
             }
             Fate::Lost(cause, at) => {

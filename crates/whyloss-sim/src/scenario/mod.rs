@@ -159,7 +159,28 @@ pub enum Transport {
     },
 }
 
+impl Transport {
+    /// Whether its data is ECN-capable.
+    pub fn is_ecn_capable(&self) -> bool {
+        match self {
+            Self::Tcp { options, .. } | Self::Web { options, .. } => options.ecn,
+            Self::Tfrc { options, .. } => options.ecn,
+            Self::Datagrams { .. }
+            | Self::Iftp { .. }
+            | Self::Outside { .. }
+            | Self::Quic { .. } => false,
+        }
+    }
+}
+
 impl Scenario {
+    /// Whether some flow is ECN-capable, or some queue marks.
+    pub fn uses_ecn(&self) -> bool {
+        let capable = |flow: &Flow| flow.transport.is_ecn_capable();
+        let marks = |link: &Connection| link.link.queue.discipline.marks();
+        self.flows.iter().any(capable) || self.links.iter().any(marks)
+    }
+
     /// Packets that may be under way or waiting.
     pub fn packet_limit(&self) -> u64 {
         self.most_packets.unwrap_or(MOST_PACKETS)

@@ -78,6 +78,8 @@ pub struct Trace<S> {
     losses: Batch,
     hops: Batch,
     sink: S,
+    /// Whether the next packet told of was marked.
+    marked: bool,
     error: Option<OutputError>,
 }
 
@@ -130,9 +132,10 @@ impl Pace {
 }
 
 const CAUSES: [&str; 2] = ["congestion", "wireless"];
-const FATES: [&str; 4] = ["congestion", "wireless", "delivered", "damaged"];
+const FATES: [&str; 5] = ["congestion", "wireless", "delivered", "damaged", "marked"];
 const DELIVERED: Cell = Cell::Word(2);
 const DAMAGED: Cell = Cell::Word(3);
+const MARKED: Cell = Cell::Word(4);
 
 fn cause(cause: Cause) -> Cell {
     Cell::Word(match cause {
@@ -156,7 +159,9 @@ impl<S: Sink> Trace<S> {
             .map(|link| link.name.clone())
             .collect();
         let places = links.iter().chain(&scenario.nodes).cloned().collect();
-        let (causes, fates) = (words(&CAUSES), words(&FATES));
+        // A file of a run without ECN has no word for it.
+        let known = if scenario.uses_ecn() { 5 } else { 4 };
+        let (causes, fates) = (words(&CAUSES), words(&FATES[..known]));
         Self {
             options: TraceOptions {
                 to: options.to.min(scenario.end),
@@ -190,6 +195,7 @@ impl<S: Sink> Trace<S> {
             ),
             hops: Batch::new(&LINKS, [links, flows, fates]),
             sink,
+            marked: false,
             error: None,
         }
     }
@@ -304,7 +310,9 @@ impl<S: Sink> Observer for Trace<S> {
     const STATES: bool = true;
 
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
+        let marked = std::mem::take(&mut self.marked);
         let (word_of_fate, done) = match fate {
+            Fate::Delivered(arrival) if marked => (MARKED, arrival),
             Fate::Delivered(arrival) => (DELIVERED, arrival),
             Fate::Damaged(arrival, _) => (DAMAGED, arrival),
             Fate::Lost(truth, when) => (cause(truth), when),
@@ -325,6 +333,10 @@ impl<S: Sink> Observer for Trace<S> {
         if let Fate::Lost(truth, when) = fate {
             self.lost(packet, when, link as u32, truth);
         }
+    }
+
+    fn marked(&mut self, _: usize) {
+        self.marked = true;
     }
 
     fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {

@@ -75,6 +75,8 @@ fn packet(flow: u32, sequence: u64, sent: Time) -> Packet {
         flow,
         size: 762,
         first_damaged: Packet::WHOLE,
+        ecn: whyloss_link::Ecn::NotCapable,
+        ecn_flag: false,
         sent,
         payload,
     }

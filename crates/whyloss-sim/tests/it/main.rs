@@ -5,6 +5,7 @@
 mod aqm;
 mod bit_errors;
 mod delays;
+mod ecn;
 mod example_scenarios;
 mod iftp;
 mod modern_controllers;

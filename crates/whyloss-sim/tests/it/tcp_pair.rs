@@ -175,6 +175,7 @@ fn any_options() -> impl Strategy<Value = Options> {
         let echo = [Echo::Earliest, Echo::Latest][usize::from(switches.3)];
         let (initial_window, receive_window, segments, initial_ssthresh) = numbers;
         Options {
+            ecn: false,
             timestamp_tick: None,
             growth: Growth::PerByte,
             segment_size: 1000,

@@ -134,6 +134,10 @@ impl<'a> Results<'a> {
         let window = runs
             .first()
             .map_or(Duration::ZERO, |run| run.measurement.window);
+        let printed = |mut metrics: Vec<Metric>| {
+            metrics.retain(|metric| metric.key != MARKED || scenario.uses_ecn());
+            metrics
+        };
         Self {
             title: &scenario.title,
             seeds: runs.iter().map(|run| run.seed).collect(),
@@ -142,7 +146,7 @@ impl<'a> Results<'a> {
                 name: "total".into(),
                 playout_ms: None,
                 background: false,
-                metrics: metrics(FLOW, &totals.iter(), window),
+                metrics: printed(metrics(FLOW, &totals.iter(), window)),
             },
             flows: scenario
                 .flows
@@ -153,7 +157,7 @@ impl<'a> Results<'a> {
                     playout_ms: None,
                     background: spec.background,
                     metrics: [
-                        metrics(FLOW, &flow(index), window),
+                        printed(metrics(FLOW, &flow(index), window)),
                         if measured {
                             metrics(DELAY, &delay(index), window)
                         } else {
@@ -172,7 +176,7 @@ impl<'a> Results<'a> {
                     name: spec.name.clone(),
                     playout_ms: None,
                     background: false,
-                    metrics: metrics(LINK, &link(index), window),
+                    metrics: printed(metrics(LINK, &link(index), window)),
                 })
                 .collect(),
         }
@@ -198,6 +202,9 @@ fn frames(scenario: &Scenario, runs: &[&Run], window: Duration) -> Vec<Item> {
         .collect()
 }
 
+/// Packets with ECN's mark: printed only where ECN is used.
+const MARKED: &str = "marked";
+
 /// A list of metrics: the key of each, and its value over a measurement window.
 pub(crate) type Metrics<T> = &'static [(&'static str, fn(&T, Duration) -> Value)];
 
@@ -207,6 +214,7 @@ pub(crate) const FLOW: Metrics<FlowResult> = &[
     ("received", |f, _| Value::Count(f.received)),
     ("delivered", |f, _| Value::Count(f.delivered)),
     ("damaged", |f, _| Value::Count(f.damaged)),
+    (MARKED, |f, _| Value::Count(f.marked)),
     ("throughput_bps", |f, window| {
         Value::Real(Some(f.throughput_bps(window)))
     }),
@@ -270,6 +278,7 @@ pub(crate) const FRAMES: Metrics<FrameCounts> = &[
 pub(crate) const LINK: Metrics<LinkResult> = &[
     ("delivered", |l, _| Value::Count(l.delivered)),
     ("damaged", |l, _| Value::Count(l.damaged)),
+    (MARKED, |l, _| Value::Count(l.marked)),
     ("lost.congestion", |l, _| Value::Count(l.lost.congestion)),
     ("lost.wireless", |l, _| Value::Count(l.lost.wireless)),
     ("utilisation", |l, window| {
@@ -305,6 +314,7 @@ pub(crate) fn total(run: &Measurement) -> FlowResult {
         total.received_bytes += flow.received_bytes;
         total.delivered += flow.delivered;
         total.damaged += flow.damaged;
+        total.marked += flow.marked;
         total.lost.congestion += flow.lost.congestion;
         total.lost.wireless += flow.lost.wireless;
         total.packets.merge(&flow.packets);

@@ -32,6 +32,10 @@ use crate::Duration;
 /// The choices of both ends. See the table above the source of each field.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent choices, not one state"
+)]
 pub struct Options {
     /// t_RTO in the throughput equation.
     pub retransmit_timeout: RetransmitTimeout,
@@ -71,6 +75,9 @@ pub struct Options {
     pub feedback: FeedbackTiming,
     /// THRESHOLD: how small history discounting may make the factor; 1 turns it off.
     pub discount_floor: f64,
+    /// Whether data packets are ECN-capable (RFC 5348, 3.1): the business of who sends them; the receiver is told of marks by
+    /// [`Receiver::on_marked_data`](super::Receiver::on_marked_data).
+    pub ecn: bool,
     /// Bytes of header that a host puts on the wire around each packet. The equation, X_recv and pacing do not count
     /// them; the state machines here never look.
     pub header: u32,
@@ -99,6 +106,7 @@ impl Options {
             loss_clock: LossClock::Arrival,
             feedback: FeedbackTiming::Timer,
             discount_floor: 0.25,
+            ecn: false,
             header: 0,
         }
     }
@@ -125,6 +133,7 @@ impl Options {
             loss_clock: LossClock::Sender,
             feedback: FeedbackTiming::OnArrival,
             discount_floor: 0.5,
+            ecn: false,
             header: 32,
         }
     }

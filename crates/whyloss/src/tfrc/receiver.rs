@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! lost:      a packet is lost when NDUPACK packets with higher numbers have arrived                       (5.1)
+//! marked:    a packet that a queue marked (ECN-CE) counts as lost when it arrives, and has been received              (3.1, 5.2)
 //! dated:     T_loss = T_before + (T_after − T_before)·(S_loss − S_before)/(S_after − S_before)            (5.2)
 //! X_recv:    bytes since the latest report at least R old / time since                                    (6.2)
 //! feedback:  R after the last one if data came since, else at the next arrival; at once if p rose         (6.1)
@@ -116,6 +117,32 @@ impl Receiver {
         size: u32,
         cause: impl FnMut(u64) -> Cause,
     ) -> Option<Feedback> {
+        self.take(now, data, size, false, cause)
+    }
+
+    /// A packet came that a queue marked (ECN-CE): received, and a loss event all the same, if none has begun less than R ago
+    /// (RFC 5348, 3.1 and 5.2). A gap before it that is confirmed later belongs to its event. Otherwise as [`Self::on_data`].
+    #[cold]
+    pub fn on_marked_data(
+        &mut self,
+        now: Time,
+        data: &Data,
+        size: u32,
+        cause: impl FnMut(u64) -> Cause,
+    ) -> Option<Feedback> {
+        self.take(now, data, size, true, cause)
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "what is not marked pays nothing")]
+    fn take(
+        &mut self,
+        now: Time,
+        data: &Data,
+        size: u32,
+        marked: bool,
+        cause: impl FnMut(u64) -> Cause,
+    ) -> Option<Feedback> {
         self.bytes = self.bytes.wrapping_add(u64::from(size));
         self.fresh = true;
         let mut event = false;
@@ -134,6 +161,13 @@ impl Receiver {
                 }
             }
             None => self.newest = Some((*data, now)),
+        }
+        if marked {
+            let time = match self.options.loss_clock {
+                LossClock::Arrival => now,
+                LossClock::Sender => data.stamp,
+            };
+            event |= self.lose_one(data.sequence, time, now);
         }
         self.new_loss_event |= event;
         self.is_due(now, data, event).then(|| self.report(now))

@@ -213,6 +213,8 @@ pub struct Options {
     pub rto: RtoOptions,
     /// How long the acknowledgement of a lone segment waits for a second one; `None`: every segment is acknowledged.
     pub delayed_ack: Option<Duration>,
+    /// Whether new segments are ECN-capable, and marks are echoed and answered (RFC 3168).
+    pub ecn: bool,
 }
 
 impl Default for Options {
@@ -247,6 +249,7 @@ impl Options {
             timestamp_tick: Some(Duration::from_millis(1)),
             rto: RtoOptions::default(),
             delayed_ack: Some(Duration::from_millis(100)),
+            ecn: false,
         }
     }
 

@@ -32,12 +32,14 @@ pub struct Receiver {
     received: u64,
     duplicates: u64,
     /// How many segments `beyond` holds.
-    ahead: u64,
+    ahead: u32,
     beyond: Option<Box<Beyond>>,
     window: u32,
     sack: bool,
     handshake: bool,
     dialect: Dialect,
+    /// Whether acknowledgements say ECE.
+    echoes: bool,
 }
 
 /// What arrived beyond the first hole.
@@ -69,6 +71,7 @@ impl Receiver {
             sack: options.recovery == Recovery::Sack,
             handshake: options.handshake,
             dialect: options.dialect,
+            echoes: false,
         }
     }
 
@@ -111,6 +114,17 @@ impl Receiver {
         if in_line || self.echo == Echo::Latest {
             self.recent = segment.stamp;
         }
+    }
+
+    /// A segment arrives that is marked or not, and says CWR or not: to be told before [`Self::on_segment`] of a connection with
+    /// ECN (RFC 3168 §6.1.3).
+    pub fn on_marks(&mut self, marked: bool, cwr: bool) {
+        self.echoes = marked || (self.echoes && !cwr);
+    }
+
+    /// Whether an acknowledgement that leaves now says ECE.
+    pub fn echoes(&self) -> bool {
+        self.echoes
     }
 
     /// When a delayed acknowledgement is due; [`Time::MAX`] if none waits.
@@ -175,7 +189,7 @@ impl Receiver {
             // Refused.
         } else if sequence == self.next {
             self.next = beyond.ranges.hole_from(sequence + 1);
-            self.ahead -= beyond.ranges.remove_below(self.next);
+            self.ahead -= beyond.ranges.remove_below(self.next) as u32;
         } else if beyond.ranges.insert(sequence..sequence.saturating_add(1)) > 0 {
             self.ahead += 1;
             beyond.note(sequence);

@@ -10,6 +10,7 @@
 //! controller, one new edge and one new deadline. Whatever else happens makes the sender alert, and `sender/recovery.rs`
 //! deals with it until all is well again. When a loss is found, `judge.rs` gives it a cause.
 
+mod ecn;
 mod held;
 mod metered_pacer;
 mod recovery;
@@ -17,6 +18,7 @@ mod scoreboard;
 mod sent;
 mod vegas;
 
+use self::ecn::Cuts;
 use self::held::Held;
 use self::metered_pacer::MeteredPacer;
 use self::scoreboard::Scoreboard;
@@ -95,6 +97,8 @@ pub struct Sender {
     meter: Option<Box<MeteredPacer>>,
     /// What only Vegas keeps.
     vegas: Option<Box<Vegas>>,
+    /// What only an ECN-capable sender keeps.
+    ecn: Option<Box<Cuts>>,
     retransmitted: u64,
     timeouts: u32,
     fast_recoveries: u32,
@@ -174,6 +178,7 @@ impl Sender {
             scoreboard: None,
             meter,
             vegas: (options.recovery == Recovery::Vegas).then(Box::default),
+            ecn: options.ecn.then(Box::default),
             retransmitted: 0,
             timeouts: 0,
             fast_recoveries: 0,
@@ -290,6 +295,7 @@ impl Sender {
         let cause = self.classify(&loss);
         self.control.on_timeout(&loss, cause);
         self.meter_timeout(now);
+        self.note_cut(Detection::Timeout);
         self.una_at_timeout = self.una;
         self.recover = self.max;
         self.nxt = self.una;
@@ -570,6 +576,7 @@ impl Sender {
             || self.duplicates > 0
             || sacked
             || self.meter.is_some()
+            || self.ecn.is_some()
             || self.recovery == Recovery::Vegas;
     }
 

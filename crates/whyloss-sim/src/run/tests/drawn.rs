@@ -42,6 +42,22 @@ classifier = "oracle""#,
 classifier = "oracle""#,
         r#"transport = { kind = "web", transfers = 5 }"#,
         r#"transport = { kind = "cbr", rate = "300 kbit/s" }"#,
+        r#"transport = { kind = "tcp", ecn = true }"#,
+        r#"transport = { kind = "tcp", recovery = "newreno", delayed_ack = "none", ecn = true }
+classifier = "oracle""#,
+        r#"transport = { kind = "tcp", recovery = "reno", base = "ns2", ecn = true }"#,
+        r#"transport = { kind = "tcp", recovery = "newreno", base = "ns2", ecn = true }
+classifier = "veno""#,
+        r#"transport = { kind = "tcp", recovery = "vegas", ecn = true }"#,
+        r#"transport = { kind = "tcp", controller = "cubic", ecn = true, delayed_ack = "none" }"#,
+        r#"transport = { kind = "tcp", controller = "bbr", ecn = true }"#,
+        r#"transport = { kind = "tfrc", ecn = true }
+classifier = "zbs""#,
+        r#"transport = { kind = "tfrc", base = "ns2", ecn = true }
+classifier = "oracle""#,
+        r#"transport = { kind = "web", transfers = 5, ecn = true }"#,
+        r#"transport = { kind = "tcp", ecn = true }
+application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
         r#"transport = { kind = "cbr", rate = "100 kbit/s", dither = true }"#,
         r#"transport = { kind = "tcp" }
 application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
@@ -57,6 +73,8 @@ fn any_queue() -> impl Strategy<Value = &'static str> {
         1 => pick(&[
             r#"{ packets = 30, aqm = "codel" }"#,
             r#"{ packets = 20, aqm = "fq-codel" }"#,
+            r#"{ packets = 30, aqm = { kind = "codel", target = "2 ms", interval = "20 ms", ecn = true } }"#,
+            r#"{ packets = 20, aqm = { kind = "fq-codel", interval = "20 ms", ecn = true } }"#,
         ]),
     ]
 }
@@ -69,6 +87,9 @@ fn queue() -> impl Strategy<Value = &'static str> {
         "{ bytes = \"9 kB\" }",
         r#"{ packets = 30, red = "adaptive" }"#,
         r#"{ packets = 30, aqm = "pie" }"#,
+        r#"{ packets = 30, aqm = { kind = "pie", ecn = true } }"#,
+        r#"{ packets = 30, red = { kind = "adaptive", ecn = true } }"#,
+        r#"{ packets = 30, red = { kind = "classic", min = 2, max = 12, weight = 0.2, ecn = true } }"#,
     ])
 }
 
@@ -259,6 +280,7 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
         "{ packets = 2 }",
         "{ packets = 15 }",
         r#"{ packets = 30, red = "adaptive" }"#,
+        r#"{ packets = 30, red = { kind = "classic", min = 2, max = 12, weight = 0.2, ecn = true } }"#,
     ]);
     let channel = pick(&[
         r#""none""#,
@@ -275,7 +297,14 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
             r#"recovery = "sack", controller = "bbr", "#,
             r#"recovery = "vegas", "#,
         ]),
-        pick(&["", "", "window = 1, ", "window = 12, ", "segments = 30, "]),
+        pick(&[
+            "",
+            "",
+            "window = 1, ",
+            "window = 12, ",
+            "segments = 30, ",
+            "ecn = true, ",
+        ]),
         // Shorter than some round trips: timeouts are spurious then.
         pick(&["", "", "25", "60"]),
         pick(&[r#""none""#, r#""none""#, r#""none""#, r#""40 ms""#]),

@@ -46,7 +46,9 @@ fn of(packet: &Packet, more: [u64; 2]) -> [u64; 6] {
         Payload::TfrcFeedback(feedback) => feedback.receive_rate.to_bits(),
         payload => payload.sequence().unwrap_or_default(),
     };
-    let (size, damaged) = (u64::from(packet.size), u64::from(packet.first_damaged));
+    let ecn = packet.ecn as u64 * 2 + u64::from(packet.ecn_flag);
+    let size = u64::from(packet.size) << 8 | ecn;
+    let damaged = u64::from(packet.first_damaged);
     let sent = packet.sent.as_nanos();
     [size, damaged, sent, carries, more[0], more[1]]
 }
@@ -64,6 +66,10 @@ impl<const BY_FLOW: bool> Observer for Log<BY_FLOW> {
         };
         let told = of(packet, [waiting as u64, fate ^ when.as_nanos() << 16]);
         self.links[link].push(("offered", at, told));
+    }
+
+    fn marked(&mut self, link: usize) {
+        self.links[link].push(("marked", Time::ZERO, [0; 6]));
     }
 
     fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
@@ -193,6 +199,37 @@ fn the_fast_engine_is_the_plain_one_on_the_scenarios() {
     for (text, end) in [(DUMBBELL, 2.0), (PARKING_LOT, 2.0), (LAST_HOP, 30.0)] {
         agree(&scenario(text, end), 1).expect("the same");
     }
+}
+
+/// Marks are met in what is drawn: of links that answer at once, and of those that do not; by TCP and by TFRC.
+#[test]
+fn marks_are_met() {
+    let mut runner = TestRunner::deterministic();
+    let (mut at_once, mut later, mut flows) = (0, 0, [0; 2]);
+    for seed in 0..120 {
+        let text = if seed % 2 == 0 {
+            line_of_nodes().new_tree(&mut runner).map(|t| t.current())
+        } else {
+            dumbbell().new_tree(&mut runner).map(|t| t.current())
+        };
+        let scenario = parsed(&text.expect("a network"));
+        let run = run(&scenario, seed, &mut ()).expect("room");
+        for (link, spec) in run.links.iter().zip(&scenario.links) {
+            let needs_events = whyloss_link::EventLink::is_needed(&spec.link);
+            *if needs_events {
+                &mut later
+            } else {
+                &mut at_once
+            } += u32::from(link.marked > 0);
+        }
+        for (flow, spec) in run.flows.iter().zip(&scenario.flows) {
+            let tfrc = matches!(spec.transport, Transport::Tfrc { .. });
+            flows[usize::from(tfrc)] += u32::from(flow.marked > 0);
+            assert!(flow.marked == 0 || spec.transport.is_ecn_capable());
+        }
+    }
+    let few = [at_once, later, flows[0], flows[1]];
+    assert!(few.iter().all(|&few| few >= 3), "{few:?}");
 }
 
 /// There are sources and sinks that are worked out ahead of time in what is drawn.

@@ -14,7 +14,7 @@ pub(in crate::scenario) const QUEUE: &str =
 
 pub(super) const KINDS: [&str; 2] = ["classic", "adaptive"];
 
-pub(super) const RED: [&str; 9] = [
+pub(super) const RED: [&str; 10] = [
     "min",
     "max",
     "max_p",
@@ -24,6 +24,7 @@ pub(super) const RED: [&str; 9] = [
     "bytes",
     "mean_packet",
     "target_delay",
+    "ecn",
 ];
 
 const AQM: [&str; 3] = ["codel", "fq-codel", "pie"];
@@ -63,15 +64,16 @@ fn aqm(field: &Field<'_>) -> Result<Discipline, Fault> {
         Ok(CodelSpec {
             target: choice.or("target", base.target, positive)?,
             interval: choice.or("interval", base.interval, positive)?,
+            ecn: choice.or("ecn", base.ecn, Field::flag)?,
         })
     };
     match choice.name {
         "codel" => {
-            choice.only(&["target", "interval"])?;
+            choice.only(&["target", "interval", "ecn"])?;
             Ok(Discipline::Codel(codel()?))
         }
         "fq-codel" => {
-            choice.only(&["target", "interval", "quantum"])?;
+            choice.only(&["target", "interval", "quantum", "ecn"])?;
             let base = FqCodelSpec::default();
             Ok(Discipline::FqCodel(FqCodelSpec {
                 codel: codel()?,
@@ -82,9 +84,12 @@ fn aqm(field: &Field<'_>) -> Result<Discipline, Fault> {
             }))
         }
         "pie" => {
-            choice.only(&["target"])?;
-            let target = choice.or("target", PieSpec::default().target, positive)?;
-            Ok(Discipline::Pie(PieSpec { target }))
+            choice.only(&["target", "ecn"])?;
+            let base = PieSpec::default();
+            Ok(Discipline::Pie(PieSpec {
+                target: choice.or("target", base.target, positive)?,
+                ecn: choice.or("ecn", base.ecn, Field::flag)?,
+            }))
         }
         _ => Err(choice.unknown("discipline", AQM)),
     }
@@ -153,6 +158,7 @@ fn red(field: &Field<'_>) -> Result<RedSpec, Fault> {
             Ok(u32::try_from(field.bytes()?).unwrap_or(u32::MAX))
         })?,
         target_delay: choice.or("target_delay", base.target_delay, positive)?,
+        ecn: choice.or("ecn", base.ecn, Field::flag)?,
         ..base
     })
 }

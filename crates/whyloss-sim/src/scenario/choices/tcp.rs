@@ -12,7 +12,7 @@ use super::{Choice, positive};
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
 
-pub(super) const KEYS: [&str; 19] = [
+pub(super) const KEYS: [&str; 20] = [
     "base",
     "recovery",
     "delayed_ack",
@@ -32,6 +32,7 @@ pub(super) const KEYS: [&str; 19] = [
     "rto_min",
     "rto_max",
     "rto_tick",
+    "ecn",
 ];
 
 pub(super) const POLICIES: [&str; 6] = [
@@ -123,6 +124,7 @@ pub(super) fn options(
             field.one_of(&[("per-byte", Growth::PerByte), ("per-ack", Growth::PerAck)])
         })?,
         rto: rto(choice, base.rto)?,
+        ecn: choice.or("ecn", base.ecn, Field::flag)?,
         delayed_ack: choice.or("delayed_ack", base.delayed_ack, |field| {
             if field.is_word("none") {
                 return Ok(None);

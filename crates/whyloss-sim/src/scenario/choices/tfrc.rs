@@ -9,7 +9,7 @@ use super::{Choice, positive};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-pub(super) const KEYS: [&str; 21] = [
+pub(super) const KEYS: [&str; 22] = [
     "base",
     "retransmit_timeout",
     "no_feedback_rtts",
@@ -31,6 +31,7 @@ pub(super) const KEYS: [&str; 21] = [
     "feedback",
     "discount_floor",
     "header",
+    "ecn",
 ];
 
 /// See [`Options`] for what each field means.
@@ -117,6 +118,7 @@ pub(super) fn options(choice: &Choice<'_>) -> Result<Options, Fault> {
             field.number(0.0..=1.0)
         })?,
         header: choice.or("header", base.header, header)?,
+        ecn: choice.or("ecn", base.ecn, Field::flag)?,
     })
 }
 

@@ -12,6 +12,7 @@ fn options() -> impl Strategy<Value = Options> {
         let (rfc, ns2) = (Options::rfc5348(), Options::ns2());
         let pick = |bit: u32| if bits >> bit & 1 == 1 { rfc } else { ns2 };
         Options {
+            ecn: false,
             retransmit_timeout: pick(0).retransmit_timeout,
             no_feedback_rtts: pick(1).no_feedback_rtts,
             no_feedback: pick(2).no_feedback,

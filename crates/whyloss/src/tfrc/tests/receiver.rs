@@ -56,6 +56,40 @@ fn reports_once_per_rtt() {
     assert_eq!(receiver.next_timeout(), millis(500));
 }
 
+/// A mark is a loss event when it comes, at once reported; another one within R is of the same event; the third, 200 ms on, closes
+/// an interval of 20 packets. Everything was received.
+#[test]
+fn marks_are_loss_events_and_no_losses() {
+    let mut receiver = receiver(&Options::rfc5348());
+    let mut events = Vec::new();
+    for sequence in 0..90 {
+        let (now, packet) = (millis(10 * sequence + 50), data(sequence));
+        let lost = |_: u64| panic!("nobody asks why it was lost");
+        let feedback = if [50, 52, 59, 70].contains(&sequence) {
+            receiver.on_marked_data(now, &packet, SIZE, lost)
+        } else {
+            receiver.on_data(now, &packet, SIZE, lost)
+        };
+        let due = receiver.next_timeout();
+        let timed = (due <= now).then(|| receiver.on_timeout(now)).flatten();
+        for feedback in feedback.into_iter().chain(timed) {
+            if feedback.new_loss_event {
+                events.push((sequence, feedback.loss_event_rate));
+            }
+            // Ten packets of 1000 bytes in 100 ms, marked or not.
+            assert!(feedback.receive_rate <= 110e3, "{feedback:?}");
+        }
+    }
+    let at: Vec<u64> = events.iter().map(|event| event.0).collect();
+    assert_eq!(at, [50, 70]);
+    // Intervals: 20 packets, and before it what the equation answers to X_recv.
+    let mut history = LossHistory::new(&Options::rfc5348());
+    history.record(50, millis(550), RTT, 1);
+    history.set_first_interval(1.0 / events[0].1);
+    history.record(70, millis(750), RTT, 1);
+    close(events[1].1, history.loss_event_rate(70), 1e-12);
+}
+
 #[test]
 fn without_an_rtt_every_packet_is_reported() {
     let mut receiver = receiver(&Options::rfc5348());

@@ -101,7 +101,7 @@ impl Sender {
     /// New data acknowledged outside a recovery.
     fn on_new_ack(&mut self, now: Time, ack: &Ack, stamped: Time, sacked: u64) {
         self.duplicates = 0;
-        self.advance(now, ack, stamped, sacked, false);
+        self.advance(now, ack, stamped, sacked, self.is_echoed());
         self.restart_timer(now);
         self.open_window();
     }
@@ -187,7 +187,10 @@ impl Sender {
         let in_flight = self.nxt_before.saturating_sub(self.una);
         let loss = self.loss_event(now, Detection::Duplicates, in_flight);
         let cause = self.classify(&loss);
-        self.control.on_loss(&loss, cause);
+        if !self.was_cut_by_mark() {
+            self.control.on_loss(&loss, cause);
+        }
+        self.note_cut(Detection::Duplicates);
         self.forget_timing();
         self.restart_timer(now);
     }
@@ -234,7 +237,7 @@ impl Sender {
             }
             Dialect::Ns2 => {
                 self.apply_deflation(now);
-                self.advance(now, ack, stamped, 0, false);
+                self.advance(now, ack, stamped, 0, self.is_echoed());
             }
         }
         self.deflation = 0;

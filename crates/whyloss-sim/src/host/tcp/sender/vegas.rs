@@ -79,7 +79,8 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.note_rtt(rtt);
         }
-        self.advance_with(now, ack, stamped, 0, was_in_recovery && !ns2, rtt);
+        let in_recovery = (was_in_recovery && !ns2) || self.is_echoed();
+        self.advance_with(now, ack, stamped, 0, in_recovery, rtt);
         self.restart_timer(now);
         let expired = self.has_expired(now) || (ns2 && self.is_idle());
         if let Some(vegas) = &mut self.vegas
@@ -135,7 +136,10 @@ impl Sender {
             loss.window = loss.window.saturating_add(inflation);
         }
         let cause = self.classify(&loss);
-        self.control.on_loss(&loss, cause);
+        if !self.was_cut_by_mark() {
+            self.control.on_loss(&loss, cause);
+        }
+        self.note_cut(detection);
         if ns2 {
             if self.control.last_cut() == Some(now) {
                 self.inflation = self.duplicates;

@@ -1,0 +1,95 @@
+//! ECN at a connection's ends (RFC 3168 §6.1): what a sender and a receiver remember of marks.
+//!
+//! ```text
+//! data            new segments are ECT; retransmissions are not (§6.1.5), nor are the segment that stands for the SYN, nor
+//!                 acknowledgements (§6.1.1, §6.1.4)
+//! a mark arrives  every acknowledgement says so (ECE) until a segment says CWR; a marked segment with CWR begins anew (§6.1.3)
+//! ECE arrives     the window is cut as at a loss by congestion, once per window: not while what was sent before the last cut,
+//!                 for whatever reason, is acknowledged (§6.1.2); no classifier is asked. It does not grow by an
+//!                 acknowledgement with ECE
+//! after a cut     the first new segment says CWR, whether a mark, a loss or a timeout cut it (§6.1.2)
+//! a loss          of a segment that was under way when a mark cut the window is repaired and judged, and cuts no more; a
+//!                 timeout does
+//! ```
+//!
+//! ECN-capability is taken as agreed upon: nothing of the handshake is simulated. A window of one segment is not held back by
+//! the timer (§6.1.2, end), since no controller here goes below two but at a timeout.
+//!
+//! Where ns-2 departs: it waits for all that was sent before a mark's cut to be acknowledged before it *retransmits* with a cut
+//! (`bugFix_`), and otherwise does the same (`ecn_`, `old_ecn_` 0).
+
+use super::Sender;
+use crate::host::tcp::{Ack, Segment};
+use whyloss::event::Detection;
+use whyloss::{Cause, Time};
+
+/// What an ECN-capable sender remembers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cuts {
+    /// Whether the acknowledgement at hand says ECE.
+    echoed: bool,
+    /// What had been sent when the window was last cut, or a recovery began.
+    until: u64,
+    /// The same, if a mark cut it.
+    by_mark: u64,
+    /// Whether the next new segment says CWR.
+    owed: bool,
+}
+
+impl Sender {
+    /// Takes an acknowledgement with ECE, as [`Sender::on_ack`] takes others.
+    pub fn on_echo(&mut self, now: Time, ack: &Ack, stamped: Time) {
+        if let Some(cuts) = &mut self.ecn {
+            cuts.echoed = true;
+        }
+        // All but the last is news; an acknowledgement that none would send is none.
+        let news = ack.next <= self.max && ack.next >= self.una && self.una < self.max;
+        self.on_ack(now, ack, stamped);
+        let Some(cuts) = &mut self.ecn else {
+            return;
+        };
+        cuts.echoed = false;
+        if !news || self.una <= cuts.until {
+            return;
+        }
+        let loss = self.loss_event(now, Detection::EcnCe, self.outstanding());
+        self.control.on_loss(&loss, Cause::Congestion);
+        self.note_cut(Detection::EcnCe);
+        self.open_window();
+    }
+
+    /// Whether the acknowledgement at hand says ECE, so that the window does not grow.
+    pub(super) fn is_echoed(&self) -> bool {
+        self.ecn.as_ref().is_some_and(|cuts| cuts.echoed)
+    }
+
+    /// Whether the first segment that is not acknowledged was under way when a mark cut the window.
+    pub(super) fn was_cut_by_mark(&self) -> bool {
+        let cut = |cuts: &Cuts| self.una < cuts.by_mark;
+        self.ecn.as_deref().is_some_and(cut)
+    }
+
+    /// The window was cut, or a recovery began that cuts no more.
+    pub(super) fn note_cut(&mut self, detection: Detection) {
+        let sent = self.max;
+        if let Some(cuts) = &mut self.ecn {
+            cuts.until = sent;
+            cuts.owed = true;
+            match detection {
+                Detection::EcnCe => cuts.by_mark = sent,
+                // What is lost of what is sent again says something new.
+                Detection::Timeout => cuts.by_mark = 0,
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a segment that [`Sender::poll_transmit`] just gave is ECN-capable, and whether it says CWR.
+    pub fn marking(&mut self, segment: &Segment) -> (bool, bool) {
+        let syn = self.is_handshaking() && segment.sequence == 0;
+        match &mut self.ecn {
+            Some(cuts) if !segment.retransmission => (!syn, std::mem::take(&mut cuts.owed)),
+            _ => (false, false),
+        }
+    }
+}
