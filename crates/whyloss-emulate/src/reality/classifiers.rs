@@ -136,6 +136,8 @@ pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
              gaps whose verdict an offline replay of the logged arrivals gives otherwise, and links' fates which a replay of \
              the emulator's log through `whyloss-link` gives otherwise. On time: what the classifier says of the same packets when each comes \
              at the very time at which its links let it go, by the emulator's log, instead of when the machine got to it. \
+             Least gap: between two arrivals on the receiver's clock, and by that log; a machine that was busy for a moment then \
+             takes packets that had come one by one as a bunch, which those that go by the least gap ever seen (Biaz and its kin) never get over. \
              A run in which a packet left more than {} ms late is made again, {} times in all.",
             LATE.0.as_nanos() / 1_000_000,
             if bench.quick { 1 } else { LATE.1 },
@@ -152,6 +154,8 @@ pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
             "Mw, %: real",
             "on time",
             "simulated",
+            "least gap, ms: real",
+            "on time",
             "losses: congestion, wireless",
             "verdicts that differ",
             "fates that differ",
@@ -187,11 +191,13 @@ pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
             spread(&real.throughput),
             spread(&simulated.throughput),
             percent(real.confusion.mc()),
-            percent(on_time.mc()),
+            percent(on_time.confusion.mc()),
             percent(simulated.confusion.mc()),
             percent(real.confusion.mw()),
-            percent(on_time.mw()),
+            percent(on_time.confusion.mw()),
             percent(simulated.confusion.mw()),
+            format!("{:.3}", on_time.least_gap.0 as f64 / 1e6),
+            format!("{:.3}", on_time.least_gap.1 as f64 / 1e6),
             format!("{}, {}", lost[0], lost[1]),
             format!("{} of {}", compared.differ, compared.verdicts),
             format!("{differ} of {offers}"),
@@ -354,10 +360,10 @@ fn real(
     name: &str,
     flows: u32,
     id: &str,
-) -> Result<(Measured, Confusion, Compared, (u64, u64)), RealityError> {
+) -> Result<(Measured, OnTime, Compared, (u64, u64)), RealityError> {
     let (mut measured, mut compared, mut fates) =
         (Measured::default(), Compared::default(), (0, 0));
-    let mut on_time = Confusion::default();
+    let mut on_time = OnTime::default();
     for job in jobs {
         let records = crate::archive::records(&job.directory.join("log"))
             .map_err(|error| RealityError::Result(error.to_string()))?;
@@ -376,7 +382,7 @@ fn real(
             };
             measured.confusion.merge(&scores.confusion());
             let arrivals = arrivals_of(&job.directory.join(format!("arrivals-{i}.jsonl")))?;
-            on_time.merge(&undelayed(&arrivals, &records, i, classifier(id)?));
+            on_time.add(&arrivals, &records, i, classifier(id)?);
             let one = replay(&arrivals, classifier(id)?, Skew::default());
             compared.verdicts += one.verdicts;
             compared.differ += one.differ;
@@ -389,40 +395,66 @@ fn real(
     Ok((measured, on_time, compared, fates))
 }
 
-/// The verdicts on a flow's losses when each packet leaves and arrives just when the links have it, by their log.
-fn undelayed(
-    arrivals: &[Line],
-    records: &[Record],
-    flow: u32,
-    mut classifier: Classifier,
-) -> Confusion {
-    let sink = format!("d{flow}");
-    let own = || records.iter().filter(|record| record.to == sink);
-    // From the first link's door to the last one's far end.
-    let mut spans: HashMap<u32, (u64, u64)> = HashMap::new();
-    for record in own() {
-        if let Some(number) = record.headers.sequence {
-            let span = spans.entry(number).or_insert((record.enqueued, 0));
-            span.0 = span.0.min(record.enqueued);
-            span.1 = span.1.max(record.scheduled);
+/// What there would be if each packet left and arrived just when the links have it, by their log.
+struct OnTime {
+    confusion: Confusion,
+    /// The least time between two arrivals, in ns, as it was and on time.
+    least_gap: (u64, u64),
+}
+
+impl Default for OnTime {
+    fn default() -> Self {
+        Self {
+            confusion: Confusion::default(),
+            least_gap: (u64::MAX, u64::MAX),
         }
     }
-    let fates = Fates::of(own(), |_| true);
-    let mut scores = Scores::default();
-    for line in arrivals {
-        let Some(&(left, came)) = spans.get(&line.number) else {
-            continue;
-        };
-        let times = (Time::from_nanos(left), Time::from_nanos(came));
-        let arrival = Arrival::new(line.sequence, times.0, times.1, line.size);
-        if let Some(cause) = classifier.on_arrival(&arrival, line.missing) {
-            for back in 1..=line.missing {
-                let number = line.number.wrapping_sub(back as u32);
-                scores.count(fates.cause(number), cause.into());
+}
+
+impl OnTime {
+    /// Adds the arrivals of a flow, and the verdicts on its losses.
+    fn add(
+        &mut self,
+        arrivals: &[Line],
+        records: &[Record],
+        flow: u32,
+        mut classifier: Classifier,
+    ) {
+        let sink = format!("d{flow}");
+        let own = || records.iter().filter(|record| record.to == sink);
+        // From the first link's door to the last one's far end.
+        let mut spans: HashMap<u32, (u64, u64)> = HashMap::new();
+        for record in own() {
+            if let Some(number) = record.headers.sequence {
+                let span = spans.entry(number).or_insert((record.enqueued, 0));
+                span.0 = span.0.min(record.enqueued);
+                span.1 = span.1.max(record.scheduled);
             }
         }
+        let fates = Fates::of(own(), |_| true);
+        let mut scores = Scores::default();
+        let mut last: Option<(u64, u64)> = None;
+        for line in arrivals {
+            let Some(&(left, came)) = spans.get(&line.number) else {
+                continue;
+            };
+            if let Some((received, on_time)) = last {
+                let gaps = (line.received.abs_diff(received), came.abs_diff(on_time));
+                self.least_gap.0 = self.least_gap.0.min(gaps.0);
+                self.least_gap.1 = self.least_gap.1.min(gaps.1);
+            }
+            last = Some((line.received, came));
+            let times = (Time::from_nanos(left), Time::from_nanos(came));
+            let arrival = Arrival::new(line.sequence, times.0, times.1, line.size);
+            if let Some(cause) = classifier.on_arrival(&arrival, line.missing) {
+                for back in 1..=line.missing {
+                    let number = line.number.wrapping_sub(back as u32);
+                    scores.count(fates.cause(number), cause.into());
+                }
+            }
+        }
+        self.confusion.merge(&scores.confusion());
     }
-    scores.confusion()
 }
 
 fn simulated(name: &str, flows: u32, id: &str, seconds: u64) -> Result<Measured, RealityError> {
