@@ -7,15 +7,16 @@
 #   nodes N
 #   link FROM TO BPS SECONDS QUEUE CHANNEL             one direction; numbered from 0 in this order
 #     QUEUE    PACKETS that may wait beside the one in transmission:
-#              droptail PACKETS | red PACKETS MIN MAX LINTERM WEIGHT GENTLE WAIT MEANSIZE
+#              droptail PACKETS | red PACKETS MIN MAX LINTERM WEIGHT GENTLE WAIT MEANSIZE MARKS
 #     CHANNEL  none | bernoulli P | chain ENTER STAY | list N...   packets lost after transmission
 #   flow STACK FROM TO BYTES START0 START1 DELACK WINDOW   BYTES of a full packet on the wire, TFRC's header aside
 #     STACK    Reno | Newreno | Sack1 | Vegas | TFRC | linux-MODULE
+#   ecn                                                TCP is ECN-capable
 #   trace LINK                                         print what is offered to this link
 #   end SECONDS
 #
 # answer, at the end of the run:
-#   link I ARRIVED DROPPED LEFT CORRUPTED              packets, of both directions of a conversation
+#   link I ARRIVED DROPPED LEFT CORRUPTED MARKED       packets, of both directions of a conversation
 #   flow I ACKNOWLEDGED                                TCP: segments, the SYN aside; TFRC: -1
 #   sent TIME SEQUENCE                                 for each packet offered to the traced link
 #   done
@@ -31,6 +32,8 @@ proc seed {n} { global rng; ns-random $n; $rng seed $n }
 
 proc tick {seconds} { Agent/TCP set tcpTick_ $seconds }
 
+proc ecn {} { Agent/TCP set ecn_ 1 }
+
 proc nodes {n} { global ns node
   for {set i 0} {$i < $n} {incr i} { set node($i) [$ns node] } }
 
@@ -39,8 +42,8 @@ proc link {from to bps seconds args} { global ns node links ends queue lost
   if {$queue(kind) == "red"} {
     $ns simplex-link $node($from) $node($to) $bps $seconds RED
     set q [[$ns link $node($from) $node($to)] queue]
-    foreach {min max linterm weight gentle wait size} $queue(red) break
-    $q set bytes_ false; $q set queue_in_bytes_ false; $q set adaptive_ 0; $q set setbit_ false
+    foreach {min max linterm weight gentle wait size marks} $queue(red) break
+    $q set bytes_ false; $q set queue_in_bytes_ false; $q set adaptive_ 0; $q set setbit_ $marks
     $q set thresh_ $min; $q set maxthresh_ $max; $q set linterm_ $linterm; $q set q_weight_ $weight
     $q set gentle_ $gentle; $q set wait_ $wait; $q set mean_pktsize_ $size; $q set idle_pktsize_ $size
   } else {
@@ -64,8 +67,8 @@ proc link {from to bps seconds args} { global ns node links ends queue lost
 proc lassign_queue {words} { global queue
   set queue(kind) [lindex $words 0]; set queue(limit) [lindex $words 1]
   if {$queue(kind) == "droptail"} { return [lrange $words 2 end] }
-  set queue(red) [lrange $words 2 8]
-  return [lrange $words 9 end] }
+  set queue(red) [lrange $words 2 9]
+  return [lrange $words 10 end] }
 
 proc channel {words} {
   switch [lindex $words 0] {
@@ -129,7 +132,8 @@ proc report {} { global ns links monitor lost flows agent traced tracefile
   foreach i [lsort -integer [array names monitor]] {
     set m $monitor($i)
     set errors [expr {$lost($i) == "" ? 0 : [$lost($i) set npkts_]}]
-    puts [format "link %d %.0f %.0f %.0f %.0f" $i [$m set parrivals_] [$m set pdrops_] [$m set pdepartures_] $errors]
+    puts [format "link %d %.0f %.0f %.0f %.0f %.0f" $i [$m set parrivals_] [$m set pdrops_] [$m set pdepartures_] \
+      $errors [$m set pmarks_]]
   }
   for {set i 0} {$i < $flows} {incr i} {
     foreach {stack a} $agent($i) break
@@ -148,7 +152,7 @@ proc report {} { global ns links monitor lost flows agent traced tracefile
 
 while {[gets stdin line] >= 0} {
   switch [lindex $line 0] {
-    seed - tick - nodes - link - flow - trace - end { eval $line }
+    seed - tick - ecn - nodes - link - flow - trace - end { eval $line }
     "" {}
     default { puts stderr "no such word: [lindex $line 0]"; exit 2 }
   }

@@ -4,7 +4,7 @@
 //   seed N...                                          a run of each
 //   nodes N
 //   link FROM TO BPS SECONDS QUEUE CHANNEL             one direction; numbered from 0; the other must be there as well
-//     QUEUE    droptail PACKETS | red PACKETS MIN MAX 1/MAXP WEIGHT GENTLE WAIT MEANPACKET
+//     QUEUE    droptail PACKETS | red PACKETS MIN MAX 1/MAXP WEIGHT GENTLE WAIT MEANPACKET MARKS
 //     CHANNEL  none | bernoulli P | chain ENTER STAY   packets lost after transmission
 //   flow STACK FROM TO BYTES START0 START1 DELACK WINDOW   BYTES of a full packet on the wire, WINDOW in such packets
 //     STACK    NewReno | LinuxReno | Cubic | WestwoodPlus | Vegas | Veno | Bbr
@@ -12,11 +12,12 @@
 //                                                      said, 10 and twice the window
 //   default NODE NEXT                                  where NODE sends what is for none of its neighbours; without such
 //                                                      lines ns-3 computes the routes
+//   ecn                                                TCP is ECN-capable
 //   uncounted                                          links keep no counts
 //   end SECONDS
 //
 // answer, at the end of each run:
-//   link I ARRIVED DROPPED LEFT CORRUPTED              packets
+//   link I ARRIVED DROPPED LEFT CORRUPTED MARKED       packets
 //   flow I DELIVERED                                   segments' worth of data that the receiver has handed on
 //   done DELIVERED CPU_SECONDS PEAK_KIB EVENTS         by all flows; CPU time of the simulation alone, without building the
 //                                                      network; most memory of the process so far; events
@@ -59,7 +60,7 @@ struct Link {
   double first = 0, second = 0;
   bool red = false;
   double min, max, linterm, weight;
-  bool gentle, wait;
+  bool gentle, wait, marks;
   uint32_t mean;
 };
 
@@ -77,7 +78,7 @@ struct Network {
   std::vector<Flow> flows;
   std::vector<std::pair<uint32_t, uint32_t>> defaults;
   uint32_t initial = 10, buffer = 0;
-  bool counted = true;
+  bool counted = true, ecn = false;
   double end = 0;
 };
 
@@ -99,6 +100,8 @@ Network Read(std::istream& in) {
       words >> net.nodes;
     } else if (word == "end") {
       words >> net.end;
+    } else if (word == "ecn") {
+      net.ecn = true;
     } else if (word == "uncounted") {
       net.counted = false;
     } else if (word == "tcp") {
@@ -113,7 +116,7 @@ Network Read(std::istream& in) {
       link.red = discipline == "red";
       if (link.red)
         words >> link.min >> link.max >> link.linterm >> link.weight >> std::boolalpha >> link.gentle >> link.wait >>
-            link.mean;
+            link.mean >> link.marks;
       else if (discipline != "droptail") Refuse(line);
       words >> link.channel;
       if (!words) Refuse(line);
@@ -149,11 +152,12 @@ class Chain : public ErrorModel {
 };
 
 struct Count {
-  uint64_t arrived = 0, dropped = 0, left = 0, corrupted = 0;
+  uint64_t arrived = 0, dropped = 0, left = 0, corrupted = 0, marked = 0;
 };
 
 void Add(uint64_t* counter, Ptr<const Packet>) { ++*counter; }
 void AddItem(uint64_t* counter, Ptr<const QueueDiscItem>) { ++*counter; }
+void AddMark(uint64_t* counter, Ptr<const QueueDiscItem>, const char*) { ++*counter; }
 
 // RED has its queue above the device, where one more packet waits: that one is taken off all that RED counts.
 void InstallRed(const Link& link, Ptr<NetDevice> device, Count& count) {
@@ -163,10 +167,11 @@ void InstallRed(const Link& link, Ptr<NetDevice> device, Count& count) {
                           DoubleValue(link.min - 1), "MaxTh", DoubleValue(link.max - 1), "LInterm",
                           DoubleValue(link.linterm), "QW", DoubleValue(link.weight), "Gentle",
                           BooleanValue(link.gentle), "Wait", BooleanValue(link.wait), "MeanPktSize",
-                          UintegerValue(link.mean), "LinkBandwidth", DataRateValue(DataRate(uint64_t(link.bps))));
+                          UintegerValue(link.mean), "UseEcn", BooleanValue(link.marks), "LinkBandwidth", DataRateValue(DataRate(uint64_t(link.bps))));
   auto red = helper.Install(device).Get(0);
   red->TraceConnectWithoutContext("Enqueue", MakeBoundCallback(&AddItem, &count.arrived));
   red->TraceConnectWithoutContext("Drop", MakeBoundCallback(&AddItem, &count.dropped));
+  red->TraceConnectWithoutContext("Mark", MakeBoundCallback(&AddMark, &count.marked));
 }
 
 void Configure(const Network& net) {
@@ -188,6 +193,7 @@ void Configure(const Network& net) {
   Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue((net.buffer ? net.buffer : 2 * flow.window) * segment));
   Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(flow.window * segment));
   Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(true));
+  Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue(net.ecn ? "On" : "Off"));
   Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
   Config::SetDefault("ns3::TcpSocketBase::LimitedTransmit", BooleanValue(true));
   Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(1)));
@@ -302,7 +308,7 @@ void Run(const Network& net, uint32_t seed) {
     const Count& c = counts[i];
     // What a queue refuses was never in it.
     std::cout << "link " << i << ' ' << c.arrived + c.dropped << ' ' << c.dropped << ' ' << c.left << ' '
-              << c.corrupted << '\n';
+              << c.corrupted << ' ' << c.marked << '\n';
   }
   double delivered = 0;
   for (size_t i = 0; i < sinks.size(); ++i) {

@@ -39,6 +39,8 @@ pub(crate) struct Case {
 pub(crate) enum Also {
     /// Packets dropped at the bottlenecks.
     Drops,
+    /// Packets marked there.
+    Marks,
     /// Jain's index over the flows.
     Jain,
     /// Goodput of the first flow alone.
@@ -62,6 +64,8 @@ pub(crate) struct Observed {
     pub(crate) offered: f64,
     /// Packets that their queues dropped.
     pub(crate) dropped: f64,
+    /// Packets that they marked.
+    pub(crate) marked: f64,
 }
 
 impl Case {
@@ -70,6 +74,11 @@ impl Case {
         let also = self.also.iter().map(|also| match also {
             Also::Drops => Metric {
                 name: "queue drops",
+                unit: "%",
+                margin: Margin::DROPS,
+            },
+            Also::Marks => Metric {
+                name: "queue marks",
                 unit: "%",
                 margin: Margin::DROPS,
             },
@@ -105,6 +114,7 @@ impl Case {
         let sum: f64 = run.packets.iter().sum();
         let also = self.also.iter().map(|also| match also {
             Also::Drops => 100.0 * run.dropped / run.offered,
+            Also::Marks => 100.0 * run.marked / run.offered,
             Also::Jain => jain(&run.packets).unwrap_or(f64::NAN),
             Also::FirstFlow => percent(run.packets.first().copied().unwrap_or(0.0)),
         });
@@ -136,6 +146,7 @@ impl Case {
             let link = &run.links[link];
             observed.offered += (link.delivered + link.lost.congestion + link.lost.wireless) as f64;
             observed.dropped += link.lost.congestion as f64;
+            observed.marked += link.marked as f64;
         }
         Ok(observed)
     }

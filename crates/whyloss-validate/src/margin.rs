@@ -9,7 +9,7 @@
 //! | 20 % | PFTK under independent losses | its model loses the rest of a round after the first loss; its authors report errors of this order |
 //! | 5 % | goodput beside ns-2's own agents | below what the papers read off their figures, and what ns-2 itself moves by when its clock starts at another phase |
 //! | 10 % | goodput beside Linux's modules in ns-2, and beside ns-3 | other implementations: what the RFCs leave open (rate halving, counting bytes, proportional rate reduction) is theirs to choose |
-//! | 10 %, at least 0.1 points | share of packets dropped at the queue | drops go with the square of the throughput: twice its margin; and one packet in a thousand matters to nobody |
+//! | 10 %, at least 0.1 points | share of packets dropped, or marked, at the queue | drops go with the square of the throughput: twice its margin; and one packet in a thousand matters to nobody |
 //! | 10 % | goodput of one flow among others | what one loses the others gain, so twice the margin of all |
 //! | 0.03 | Jain's index | less than ns-2's Vegas deviates between seeds |
 

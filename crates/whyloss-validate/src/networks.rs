@@ -42,6 +42,19 @@ pub(crate) enum Topology {
 pub(crate) enum Bottleneck {
     DropTail,
     Red,
+    /// The same, and it marks.
+    Marks,
+}
+
+impl Bottleneck {
+    /// What it adds to a case's name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::DropTail => "",
+            Self::Red => ", RED",
+            Self::Marks => ", RED with ECN",
+        }
+    }
 }
 
 /// A scenario and the indices of its bottlenecks.
@@ -236,10 +249,11 @@ impl Build<'_> {
     /// A link with room for so many packets, under the discipline; answers its index.
     fn bottleneck(&mut self, from: usize, to: usize, link: LinkSpec, packets: u32) -> usize {
         let mut link = with_queue(link, packets);
-        if self.discipline == Bottleneck::Red {
+        if self.discipline != Bottleneck::DropTail {
+            let ecn = self.discipline == Bottleneck::Marks;
             link.queue = QueueSpec {
                 limit: Limit::Packets(50),
-                discipline: Discipline::Red(RED),
+                discipline: Discipline::Red(RedSpec { ecn, ..RED }),
             };
         }
         self.simplex(from, to, link)

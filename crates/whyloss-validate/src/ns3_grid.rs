@@ -61,11 +61,14 @@ const STACKS: [Stack; 7] = [
     ("BBR", "Bbr", ControllerKind::Bbr, Growth::PerByte),
 ];
 
+/// Stacks that are compared under a queue that marks.
+const MARKED: [&str; 2] = ["NewReno", "CUBIC"];
+
 const RENO: ControllerKind = ControllerKind::Reno(Decrease::FlightSize);
 
 /// Every case, or a few that take seconds.
 pub(crate) fn cases(quick: bool) -> Vec<Case> {
-    use Bottleneck::{DropTail, Red};
+    use Bottleneck::{DropTail, Marks, Red};
     let slow = Topology::Path(Rate::from_mbps(2));
     let grid: &[(Topology, &[f64], Bottleneck, bool)] = if quick {
         &[
@@ -80,16 +83,22 @@ pub(crate) fn cases(quick: bool) -> Vec<Case> {
             (Topology::Wb, &[0.01], DropTail, true),
             (Topology::Dumbbell, &[0.0], DropTail, true),
             (Topology::Dumbbell, &[0.0], Red, true),
+            (slow, &[0.0], Marks, true),
+            (Topology::Dumbbell, &[0.0], Marks, true),
         ]
     };
     let seeds = if quick { QUICK_SEEDS } else { SEEDS };
     let cases = STACKS.iter().flat_map(|stack| {
-        grid.iter()
-            .flat_map(move |&(topology, losses, bottleneck, delayed_ack)| {
+        let compared = move |point: &&(Topology, &[f64], Bottleneck, bool)| {
+            point.2 != Marks || MARKED.contains(&stack.0)
+        };
+        grid.iter().filter(compared).flat_map(
+            move |&(topology, losses, bottleneck, delayed_ack)| {
                 losses
                     .iter()
                     .map(move |&loss| case(stack, topology, loss, bottleneck, delayed_ack, seeds))
-            })
+            },
+        )
     });
     cases.collect()
 }
@@ -111,6 +120,7 @@ fn case(
                 ..ControllerSpec::default()
             },
             growth,
+            ecn: bottleneck == Bottleneck::Marks,
             initial_window: 10,
             receive_window: WINDOW,
             delayed_ack: delayed_ack.then(|| Duration::from_millis(200)),
@@ -128,13 +138,14 @@ fn case(
     }
     network.scenario.end = whyloss::Time::ZERO + Duration::from_secs(100);
     let mut name = format!("{}, loss {} %", topology.name(), 100.0 * loss);
-    if bottleneck == Bottleneck::Red {
-        name.push_str(", RED");
-    }
+    name.push_str(bottleneck.name());
     if !delayed_ack {
         name.push_str(", acks not delayed");
     }
     let mut also = Vec::new();
+    if bottleneck == Bottleneck::Marks {
+        also.push(Also::Marks);
+    }
     if loss <= 0.001 {
         also.push(Also::Drops);
     }

@@ -141,6 +141,8 @@ pub(crate) enum Reading {
     CrossTraffic,
     /// 200 s, of which 40 s are neglected.
     Longer,
+    /// Queues of RED mark, and all TCP is ECN-capable (tcp-eval's `setbit_`, with `ecn_`).
+    Marks,
 }
 
 /// Everything but the variant of TCP and the seed.
@@ -197,7 +199,15 @@ impl Setting {
                 builder.add(5, &format!("cross-{index}"), true, tcp);
             }
         }
-        builder.net
+        let mut net = builder.net;
+        for flow in &mut net.flows {
+            if let Transport::Tcp { options, .. } | Transport::Web { options, .. } =
+                &mut flow.transport
+            {
+                options.ecn = self.reading == Reading::Marks;
+            }
+        }
+        net
     }
 
     fn bottleneck(&self, forward: bool) -> LinkSpec {
@@ -207,7 +217,7 @@ impl Setting {
             delay: Duration::from_nanos(CORE_DELAY.as_nanos() / share),
             queue: match self.queueing {
                 Queueing::Fifo => drop_tail(),
-                Queueing::Red => red(),
+                Queueing::Red => red(self.reading == Reading::Marks),
             },
             channel: if forward || self.reading != Reading::ErrorsForward {
                 ChannelSpec::Bernoulli {
@@ -317,14 +327,15 @@ fn drop_tail() -> QueueSpec {
     QueueSpec::drop_tail(Limit::Packets(QUEUE - 1))
 }
 
-/// ns-2's RED admits that packet.
-fn red() -> QueueSpec {
+/// ns-2's RED admits that packet. It may mark.
+fn red(ecn: bool) -> QueueSpec {
     QueueSpec {
         limit: Limit::Packets(QUEUE),
         discipline: Discipline::Red(RedSpec {
             weight: Some(0.001),
             adaptive: true,
             mean_packet: 500,
+            ecn,
             ..RedSpec::default()
         }),
     }

@@ -129,11 +129,15 @@ pub(crate) fn all(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
         }
     }
     let (more, least) = congested(context)?;
+    let (marks, fewest) = marked(context)?;
     let title = "Figs 3 to 10 under other readings of the paper";
-    Ok(Outcome::new("mil-sensitivity", title, seeds.min(least))
-        .cells(of_all)
-        .cells(more)
-        .note("One thing varies at a time, with FIFO queues."))
+    Ok(
+        Outcome::new("mil-sensitivity", title, seeds.min(least).min(fewest))
+            .cells(of_all)
+            .cells(more)
+            .cells(marks)
+            .note("One thing varies at a time, with FIFO queues where RED is not named."),
+    )
 }
 
 /// Scenario 2 over three bottlenecks, without and with tcp-eval's cross traffic; and the fewest replications.
@@ -154,6 +158,34 @@ fn congested(context: &Context<'_>) -> Result<(Vec<Cell>, u64), ExperimentError>
             seeds = seeds.min(findings.seeds());
             let row = format!("multiple, Scenario 2, improvement of {}", scheme.lda.name);
             of_all.extend(cells(&findings.improvement(place, pair).named(name), &row));
+        }
+    }
+    Ok((of_all, seeds))
+}
+
+/// Scenario 2 under RED that drops, as taken, and under RED that marks (tcp-eval's `setbit_`); and the fewest replications.
+fn marked(context: &Context<'_>) -> Result<(Vec<Cell>, u64), ExperimentError> {
+    let mut of_all = Vec::new();
+    let mut seeds = u64::MAX;
+    for scheme in [variants::newreno(), variants::westwood(), variants::vegas()] {
+        for (name, reading) in [("RED drops", Reading::Taken), ("RED marks", Reading::Marks)] {
+            for topology in Topology::ALL {
+                let place = Setting {
+                    reading,
+                    ..place(topology, Queueing::Red, Traffic::SCENARIO_2)
+                };
+                let (plain, lda) = (&scheme.plain, &scheme.lda);
+                let findings = Findings::measure(context, &[place], &[2, 4, 6], &[plain, lda])?;
+                seeds = seeds.min(findings.seeds());
+                let of = |what: &str| format!("{}, Scenario 2, {what}", topology.name());
+                let improvement = findings.improvement(place, (plain, lda)).named(name);
+                of_all.extend(cells(
+                    &improvement,
+                    &of(&format!("improvement of {}", lda.name)),
+                ));
+                let line = findings.line(place, plain, &THROUGHPUT).named(name);
+                of_all.extend(cells(&line, &of(&format!("throughput of {}", plain.name))));
+            }
         }
     }
     Ok((of_all, seeds))

@@ -13,7 +13,7 @@ use crate::host::tcp::{Ack, SackBlocks};
 use crate::host::{Sink, Source};
 use crate::network::{Loss, Network, Sent};
 use crate::observe::Observer;
-use crate::packet::Payload;
+use crate::packet::{Packet, Payload};
 use crate::parcel::{Kind, Parcel};
 
 /// Ends of a flow.
@@ -301,9 +301,12 @@ impl Ends {
                 };
                 let mut packet = blank.whole(payload);
                 packet.size = payload.size().unwrap_or(packet.size);
-                self.flow.dress(&mut packet);
-                self.flow.count_sent(now, &packet, path.window, observer);
-                parcel = Parcel::pack(&packet, &mut path.network.aside);
+                if self.flow.is_capable() {
+                    parcel = self.pack_capable(now, packet, path, observer);
+                } else {
+                    self.flow.count_sent(now, &packet, path.window, observer);
+                    parcel = Parcel::pack(&packet, &mut path.network.aside);
+                }
             }
             match path
                 .network
@@ -321,6 +324,21 @@ impl Ends {
         }
         self.arm(SOURCE, self.flow.source.next_timeout(), path);
         self.flow.acted(now, path.window, observer);
+    }
+
+    /// Counts and packs a packet that leaves an ECN-capable source: by itself, so that others pay no more than the question.
+    #[cold]
+    #[inline(never)]
+    fn pack_capable<O: Observer>(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Parcel {
+        self.flow.dress(&mut packet);
+        self.flow.count_sent(now, &packet, path.window, observer);
+        Parcel::pack(&packet, &mut path.network.aside)
     }
 
     /// Sends what the sink answers, and notes its next deadline.

@@ -82,6 +82,12 @@ impl Flow {
         packet
     }
 
+    /// Whether its packets have anything to do with ECN.
+    #[inline]
+    pub(super) fn is_capable(&self) -> bool {
+        self.capable
+    }
+
     /// Writes into a packet that leaves one of the ends what that says about ECN.
     #[inline]
     pub(super) fn dress(&mut self, packet: &mut Packet) {
@@ -231,7 +237,9 @@ impl Flow {
             let count = &mut self.count;
             count.received += 1;
             count.damaged += u64::from(packet.is_damaged());
-            count.marked += u64::from(packet.ecn.is_marked());
+            if packet.ecn.is_marked() {
+                count.marked += 1;
+            }
             count.received_bytes += u64::from(packet.size);
             count.delivered += u64::from(first_copy);
         }

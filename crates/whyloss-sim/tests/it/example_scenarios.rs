@@ -34,6 +34,7 @@ fn all_are_valid() {
     assert_eq!(
         names,
         [
+            "codel-radio.toml",
             "dumbbell.toml",
             "iftp.toml",
             "media.toml",

@@ -53,6 +53,9 @@ impl<'a> Asked<'a> {
             let _ = write!(text, "\ntick {tick}");
         }
         text.push('\n');
+        if net.uses_ecn() {
+            text.push_str("ecn\n");
+        }
         if self.lost.is_empty() {
             text.push_str(&links(net)?);
         } else {
@@ -113,7 +116,7 @@ impl<'a> Asked<'a> {
 
     fn one(&self, answer: &[&str]) -> Result<Observed, PeerError> {
         let net = &self.case.scenario;
-        // Arrived, dropped, left, corrupted.
+        // Arrived, dropped, left, corrupted, marked.
         let mut links = vec![None; net.links.len()];
         let mut flows = vec![None; net.flows.len()];
         for &line in answer {
@@ -123,15 +126,15 @@ impl<'a> Asked<'a> {
             let index = index.ok_or_else(nonsense)?;
             let numbers: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
             let place = match numbers.ok_or_else(nonsense)?[..] {
-                [arrived, dropped, left, corrupted] => links
+                [arrived, dropped, left, corrupted, marked] => links
                     .get_mut(index)
-                    .map(|link| *link = Some([arrived, dropped, left, corrupted])),
+                    .map(|link| *link = Some([arrived, dropped, left, corrupted, marked])),
                 [packets] => flows.get_mut(index).map(|flow| *flow = Some(packets)),
                 _ => None,
             };
             place.ok_or_else(nonsense)?;
         }
-        let links: Option<Vec<[f64; 4]>> = links.into_iter().collect();
+        let links: Option<Vec<[f64; 5]>> = links.into_iter().collect();
         let flows: Option<Vec<f64>> = flows.into_iter().collect();
         let (Some(links), Some(flows)) = (links, flows) else {
             let found = answer.join(", ");
@@ -151,6 +154,7 @@ impl<'a> Asked<'a> {
         for &link in &self.case.bottlenecks {
             observed.offered += links[link][0];
             observed.dropped += links[link][1];
+            observed.marked += links[link][4];
         }
         Ok(observed)
     }
@@ -216,11 +220,12 @@ fn red_words(red: &RedSpec, rate: Rate) -> Result<String, PeerError> {
     };
     let (min, max) = red.thresholds(rate);
     Ok(format!(
-        "{min} {max} {} {weight} {} {} {}",
+        "{min} {max} {} {weight} {} {} {} {}",
         1.0 / red.max_p,
         red.gentle,
         red.wait,
-        red.mean_packet
+        red.mean_packet,
+        red.ecn
     ))
 }
 
@@ -268,10 +273,10 @@ mod tests {
     fn an_answer_in_numbers() {
         let case = case();
         let asked = Asked::runs(&case, &[7]);
-        let answer = "cmd noise\nlink 0 10 2 8 0\nlink 1 5 0 5 0\nlink 2 8 0 8 1\nlink 3 5 0 5 0\nflow 0 6\ndone\n";
+        let answer = "cmd noise\nlink 0 10 2 8 0 3\nlink 1 5 0 5 0 0\nlink 2 8 0 8 1 3\nlink 3 5 0 5 0 0\nflow 0 6\ndone\n";
         let runs = asked.observed(answer).expect("an answer");
         let run = runs.first().expect("one run");
-        assert_eq!((run.offered, run.dropped), (10.0, 2.0));
+        assert_eq!((run.offered, run.dropped, run.marked), (10.0, 2.0, 3.0));
         assert_eq!(run.packets, [6.0]);
     }
 
@@ -283,8 +288,8 @@ mod tests {
             "",
             "Segmentation fault\n",
             "flow 0 6\ndone\n",
-            "link 9 1 1 1 1\ndone\n",
-            "link 0 one 2 3 4\ndone\n",
+            "link 9 1 1 1 1 1\ndone\n",
+            "link 0 one 2 3 4 5\ndone\n",
             "link 0 1\ndone\n",
         ] {
             let error = asked.observed(answer).expect_err("nonsense");
