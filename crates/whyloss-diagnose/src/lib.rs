@@ -1,10 +1,35 @@
 //! Causes of packet losses from captures and logs.
 //!
 //! [`diagnose`] reads a capture once, follows its connections, and says of each what was lost and why.
+//!
+//! ```
+//! use whyloss_diagnose::{Options, diagnose, report};
+//!
+//! // What a QUIC server logged: of ten packets it declared number 4 lost.
+//! let mut log = String::from("{\"qlog_format\":\"JSON-SEQ\",\"trace\":{}}\n");
+//! for number in 0..10 {
+//!     log += &format!(
+//!         "{{\"time\":{number},\"name\":\"transport:packet_sent\",\"data\":{{\"header\":\
+//!          {{\"packet_type\":\"1RTT\",\"packet_number\":{number}}},\"raw\":{{\"length\":1200}}}}}}\n"
+//!     );
+//! }
+//! log += "{\"time\":30,\"name\":\"transport:packet_received\",\"data\":{\"header\":{\"packet_type\":\"1RTT\",\
+//!         \"packet_number\":1},\"frames\":[{\"frame_type\":\"ack\",\"acked_ranges\":[[0,3],[5,9]]}]}}\n";
+//! log += "{\"time\":31,\"name\":\"recovery:packet_lost\",\"data\":{\"header\":{\"packet_type\":\"1RTT\",\
+//!         \"packet_number\":4}}}\n";
+//!
+//! let diagnosis = diagnose(Box::new(std::io::Cursor::new(log)), Options::default())?;
+//! let text = report::text::render(&diagnosis, None);
+//! assert!(text.contains("flow 1: 1 packet of 10 lost. "), "{text}");
+//! // One loss is too few to say what the path suffers from, and that is said, too.
+//! assert!(text.contains("cannot tell       shares of causes with any certainty"), "{text}");
+//! # Ok::<(), whyloss_diagnose::Error>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod anonymise;
 mod arrivals;
+mod captured;
 pub mod classifiers;
 mod delay;
 mod error;
@@ -12,6 +37,7 @@ pub mod flow;
 pub mod input;
 mod ledger;
 pub mod loss;
+mod order;
 pub mod packet;
 pub mod portrait;
 mod quic;
@@ -32,11 +58,9 @@ pub use vantage::Vantage;
 use std::cmp::Reverse;
 use std::io::Read;
 
+use input::Input;
 use input::json::Record;
-use input::{Capture, Input};
-use packet::{Body, Dissector, Skipped};
-use rtp::{Seen, Streams};
-use tcp::Connections;
+use packet::Skipped;
 
 /// What bounds a diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +104,7 @@ pub struct Diagnosis {
 /// [`Diagnosis::partial`].
 pub fn diagnose(reader: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
     match input::open(reader)? {
-        Input::Capture(capture) => Ok(of_capture(capture, options)),
+        Input::Capture(capture) => Ok(captured::diagnose(capture, options)),
         Input::Json(log) => of_log(log, options),
     }
 }
@@ -112,79 +136,6 @@ impl Diagnosis {
             flow.destination = anonymiser.socket(flow.destination);
         }
     }
-}
-
-fn of_capture<R: Read>(mut capture: Capture<R>, options: Options) -> Diagnosis {
-    let mut diagnosis = Diagnosis::default();
-    let mut dissector = Dissector::default();
-    let mut connections = Connections::new(options.connections);
-    let mut streams = Streams::new(options.connections);
-    let mut kept = Kept::new(options.flows);
-    loop {
-        let frame = diagnosis.frames + 1;
-        let read = capture.next(|raw| {
-            let Some(packet) = dissector.packet(raw.link, raw.length, raw.bytes) else {
-                return;
-            };
-            match packet.body {
-                Body::Tcp(segment) => connections.on_segment(
-                    (packet.source, packet.destination),
-                    (raw.time, frame, packet.ip_id),
-                    &segment,
-                    |connection| kept.extend(Flow::of_connection(connection)),
-                ),
-                Body::Udp(bytes, length) => streams.on_datagram(
-                    [packet.source, packet.destination],
-                    Seen {
-                        now: raw.time,
-                        frame,
-                    },
-                    (bytes, length),
-                    &mut |flow| kept.extend(std::iter::once(flow)),
-                ),
-            }
-        });
-        match read {
-            Ok(true) => diagnosis.frames = frame,
-            Ok(false) => break,
-            Err(stop) => {
-                diagnosis.partial = Some(stop.0);
-                break;
-            }
-        }
-    }
-    if connections.evicted > 0 {
-        diagnosis.notes.push(format!(
-            "{} connections were closed early: more than {} were alive at a time",
-            connections.evicted, options.connections
-        ));
-    }
-    for connection in connections.finish() {
-        kept.extend(Flow::of_connection(connection));
-    }
-    diagnosis.skipped = dissector.skipped();
-    let (early, unread) = (streams.evicted, streams.unread);
-    let (flows, others) = streams.finish();
-    kept.extend(flows.into_iter());
-    diagnosis.skipped.other += others;
-    diagnosis.notes.extend(notes([
-        (
-            capture.damaged,
-            "blocks could not be read and were passed over",
-        ),
-        (
-            early,
-            "RTP streams were closed early: too many were alive at a time",
-        ),
-        (
-            unread,
-            "datagrams of RTCP could not be read: cut short, encrypted or damaged",
-        ),
-        (capture.untimed, "packets have no time and tell nothing"),
-        (kept.dropped, DROPPED),
-    ]));
-    diagnosis.number(kept.flows);
-    diagnosis
 }
 
 fn of_log(log: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {

@@ -1,0 +1,180 @@
+//! Captures, packet by packet, in the order of their times.
+
+use std::io::Read;
+use std::net::SocketAddr;
+
+use crate::flow::Flow;
+use crate::input::Capture;
+use crate::order::Order;
+use crate::packet::{Body, Dissector, Packet, Segment};
+use crate::rtp::{Seen, Streams};
+use crate::tcp::Connections;
+use crate::{DROPPED, Diagnosis, Kept, Options, notes};
+
+/// Reads a capture to its end.
+pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Diagnosis {
+    let mut diagnosis = Diagnosis::default();
+    let mut dissector = Dissector::default();
+    let mut followed = Followed {
+        connections: Connections::new(options.connections),
+        streams: Streams::new(options.connections),
+        kept: Kept::new(options.flows),
+    };
+    let mut order = Order::new();
+    loop {
+        let frame = diagnosis.frames + 1;
+        let read = capture.next(|raw| {
+            let Some(packet) = dissector.packet(raw.link, raw.length, raw.bytes) else {
+                return;
+            };
+            let seen = Seen {
+                now: raw.time,
+                frame,
+            };
+            if order.passes(raw.time) {
+                followed.on_packet(seen, &packet);
+                return;
+            }
+            order.push(raw.time, Waiting::new(seen, &packet));
+            while let Some(waiting) = order.due() {
+                followed.on_waiting(&waiting);
+            }
+        });
+        match read {
+            Ok(true) => diagnosis.frames = frame,
+            Ok(false) => break,
+            Err(stop) => {
+                diagnosis.partial = Some(stop.0);
+                break;
+            }
+        }
+    }
+    while let Some(waiting) = order.last() {
+        followed.on_waiting(&waiting);
+    }
+    let Followed {
+        connections,
+        streams,
+        mut kept,
+    } = followed;
+    if connections.evicted > 0 {
+        diagnosis.notes.push(format!(
+            "{} connections were closed early: more than {} were alive at a time",
+            connections.evicted, options.connections
+        ));
+    }
+    for connection in connections.finish() {
+        kept.extend(Flow::of_connection(connection));
+    }
+    diagnosis.skipped = dissector.skipped();
+    let (early, unread) = (streams.evicted, streams.unread);
+    let (flows, others) = streams.finish();
+    kept.extend(flows.into_iter());
+    diagnosis.skipped.other += others;
+    diagnosis.notes.extend(notes([
+        (
+            order.late,
+            "packets are in the capture behind later ones, and were put in the order of their times",
+        ),
+        (
+            capture.damaged,
+            "blocks could not be read and were passed over",
+        ),
+        (
+            early,
+            "RTP streams were closed early: too many were alive at a time",
+        ),
+        (
+            unread,
+            "datagrams of RTCP could not be read: cut short, encrypted or damaged",
+        ),
+        (capture.untimed, "packets have no time and tell nothing"),
+        (kept.dropped, DROPPED),
+    ]));
+    diagnosis.number(kept.flows);
+    diagnosis
+}
+
+/// What a capture is followed by.
+struct Followed {
+    connections: Connections,
+    streams: Streams,
+    kept: Kept,
+}
+
+impl Followed {
+    fn on_packet(&mut self, seen: Seen, packet: &Packet<'_>) {
+        let Self {
+            connections,
+            streams,
+            kept,
+        } = self;
+        match packet.body {
+            Body::Tcp(segment) => connections.on_segment(
+                (packet.source, packet.destination),
+                (seen.now, seen.frame, packet.ip_id),
+                &segment,
+                |connection| kept.extend(Flow::of_connection(connection)),
+            ),
+            Body::Udp(bytes, length) => streams.on_datagram(
+                [packet.source, packet.destination],
+                seen,
+                (bytes, length),
+                &mut |flow| kept.extend(std::iter::once(flow)),
+            ),
+        }
+    }
+
+    fn on_waiting(&mut self, waiting: &Waiting) {
+        let body = match &waiting.body {
+            Kind::Tcp(segment) => Body::Tcp(*segment),
+            Kind::Udp(bytes, length) => Body::Udp(bytes, *length),
+        };
+        let Waiting {
+            seen,
+            ends: [source, destination],
+            ip_id,
+            ..
+        } = *waiting;
+        let packet = Packet {
+            source,
+            destination,
+            ip_id,
+            body,
+        };
+        self.on_packet(seen, &packet);
+    }
+}
+
+/// A packet that waits for earlier ones.
+struct Waiting {
+    seen: Seen,
+    ends: [SocketAddr; 2],
+    ip_id: Option<u16>,
+    body: Kind,
+}
+
+enum Kind {
+    Tcp(Segment),
+    Udp(Box<[u8]>, u32),
+}
+
+impl Waiting {
+    /// Bytes of a datagram that are looked at.
+    const LOOKED_AT: usize = 1500;
+
+    fn new(seen: Seen, packet: &Packet<'_>) -> Self {
+        let body = match packet.body {
+            Body::Tcp(segment) => Kind::Tcp(segment),
+            Body::Udp(bytes, length) => {
+                Kind::Udp(bytes[..bytes.len().min(Self::LOOKED_AT)].into(), length)
+            }
+        };
+        Self {
+            seen,
+            ends: [packet.source, packet.destination],
+            ip_id: packet.ip_id,
+            body,
+        }
+    }
+}
