@@ -49,6 +49,8 @@ pub struct Flow {
     pub span: (u64, u64),
     /// The number, on the wire, of what has offset 0.
     pub first_sequence: u32,
+    /// Bytes acknowledged without a hole, from offset 0 on, by the end; 0 where no acknowledgements were seen.
+    pub acknowledged: u64,
     /// Where the capture was taken.
     pub vantage: Vantage,
     /// What was seen, and is no loss.
@@ -127,6 +129,7 @@ impl Flow {
             destination: connection.ends[1 - side],
             span,
             first_sequence: half.first_sequence(),
+            acknowledged: half.acknowledged(),
             vantage: Vantage::of(before, beyond),
             counts: half.ledger.counts,
             portrait,
@@ -214,6 +217,7 @@ impl Flow {
             destination,
             span: direction.span,
             first_sequence: 0,
+            acknowledged: 0,
             vantage: direction.vantage,
             counts: direction.ledger.counts,
             portrait,

@@ -94,8 +94,8 @@ mod tests {
 
     #[test]
     fn what_is_in_order_waits_for_nothing() {
-        let mut in_order = Order::new();
-        assert!((0..100).all(|time| in_order.passes(time) && in_order.due() == None::<u64>));
+        let mut in_order = Order::<u64>::new();
+        assert!((0..100).all(|time| in_order.passes(time) && in_order.due().is_none()));
         assert_eq!(in_order.late, 0);
     }
 

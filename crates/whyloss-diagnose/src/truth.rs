@@ -117,7 +117,8 @@ impl Truth {
 /// How a diagnosis did.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
-    /// Packets with data that the network lost while the flows were captured, first transmissions and repeated ones.
+    /// Packets with data that the network lost while the flows were captured, and that were made up for before the end: first
+    /// transmissions and repeated ones.
     pub lost: [u64; 2],
     /// Those of them that were found.
     pub found: [u64; 2],
@@ -247,7 +248,13 @@ impl Flow {
                 i128::from(self.span.0) <= time && time <= i128::from(self.span.1)
             })
         };
-        for lost in lost.iter().filter(within) {
+        // What is not acknowledged at the end may be under way still.
+        let (first, acknowledged) = (self.first_sequence, self.acknowledged);
+        let over = |lost: &&Lost| {
+            let offset = u64::from(lost.sequence.wrapping_sub(first));
+            lost.found || acknowledged == 0 || offset < acknowledged
+        };
+        for lost in lost.iter().filter(within).filter(over) {
             if lost.fate == Fate::Fault {
                 score.faults += 1;
             } else if lost.data || lost.found {

@@ -179,16 +179,13 @@ pub(super) fn diagnosis(bench: &Bench) -> Result<Table, RealityError> {
         let mut row = vec!["all".to_owned(), (*place).to_owned()];
         row.extend(all.cells());
         table.rows.push(row);
-        for (what, share) in [("found", all.recall()), ("precision", all.precision())] {
-            table.check(
-                format!(
-                    "{place}: {what} at least {} % ({:.2} %)",
-                    LIMIT * 100.0,
-                    share * 100.0
-                ),
-                share >= LIMIT,
-            );
-        }
+        let said = |what: &str, share: f64| {
+            let (limit, percent) = (LIMIT * 100.0, share * 100.0);
+            format!("{place}: {what} at least {limit} % ({percent:.2} %)")
+        };
+        // A short run loses some forty packets: one that its end cuts off is more than a hundredth of them.
+        table.check_when_quiet(said("found", all.recall()), all.recall() >= LIMIT);
+        table.check(said("precision", all.precision()), all.precision() >= LIMIT);
     }
     Ok(table)
 }
