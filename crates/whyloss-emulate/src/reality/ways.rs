@@ -11,6 +11,8 @@ use crate::record::Fate;
 
 /// No way takes longer, in seconds.
 const LIMIT: u64 = 60;
+/// How late is no fault: these runs are about what works, whatever else the machine does.
+const PATIENT: [&str; 2] = ["--late-bound", "10s"];
 /// What each client fetches, in bytes.
 const SIZE: usize = 400_000;
 
@@ -74,7 +76,8 @@ fn unprivileged(bench: &Bench) -> Result<(String, bool), RealityError> {
     let directory = bench.directory("unprivileged")?;
     let (server, client) = server_and_client(&directory)?;
     let mut command = bounded(bench, &["unshare", "--user", "--map-root-user"]);
-    command.args(["link", "--rate", "8mbit", "--quiet", "--both"]);
+    command.args(["link", "--rate", "8mbit", "--quiet"]);
+    command.args(PATIENT).arg("--both");
     let (code, said) = run(command.args([server, client]))?;
     let whole = said.lines().any(|line| line == SIZE.to_string());
     let happened = if whole {
@@ -89,9 +92,10 @@ fn shared(bench: &Bench) -> Result<(String, bool), RealityError> {
     let directory = bench.directory("shared")?;
     let (server, client) = server_and_client(&directory)?;
     let log = directory.join("log");
-    let arguments = ["link", "--rate", "8mbit", "--clients", "3", "--log"];
+    let arguments = ["link", "--rate", "8mbit", "--clients", "3"];
     let mut job = Job::new(&directory, &arguments);
-    let more = [&log.to_string_lossy(), "--both", &server, &client];
+    job.arguments.extend(PATIENT.map(ToString::to_string));
+    let more = ["--log", &log.to_string_lossy(), "--both", &server, &client];
     job.arguments.extend(more.map(ToString::to_string));
     let finished = job.run(bench, LIMIT)?;
     let out = directory.join("out");
@@ -108,18 +112,21 @@ fn shared(bench: &Bench) -> Result<(String, bool), RealityError> {
         finished.code,
         clients.len()
     );
-    Ok((happened, whole == 3 && clients.len() == 3))
+    let whole = finished.code == 0 && whole == 3;
+    Ok((happened, whole && clients.len() == 3))
 }
 
 /// A connection that is refused takes one round trip: 60 ms through both links.
 fn nested(bench: &Bench) -> Result<(String, bool), RealityError> {
     let program = bench.shell();
+    let patient = PATIENT.join(" ");
     let inner = format!(
-        "OUTER=$WHYLOSS_SERVER exec {program} link --quiet --delay 20ms -- \
+        "OUTER=$WHYLOSS_SERVER exec {program} link --quiet --delay 20ms {patient} -- \
          sh -c 'curl -s -o /dev/null -w \"%{{time_total}}\\n\" $OUTER:9; true'"
     );
     let mut command = bounded(bench, &[]);
-    command.args(["link", "--quiet", "--delay", "10ms", "--", "sh", "-c"]);
+    command.args(["link", "--quiet", "--delay", "10ms"]);
+    command.args(PATIENT).args(["--", "sh", "-c"]);
     let (code, said) = run(command.arg(&inner))?;
     let seconds: Option<f64> = said.lines().find_map(|line| line.trim().parse().ok());
     let Some(seconds) = seconds else {
@@ -130,15 +137,16 @@ fn nested(bench: &Bench) -> Result<(String, bool), RealityError> {
         1e3 * seconds
     );
     // Never sooner than the links' delays; later by what the machine was busy with.
-    Ok((happened, code == 0 && (0.060..0.2).contains(&seconds)))
+    Ok((happened, code == 0 && (0.060..5.0).contains(&seconds)))
 }
 
 fn live(bench: &Bench) -> Result<(String, bool), RealityError> {
     let directory = bench.directory("live")?;
     let (server, client) = server_and_client(&directory)?;
     let line = format!(
-        "timeout {LIMIT} {} link --rate 1mbit --live --both {} {}",
+        "timeout {LIMIT} {} link --rate 1mbit --live {} --both {} {}",
         bench.shell(),
+        PATIENT.join(" "),
         quoted(Path::new(&server)),
         quoted(Path::new(&client))
     );
