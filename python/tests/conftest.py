@@ -1,6 +1,11 @@
+import signal
+
 import pytest
 
 import whyloss
+
+# Shells start what runs in the background with Ctrl-C ignored, and Python keeps it so; some tests send one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SCENARIO = """
 title = "Two hosts"
