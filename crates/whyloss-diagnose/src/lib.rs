@@ -44,6 +44,7 @@ mod quic;
 mod rates;
 pub mod report;
 mod rtp;
+mod stamps;
 mod tcp;
 pub mod track;
 pub mod truth;

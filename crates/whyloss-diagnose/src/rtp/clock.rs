@@ -1,6 +1,8 @@
 //! The clock behind RTP's time stamps: how many ticks a second has, and what it says.
 
-use whyloss::{Duration, Time};
+use whyloss::Time;
+
+use crate::stamps::Stamps;
 
 /// Rates in use, ticks per second (RFC 3551, and what WebRTC offers).
 const RATES: [u64; 9] = [
@@ -10,34 +12,19 @@ const RATES: [u64; 9] = [
 const TOLERANCE: f64 = 0.04;
 /// How long it is measured at least, ns.
 const SPAN: u64 = 2_000_000_000;
-/// Where the sender's time begins, so that it never gets negative.
-const EPOCH: u64 = 1 << 61;
-/// What the first relative delay is taken for, µs.
-const FIRST: i64 = 50_000;
 
 /// A clock learnt from its stamps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
-    first: Option<(u64, u32)>,
-    /// Ticks since the first stamp, and the stamp.
-    now: (i64, u32),
+    stamps: Stamps,
     rate: Option<u64>,
-    offset: Option<i64>,
 }
 
 impl Clock {
     /// A stamp of a packet of that payload type passes at `at` ns; answers when it left on the sender's clock, and the
     /// relative delay in µs.
     pub(super) fn read(&mut self, at: u64, stamp: u32, payload_type: u8) -> Option<(Time, u32)> {
-        let (first, _) = *self.first.get_or_insert_with(|| {
-            self.now = (0, stamp);
-            (at, stamp)
-        });
-        let ticks = self.now.0 + i64::from(stamp.wrapping_sub(self.now.1) as i32);
-        if ticks > self.now.0 {
-            self.now = (ticks, stamp);
-        }
-        let elapsed = at.saturating_sub(first);
+        let (elapsed, ticks) = self.stamps.pass(at, stamp);
         let rate = match self.rate {
             Some(rate) => rate,
             None => *self
@@ -45,14 +32,7 @@ impl Clock {
                 .insert(known(payload_type).or_else(|| measured(elapsed, ticks))?),
         };
         let sent = i128::from(ticks) * 1_000_000_000 / i128::from(rate);
-        let sent = i64::try_from(sent).ok()?;
-        let delay = (i64::try_from(elapsed).ok()?).saturating_sub(sent) / 1000;
-        let offset = *self.offset.get_or_insert(FIRST - delay);
-        let delay = delay.saturating_add(offset).clamp(0, i64::from(u32::MAX));
-        Some((
-            Time::from_nanos(EPOCH) + Duration::from_nanos(sent.clamp(-(1 << 60), 1 << 60)),
-            delay as u32,
-        ))
+        Some(self.stamps.set(elapsed, i64::try_from(sent).ok()?))
     }
 
     /// Ticks per second, once they are known.
