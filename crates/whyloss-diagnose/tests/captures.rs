@@ -1,5 +1,7 @@
 //! Captures of a simulated network, whole and in every state of repair.
 
+mod network;
+
 use std::io::{Cursor, Read, Write as _};
 
 use whyloss::Cause;
@@ -7,32 +9,9 @@ use whyloss_diagnose::loss::Side;
 use whyloss_diagnose::{Diagnosis, Error, Options, Vantage, diagnose, report};
 use whyloss_sim::{NodeCapture, Scenario, run};
 
-const NETWORK: &str = r#"
-duration = "20 s"
-[[link]]
-name = "wire"
-from = "s"
-to = "r"
-rate = "4 Mbit/s"
-delay = "10 ms"
-queue = { packets = 15 }
-[[link]]
-name = "radio"
-from = "r"
-to = "d"
-rate = "20 Mbit/s"
-delay = "10 ms"
-queue = { packets = 100 }
-channel = { kind = "bernoulli", loss = 0.003 }
-[[flow]]
-from = "s"
-to = "d"
-transport = { kind = "tcp", controller = "cubic" }
-"#;
-
 /// A capture at the node of that index, as bytes.
 fn capture(node: usize) -> Vec<u8> {
-    let scenario = Scenario::from_toml(NETWORK, "test", &[]).expect("a scenario");
+    let scenario = Scenario::from_toml(network::NETWORK, "test", &[]).expect("a scenario");
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("capture.pcapng");
     let mut capture = NodeCapture::new(&scenario, node, &path);

@@ -1,5 +1,7 @@
 //! A network's own log beside the diagnosis of a capture.
 
+mod network;
+
 use std::fs::File;
 use std::net::SocketAddr;
 
@@ -10,28 +12,6 @@ use whyloss_diagnose::{Diagnosis, Options, diagnose, report};
 use whyloss_sim::packet::Payload;
 use whyloss_sim::{NodeCapture, Observer, Packet, Scenario, run};
 
-const NETWORK: &str = r#"
-duration = "30 s"
-[[link]]
-name = "wire"
-from = "s"
-to = "r"
-rate = "4 Mbit/s"
-delay = "10 ms"
-queue = { packets = 15 }
-[[link]]
-name = "radio"
-from = "r"
-to = "d"
-rate = "20 Mbit/s"
-delay = "10 ms"
-queue = { packets = 100 }
-channel = { kind = "bernoulli", loss = 0.003 }
-[[flow]]
-from = "s"
-to = "d"
-transport = { kind = "tcp", controller = "cubic" }
-"#;
 const SEGMENT: u64 = 1448;
 /// How far the log's clock is behind the capture's, ns.
 const BEHIND: u64 = 77_000_000_000;
@@ -66,7 +46,8 @@ impl Observer for Log {
 
 /// A capture at that node, and the log of the same run.
 fn captured(node: usize) -> (Diagnosis, Log) {
-    let scenario = Scenario::from_toml(NETWORK, "test", &[]).expect("a scenario");
+    let longer = [("duration".to_owned(), "30 s".to_owned())];
+    let scenario = Scenario::from_toml(network::NETWORK, "test", &longer).expect("a scenario");
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("capture.pcapng");
     let mut both = (Log::default(), NodeCapture::new(&scenario, node, &path));

@@ -3,7 +3,12 @@
 use whyloss_sim::{Delays, Scenario};
 
 /// Bulk flows of this transport over a bottleneck of `mbps` with this queue and round trip, for 30 s of which the last 20 count.
-fn bottleneck(queue: &str, transport: &str, (mbps, rtt_ms): (u32, u32), flows: u32) -> String {
+pub(crate) fn bottleneck(
+    queue: &str,
+    transport: &str,
+    (mbps, rtt_ms): (u32, u32),
+    flows: u32,
+) -> String {
     format!(
         r#"
 duration = "30 s"

@@ -156,33 +156,7 @@ fn a_receiver_echoes_until_it_is_heard() {
 
 /// Flows of this transport over a bottleneck of 10 Mbit/s with this queue and a round trip of 20 ms: what the last 20 of 30 s gave.
 fn run(queue: &str, transport: &str, flows: u32) -> (Measurement, f64) {
-    let text = format!(
-        r#"
-duration = "30 s"
-measure_from = "10 s"
-[[link]]
-name = "access"
-from = "s"
-to = "r"
-rate = "1 Gbit/s"
-delay = "0.1 ms"
-queue = "unlimited"
-[[link]]
-name = "narrow"
-from = "r"
-to = "d"
-rate = "10 Mbit/s"
-delay = "9.9 ms"
-queue = {queue}
-[[flow]]
-name = "bulk-{{i}}"
-from = "s"
-to = "d"
-count = {flows}
-transport = {transport}
-start = ["0 s", "1 s"]
-"#
-    );
+    let text = crate::aqm::bottleneck(queue, transport, (10, 20), flows);
     let scenario = Scenario::from_toml(&text, "test", &[]).expect("valid");
     let mut delays = whyloss_sim::Delays::new(&scenario);
     let run = whyloss_sim::run(&scenario, 1, &mut delays).expect("runs");
