@@ -35,6 +35,7 @@
 
 mod balde;
 mod bbr;
+mod copa;
 mod cubic;
 mod pipe;
 mod registry;
@@ -43,9 +44,11 @@ mod vegas;
 mod veno;
 mod westwood;
 mod window;
+mod windowed;
 
 pub use balde::Balde;
 pub use bbr::Bbr;
+pub use copa::{Copa, CopaModes};
 pub use cubic::{Cubic, CubicDialect};
 pub use registry::{Entry, REGISTRY, find};
 pub use reno::{Decrease, Reno};
@@ -205,6 +208,8 @@ pub enum ControllerKind {
     Cubic(CubicDialect),
     /// See [`Bbr`].
     Bbr,
+    /// See [`Copa`].
+    Copa(CopaModes),
     /// See [`Vegas`].
     Vegas(VegasDialect),
 }
@@ -266,6 +271,7 @@ impl ControllerKind {
             Self::Veno(rtt) => AnyController::Veno(Veno::new(start, rtt)),
             Self::Cubic(dialect) => AnyController::Cubic(Cubic::new(start, dialect)),
             Self::Bbr => AnyController::Bbr(Bbr::new(start)),
+            Self::Copa(modes) => AnyController::Copa(Copa::new(start, modes)),
             Self::Vegas(dialect) => AnyController::Vegas(Vegas::new(start, dialect)),
         }
     }
@@ -371,7 +377,7 @@ macro_rules! controllers {
     };
 }
 
-controllers!(Reno, Westwood, Balde, Veno, Cubic, Bbr, Vegas);
+controllers!(Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Vegas);
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,6 +1,6 @@
 //! The registry: every controller by name. Scenarios and the command read [`REGISTRY`].
 
-use super::{BacklogRtt, ControllerKind, CubicDialect, Decrease, VegasDialect};
+use super::{BacklogRtt, ControllerKind, CopaModes, CubicDialect, Decrease, VegasDialect};
 use crate::registry;
 
 /// One line of the registry.
@@ -91,6 +91,20 @@ pub static REGISTRY: &[Entry] = &[
         "draft-ietf-ccwg-bbr-06, 2026",
         &[],
         |_| Ok(ControllerKind::Bbr),
+    ),
+    Entry::new(
+        ("copa", "Copa"),
+        "the rate that the queueing delay allows, or, beside flows that fill the queue, what losses leave; paces",
+        "Arun & Balakrishnan, NSDI 2018",
+        &[],
+        |_| Ok(ControllerKind::Copa(CopaModes::Both)),
+    ),
+    Entry::new(
+        ("copa-default", "Copa (default mode)"),
+        "Copa that never competes: losses change nothing but by timeouts",
+        "Arun & Balakrishnan, NSDI 2018, section 2",
+        &[],
+        |_| Ok(ControllerKind::Copa(CopaModes::Default)),
     ),
     Entry::new(
         ("vegas", "Vegas"),

@@ -40,6 +40,8 @@ fn kinds() -> impl Strategy<Value = ControllerKind> {
         Just(ControllerKind::Cubic(CubicDialect::Rfc9438)),
         Just(ControllerKind::Cubic(CubicDialect::Rfc8312)),
         Just(ControllerKind::Bbr),
+        Just(ControllerKind::Copa(CopaModes::Both)),
+        Just(ControllerKind::Copa(CopaModes::Default)),
         Just(ControllerKind::Vegas(VegasDialect::Paper)),
         Just(ControllerKind::Vegas(VegasDialect::Ns2)),
     ]

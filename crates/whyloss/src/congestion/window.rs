@@ -4,6 +4,7 @@
 //! cwnd < ssthresh:  cwnd += min(acked, SMSS)
 //! otherwise:        cwnd += SMSS·acked/cwnd   [`Growth::PerByte`]
 //!                   cwnd += SMSS²/cwnd        [`Growth::PerAck`]                              [bytes]
+//!                   cwnd += SMSS for each cwnd acknowledged  [`Growth::PerWindow`]
 //! ```
 //!
 //! The RFC recommends counting bytes; counting acknowledgements grows half as fast when they are delayed. The fraction
@@ -23,6 +24,9 @@ pub enum Growth {
     PerByte,
     /// Acknowledgements (equation 3 of RFC 5681; ns-2): half a segment per round trip when they are delayed.
     PerAck,
+    /// Bytes acknowledged, but a whole segment at a time: one for each window of them (RFC 3465 §2.1; RFC 9002 §7.3.3 allows no
+    /// more). What quinn and noq do.
+    PerWindow,
 }
 
 /// cwnd and ssthresh in bytes.
@@ -30,7 +34,8 @@ pub enum Growth {
 pub struct Window {
     cwnd: u64,
     ssthresh: u64,
-    /// What congestion avoidance has not yet turned into a byte of cwnd, in bytes²; below cwnd.
+    /// What congestion avoidance has not yet turned into a byte of cwnd, in bytes²; below cwnd. (By windows: the bytes
+    /// acknowledged since the last growth.)
     credit: u64,
     segment_size: u32,
     growth: Growth,
@@ -79,12 +84,24 @@ impl Window {
         let counted = match self.growth {
             Growth::PerByte => acked.min(self.cwnd),
             Growth::PerAck => segment,
+            Growth::PerWindow => return self.wait_for_a_window(acked.min(self.cwnd), slower),
         };
         let credit = self
             .credit
             .saturating_add(segment.saturating_mul(counted) / slower);
         self.credit = credit % self.cwnd;
         self.cwnd = self.cwnd.saturating_add(credit / self.cwnd);
+    }
+
+    /// [`Growth::PerWindow`].
+    #[inline(never)]
+    fn wait_for_a_window(&mut self, acked: u64, slower: u64) {
+        self.credit = self.credit.saturating_add(acked);
+        let window = self.cwnd.saturating_mul(slower);
+        if self.credit >= window {
+            self.credit -= window;
+            self.cwnd = self.cwnd.saturating_add(self.segment());
+        }
     }
 
     /// Whether slow start goes on.
@@ -176,6 +193,28 @@ mod tests {
             // 1000·2000/10 000, or 1000²/10 000.
             window.grow(&ack(2000));
             assert_eq!(window.cwnd(), 10_000 + grown, "{growth:?}");
+        }
+    }
+
+    #[test]
+    fn whole_segments_wait_for_a_whole_window() {
+        let mut window = Window::new(&Start {
+            growth: Growth::PerWindow,
+            ..START
+        });
+        window.set(4000, 4000);
+        let mut steps = [0; 14];
+        for step in &mut steps {
+            window.grow(&ack(1000));
+            *step = window.cwnd() / 1000;
+        }
+        // Four acknowledgements for the fifth segment, then five for the sixth.
+        assert_eq!(steps, [4, 4, 4, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6]);
+        // Of a window of six, five were acknowledged: that is forgotten when it is halved.
+        window.set(3000, 3000);
+        for grown in [3000, 3000, 4000] {
+            window.grow(&ack(1000));
+            assert_eq!(window.cwnd(), grown);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Windowed maxima and the two windowed minima of BBR (draft-ietf-ccwg-bbr-06 §5.5.3, §5.5.7, §5.5.9).
+//! The bandwidth of two cycles and the two windowed minima of BBR (draft-ietf-ccwg-bbr-06 §5.5.3, §5.5.7, §5.5.9).
 
 use crate::bandwidth::delivery_rate::RateSample;
 use crate::{Duration, Rate, Time};
@@ -28,38 +28,6 @@ impl MaxBandwidth {
     pub(super) fn advance(&mut self) {
         if self.this_cycle > Rate::default() {
             self.last_cycle = core::mem::take(&mut self.this_cycle);
-        }
-    }
-}
-
-/// The largest value over a window of rounds: the best three candidates, each later and smaller than the one before
-/// (K. Nichols's algorithm, in Linux's `win_minmax.c`).
-#[derive(Clone, Debug, Default)]
-pub(super) struct MaxOverRounds([(u64, u32); 3]);
-
-impl MaxOverRounds {
-    pub(super) fn get(&self) -> u64 {
-        self.0[0].0
-    }
-
-    /// Takes `value` of this `round`; values `window` rounds ago and older are forgotten.
-    pub(super) fn update(&mut self, value: u64, round: u32, window: u32) {
-        let candidates = &mut self.0;
-        let first_smaller = candidates.iter().position(|&(old, _)| old <= value);
-        if let Some(at) = first_smaller {
-            candidates[at..].fill((value, round));
-        }
-        while round.saturating_sub(candidates[0].1) >= window {
-            candidates.copy_within(1.., 0);
-            candidates[2] = (value, round);
-        }
-        // So that later candidates exist by the time the first one has to go.
-        let age = round.saturating_sub(candidates[0].1);
-        if candidates[1].1 == candidates[0].1 && age >= window / 4 {
-            candidates[1] = (value, round);
-            candidates[2] = (value, round);
-        } else if candidates[2].1 == candidates[1].1 && age >= window / 2 {
-            candidates[2] = (value, round);
         }
     }
 }
@@ -126,8 +94,6 @@ impl MinRtt {
 mod tests {
     use super::super::tests::sample;
     use super::*;
-    use proptest::prelude::*;
-    use std::vec::Vec;
 
     #[test]
     fn the_bandwidth_is_that_of_two_cycles() {
@@ -163,28 +129,5 @@ mod tests {
         assert_eq!(told(11.0, 130), (false, 100));
         assert_eq!(told(11.05, 130), (false, 120));
         assert_eq!(told(11.06, 90), (false, 90));
-    }
-
-    proptest! {
-        /// The naive oracle: all values are remembered. The algorithm may keep less than the window, never more, and
-        /// the latest value at least.
-        #[test]
-        fn the_maximum_is_one_of_the_window(
-            values in prop::collection::vec((0..1000u64, 0..4u32), 1..60),
-            window in 1..12u32,
-        ) {
-            let mut filter = MaxOverRounds::default();
-            let mut all = Vec::new();
-            let mut round = 0;
-            for (value, rounds) in values {
-                round += rounds;
-                filter.update(value, round, window);
-                all.push((value, round));
-                let within = |&&(_, at): &&(u64, u32)| round - at < window;
-                let largest = all.iter().filter(within).map(|&(value, _)| value).max();
-                prop_assert!(filter.get() >= value);
-                prop_assert!(Some(filter.get()) <= largest);
-            }
-        }
     }
 }

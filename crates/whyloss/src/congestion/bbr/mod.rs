@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Names are the draft's. `probe.rs` has ProbeBW and ProbeRTT, `model.rs` the path's model and what follows from it,
-//! `filters.rs` the windowed extrema.
+//! `filters.rs` bandwidth and round trip.
 //!
 //! # Departures
 //!
@@ -46,10 +46,11 @@ mod filters;
 mod model;
 mod probe;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
-use self::filters::{MaxBandwidth, MaxOverRounds, MinRtt};
+use self::filters::{MaxBandwidth, MinRtt};
 use self::probe::Probe;
+use super::windowed::WindowedMax;
 use super::{Controller, Start};
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::event::{AckEvent, LossEvent};
@@ -141,7 +142,7 @@ pub struct Bbr {
     inflight_longterm: u64,
     inflight_shortterm: u64,
     inflight_latest: u64,
-    extra_acked: MaxOverRounds,
+    extra_acked: WindowedMax,
     extra_acked_since: Time,
     extra_acked_delivered: u64,
     // Rounds.
@@ -185,7 +186,7 @@ impl Bbr {
             inflight_longterm: UNBOUNDED,
             inflight_shortterm: UNBOUNDED,
             inflight_latest: 0,
-            extra_acked: MaxOverRounds::default(),
+            extra_acked: WindowedMax::default(),
             extra_acked_since: Time::ZERO,
             extra_acked_delivered: 0,
             round_count: 0,

@@ -10,7 +10,7 @@ const BETA: u64 = 70;
 /// BBR.Headroom in percent.
 const HEADROOM: u64 = 15;
 /// BBR.ExtraAckedFilterLen in rounds.
-const EXTRA_ACKED_ROUNDS: u32 = 10;
+const EXTRA_ACKED_ROUNDS: u64 = 10;
 /// 100 − BBR.PacingMarginPercent.
 const PACING_MARGIN: u64 = 99;
 
@@ -128,7 +128,8 @@ impl Bbr {
         } else {
             1
         };
-        self.extra_acked.update(extra, self.round_count, rounds);
+        self.extra_acked
+            .update(extra, u64::from(self.round_count), rounds);
     }
 
     /// ResetFullBW, with the rate that the next ones are compared to.

@@ -5,7 +5,7 @@ use super::*;
 use crate::congestion::Spared;
 use crate::congestion::tests::{START, ack, loss};
 
-pub(super) fn sample() -> RateSample {
+pub(in crate::congestion) fn sample() -> RateSample {
     RateSample {
         now: Time::ZERO,
         delivery_rate: None,
@@ -23,7 +23,7 @@ pub(super) fn sample() -> RateSample {
     }
 }
 
-pub(super) fn lost() -> LostPacket {
+pub(in crate::congestion) fn lost() -> LostPacket {
     LostPacket {
         now: Time::ZERO,
         size: 1000,

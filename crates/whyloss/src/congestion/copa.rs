@@ -1,0 +1,484 @@
+//! Copa: the window follows the rate that the queueing delay allows (Arun & Balakrishnan, *Copa: Practical Delay-Based
+//! Congestion Control for the Internet*, NSDI 2018, sections 2 and 3), after summaries of the paper and its authors' program; the
+//! paper's own text was not at hand.
+//!
+//! ```text
+//! delay      d_q = RTTstanding − RTTmin;  RTTstanding: the smallest of the last SRTT/2, RTTmin: of the last 10 s
+//! target     λ_t = 1/(δ·d_q) segments in a time;  λ = cwnd/RTTstanding
+//! each ack   of n segments: cwnd += v·n/(δ·cwnd) if λ ≤ λ_t, else −=, so by v/δ segments in a round trip
+//! slow start cwnd += n until λ > λ_t
+//! velocity   each round trip: v doubles if cwnd has gone the same way in this one and three before it,
+//!            and is 1 if it turned
+//! pacing     2·cwnd/RTTstanding
+//!
+//! default    δ = 1/2. Losses change nothing up to 30 % of a round trip's bytes; beyond, cwnd ← 0.7·cwnd
+//! competing  when the queue was not nearly empty, d_q ≤ (RTTmax − RTTmin)/10, for five round trips; RTTmax: the largest
+//!            of the last four. 1/δ += 1 in a round trip without a loss, half of it remains, at least 2, in one with losses
+//! ```
+//!
+//! Alone on a link a flow keeps 1.25/δ segments waiting on average. The queue grows by 1/δ in a round trip while
+//! δ·d_q·λ ≤ 1, which is 1/δ segments waiting. It takes a round trip until a growing queue shows in an acknowledgement,
+//! and half of one more until RTTstanding has forgotten the shorter ones: so it grows to 2.5/δ. It takes a round trip until a
+//! shrinking one shows: so it shrinks to nothing. Then five round trips are over (figure 1 of the paper), and `n` flows in step do
+//! the same with `n` times as many.
+//!
+//! # What the paper leaves open
+//!
+//! - SRTT has RFC 6298's gain, 1/8.
+//! - The bound of the nearly empty queue counts as nearly empty, or a path without any queue would never be so.
+//! - v ≤ δ·cwnd: the window no more than doubles or is emptied in a round trip. Two segments of it remain. Both as in the
+//!   authors' program, `genericCC`.
+//! - A round trip in which more than 30 % are lost takes three tenths off the window, as in that program. The paper says nothing of it,
+//!   but at a queue too short to be seen no other rule would ever stop a window that doubles.
+//! - A timeout starts anew, from one segment.
+//! - Marks (ECN) are answered as losses are: by nothing, unless the flow competes. RFC 3168 would have it otherwise.
+//! - What was sent while the application had no more gives the window no growth.
+//!
+//! A loss that a classifier calls wireless is spared its one effect, that on δ. Recoveries that bound the window at their
+//! end (NewReno's) bound this one, too; SACK's and RACK-TLP's do not.
+
+use super::windowed::{WindowedMax, WindowedMin};
+use super::{Controller, Start};
+use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
+use crate::event::{AckEvent, LossEvent};
+use crate::{Rate, Time};
+
+/// How long RTTmin is remembered.
+const MIN_WINDOW: u64 = 10_000_000_000;
+/// 1/δ in default mode, in segments.
+const DEFAULT: f64 = 2.0;
+/// Round trips in one direction after which the velocity doubles.
+const SAME: u32 = 3;
+/// The share of lost bytes beyond which a round trip shrinks the window, and to what.
+const MOST_LOST: f64 = 0.3;
+const SHRINK: f64 = 0.7;
+/// Segments that remain of the window.
+const LEAST: f64 = 2.0;
+
+/// The state of Copa. Round-trip times are in nanoseconds.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, as in the paper"
+)]
+pub struct Copa {
+    segment_size: u32,
+    /// In bytes.
+    cwnd: f64,
+    slow_start: bool,
+    /// 1/δ, in segments.
+    inverse_delta: f64,
+    /// v.
+    velocity: f64,
+    /// Which way the window went in the last round trip, and in how many of them one after the other.
+    up: bool,
+    same: u32,
+    /// The window when this round trip began; it is over when a packet is acknowledged that left after so many bytes had
+    /// been delivered.
+    round_cwnd: f64,
+    round_end: u64,
+    /// 0 before the first sample.
+    srtt: u64,
+    min: WindowedMin,
+    standing: WindowedMin,
+    max: WindowedMax,
+    /// When the queue was last nearly empty.
+    emptied: Time,
+    modes: CopaModes,
+    competing: bool,
+    /// Whether something was lost in this round trip, or marked.
+    lost: bool,
+    /// Bytes found lost in this round trip, and acknowledged.
+    lost_bytes: u64,
+    acked_bytes: u64,
+    pacing: Option<Rate>,
+}
+
+/// Which of Copa's modes there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum CopaModes {
+    /// Both: it competes while the queue does not empty.
+    #[default]
+    Both,
+    /// Default mode alone, as if nobody else filled queues.
+    Default,
+}
+
+impl Copa {
+    /// Copa at its start.
+    pub fn new(start: &Start, modes: CopaModes) -> Self {
+        let segment_size = start.segment_size.max(1);
+        let cwnd = start.initial_window.max(u64::from(segment_size)) as f64;
+        Self {
+            segment_size,
+            cwnd,
+            slow_start: true,
+            inverse_delta: DEFAULT,
+            velocity: 1.0,
+            up: true,
+            same: 0,
+            round_cwnd: cwnd,
+            round_end: 0,
+            srtt: 0,
+            min: WindowedMin::default(),
+            standing: WindowedMin::default(),
+            max: WindowedMax::default(),
+            emptied: Time::ZERO,
+            modes,
+            competing: false,
+            lost: false,
+            lost_bytes: 0,
+            acked_bytes: 0,
+            pacing: None,
+        }
+    }
+
+    /// δ: what queueing delay is worth against throughput; 1/δ segments wait where both are in balance. 1/2 in default mode.
+    pub fn delta(&self) -> f64 {
+        1.0 / self.inverse_delta
+    }
+
+    /// Whether it competes with flows that fill the queue.
+    pub fn is_competing(&self) -> bool {
+        self.competing
+    }
+
+    fn segment(&self) -> f64 {
+        f64::from(self.segment_size)
+    }
+
+    /// d_q, in nanoseconds.
+    fn queueing(&self) -> u64 {
+        self.standing.get().saturating_sub(self.min.get())
+    }
+
+    /// A round-trip time.
+    fn measure(&mut self, now: Time, rtt: u64) {
+        let first = self.srtt == 0;
+        self.srtt = if first {
+            rtt
+        } else {
+            self.srtt - self.srtt / 8 + rtt / 8
+        };
+        let at = now.as_nanos();
+        self.min.update(rtt, at, MIN_WINDOW);
+        self.standing.update(rtt, at, self.srtt / 2);
+        self.max.update(rtt, at, self.srtt.saturating_mul(4));
+        let swing = self.max.get().saturating_sub(self.min.get());
+        if first || self.queueing() <= swing / 10 {
+            self.emptied = now;
+        }
+        let full_for = (now - self.emptied).as_nanos();
+        let long = i64::try_from(self.srtt.saturating_mul(5)).unwrap_or(i64::MAX);
+        let competing = self.modes == CopaModes::Both && full_for > long;
+        if self.competing && !competing {
+            self.inverse_delta = DEFAULT;
+        }
+        self.competing = competing;
+    }
+
+    /// A round trip is over.
+    fn end_round(&mut self, delivered: u64) {
+        let lost = core::mem::take(&mut self.lost);
+        let lost_bytes = core::mem::take(&mut self.lost_bytes) as f64;
+        let sent_bytes = lost_bytes + core::mem::take(&mut self.acked_bytes) as f64;
+        if lost_bytes > MOST_LOST * sent_bytes {
+            self.cwnd = (SHRINK * self.cwnd).max(LEAST * self.segment());
+        }
+        if self.competing {
+            self.inverse_delta = if lost {
+                (self.inverse_delta / 2.0).max(DEFAULT)
+            } else {
+                self.inverse_delta + 1.0
+            };
+        }
+        let up = self.cwnd > self.round_cwnd;
+        if self.slow_start || up != self.up {
+            self.same = 1;
+            self.velocity = 1.0;
+        } else {
+            self.same = self.same.saturating_add(1);
+            if self.same > SAME {
+                self.velocity *= 2.0;
+            }
+        }
+        self.up = up;
+        self.round_cwnd = self.cwnd;
+        self.round_end = delivered;
+    }
+
+    /// So many bytes have been acknowledged.
+    fn move_window(&mut self, acked: u64) {
+        let (acked, segment) = (acked as f64, self.segment());
+        // λ > λ_t, without dividing by what may be zero.
+        let above = self.cwnd / segment * self.queueing() as f64
+            > self.inverse_delta * self.standing.get() as f64;
+        self.slow_start &= !above;
+        if self.slow_start {
+            self.cwnd += acked;
+            return;
+        }
+        let most = self.cwnd / segment / self.inverse_delta;
+        self.velocity = self.velocity.min(most).max(1.0);
+        let step = self.velocity * self.inverse_delta * segment * acked.min(self.cwnd) / self.cwnd;
+        self.cwnd += if above { -step } else { step };
+        self.cwnd = self.cwnd.max(LEAST * segment);
+    }
+
+    fn pace(&mut self) {
+        let nanos = self.standing.get() as f64;
+        let rate = 2.0 * self.cwnd * 8e9 / nanos;
+        self.pacing = Some(Rate::from_bps((rate as u64).max(1)));
+    }
+}
+
+impl Controller for Copa {
+    fn on_ack(&mut self, _ack: &AckEvent) {}
+
+    fn wants_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn on_rate_sample(&mut self, sample: &RateSample) {
+        if let Some(rtt) = sample.rtt {
+            let rtt = u64::try_from(rtt.as_nanos()).unwrap_or(0).max(1);
+            self.measure(sample.now, rtt);
+        }
+        if self.srtt == 0 {
+            return;
+        }
+        self.acked_bytes += sample.newly_acked;
+        if sample.prior_delivered >= self.round_end {
+            self.end_round(sample.total_delivered);
+        }
+        if !sample.app_limited {
+            self.move_window(sample.newly_acked);
+        }
+        self.pace();
+    }
+
+    fn on_packet_lost(&mut self, packet: &LostPacket) {
+        self.lost = true;
+        self.lost_bytes += u64::from(packet.size);
+    }
+
+    fn on_loss(&mut self, _loss: &LossEvent) {
+        // Told of marks, too, of which no packet is lost.
+        self.lost = true;
+    }
+
+    fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
+        self.set_window(at_most.min(self.window()), u64::MAX);
+    }
+
+    fn on_timeout(&mut self, _loss: &LossEvent) {
+        self.lost = true;
+        self.cwnd = self.segment();
+        self.slow_start = true;
+    }
+
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.segment_size = segment_size.max(1);
+        self.cwnd = self.cwnd.max(self.segment());
+    }
+
+    fn set_window(&mut self, cwnd: u64, _ssthresh: u64) {
+        // What is a fraction of a byte stays.
+        if cwnd != self.window() {
+            self.cwnd = (cwnd as f64).max(self.segment());
+        }
+    }
+
+    #[inline]
+    fn window(&self) -> u64 {
+        self.cwnd as u64
+    }
+
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+
+    #[inline]
+    fn pacing_rate(&self) -> Option<Rate> {
+        self.pacing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::bbr::tests::{lost, sample};
+    use crate::congestion::tests::{START, loss};
+    use crate::{Duration, congestion::AnyController};
+
+    /// A connection whose acknowledgements are written by hand: of whole segments of 1000 bytes.
+    struct Script {
+        copa: Copa,
+        now: Duration,
+        delivered: u64,
+    }
+
+    impl Script {
+        fn new(cwnd: u64) -> Self {
+            let mut copa = Copa::new(&START, CopaModes::Both);
+            copa.set_window(cwnd * 1000, u64::MAX);
+            Self {
+                copa,
+                now: Duration::ZERO,
+                delivered: 0,
+            }
+        }
+
+        /// `later` ms later `segments` are acknowledged, with a round trip of `rtt` ms; `round`: they end one.
+        fn ack(&mut self, later: i64, segments: u64, rtt: i64, round: bool) -> f64 {
+            self.now += Duration::from_millis(later);
+            self.delivered += 1000 * segments;
+            self.copa.on_rate_sample(&RateSample {
+                now: Time::ZERO + self.now,
+                rtt: Some(Duration::from_millis(rtt)),
+                newly_acked: 1000 * segments,
+                prior_delivered: if round { self.copa.round_end } else { 0 },
+                total_delivered: self.delivered,
+                ..sample()
+            });
+            self.copa.cwnd / 1000.0
+        }
+    }
+
+    fn is(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-9, "{value}, not {expected}");
+    }
+
+    #[test]
+    fn the_window_doubles_until_the_rate_exceeds_the_target() {
+        let mut script = Script::new(10);
+        // No delay: no target. 10 + 10, 20 + 20.
+        is(script.ack(100, 10, 100, true), 20.0);
+        is(script.ack(100, 20, 100, true), 40.0);
+        // The round trip of 100 ms leaves the half of 100 ms after another 50: λ·d_q·δ = 41 · 4/104 / 2 = 0.79 and 45 · 5/105 / 2 =
+        // 1.07. Then the window goes down, by 2 · 1/45 for a segment.
+        is(script.ack(45, 1, 104, false), 41.0);
+        is(script.ack(10, 4, 104, false), 45.0);
+        is(script.ack(60, 1, 105, false), 45.0 - 2.0 / 45.0);
+        assert!(!script.copa.slow_start);
+        // Twice the window in a standing round trip of 105 ms.
+        let rate = 2.0 * script.copa.cwnd * 8.0 / 0.105;
+        assert_eq!(script.copa.pacing, Some(Rate::from_bps(rate as u64)));
+    }
+
+    #[test]
+    fn a_round_trip_moves_the_window_by_one_over_delta() {
+        let mut script = Script::new(100);
+        script.ack(100, 1, 100, true);
+        script.copa.slow_start = false;
+        let before = script.copa.cwnd;
+        for _ in 0..101 {
+            script.ack(1, 1, 100, false);
+        }
+        // 2/101 + 2/101.02 + …: a little less than 101 times 2/101.
+        let grown = (script.copa.cwnd - before) / 1000.0;
+        assert!((1.98..2.0).contains(&grown), "{grown}");
+        // All of it in one acknowledgement.
+        let before = script.copa.cwnd;
+        script.ack(1, 500, 100, false);
+        is((script.copa.cwnd - before) / 1000.0, 2.0);
+    }
+
+    #[test]
+    fn the_velocity_doubles_after_three_round_trips_and_falls_when_it_turns() {
+        let mut script = Script::new(1000);
+        script.ack(100, 1, 100, true);
+        script.copa.slow_start = false;
+        let mut velocities = [0; 6];
+        for velocity in &mut velocities {
+            script.ack(100, 10, 100, true);
+            *velocity = script.copa.velocity as u64;
+        }
+        // The first of these ends the slow start's last round trip, which went up.
+        assert_eq!(velocities, [1, 1, 2, 4, 8, 16]);
+        // 1000 segments and 100 ms waiting: it goes down, which the round trip after this one shows.
+        script.ack(100, 1000, 200, true);
+        script.ack(100, 1000, 200, true);
+        is(script.copa.velocity, 1.0);
+        assert_eq!(script.copa.same, 1);
+    }
+
+    #[test]
+    fn the_velocity_empties_no_window() {
+        let mut script = Script::new(10);
+        script.ack(100, 1, 100, true);
+        script.copa.slow_start = false;
+        script.copa.velocity = 64.0;
+        // δ·cwnd = 11/2 segments: a whole window acknowledged is a window more.
+        is(script.ack(1, 11, 100, false), 22.0);
+        is(script.copa.velocity, 5.5);
+    }
+
+    #[test]
+    fn five_round_trips_with_a_queue_make_it_compete_and_an_empty_one_ends_that() {
+        let mut script = Script::new(100);
+        script.ack(100, 1, 100, true);
+        // 50 ms waiting, at most 60: more than a tenth of 60. SRTT lags: five of it are 614 ms at 600 ms, 632 ms at 750 ms.
+        for rtt in [150, 160, 150, 160] {
+            script.ack(150, 10, rtt, true);
+            assert!(!script.copa.is_competing());
+        }
+        script.ack(150, 10, 150, true);
+        assert!(script.copa.is_competing());
+        let rounds = script.copa.inverse_delta;
+        script.ack(150, 10, 150, true);
+        is(script.copa.inverse_delta, rounds + 1.0);
+        script.copa.inverse_delta = 9.0;
+        for delta in [2.0 / 9.0, 4.0 / 9.0, 0.5] {
+            // Two losses of a round trip count once.
+            script.copa.on_loss(&loss(10_000, 10_000));
+            script.copa.on_loss(&loss(10_000, 10_000));
+            script.ack(150, 10, 150, true);
+            is(script.copa.delta(), delta);
+        }
+        script.copa.inverse_delta = 9.0;
+        // A tenth of 50 ms is 5.
+        script.ack(150, 10, 105, true);
+        assert!(!script.copa.is_competing());
+        is(script.copa.delta(), 0.5);
+    }
+
+    #[test]
+    fn losses_change_nothing_in_default_mode_and_a_timeout_starts_anew() {
+        let mut script = Script::new(40);
+        script.ack(100, 10, 100, true);
+        script.copa.slow_start = false;
+        let before = script.copa.clone();
+        script.copa.on_loss(&loss(10_000, 10_000));
+        script.copa.on_recovery_end(Time::ZERO, u64::MAX);
+        assert_eq!(script.copa.window(), before.window());
+        is(script.ack(100, 0, 100, true), before.cwnd / 1000.0);
+        is(script.copa.delta(), 0.5);
+        script.copa.on_timeout(&loss(10_000, 10_000));
+        assert_eq!((script.copa.window(), script.copa.slow_start), (1000, true));
+    }
+
+    #[test]
+    fn a_round_trip_that_loses_more_than_three_tenths_shrinks_the_window() {
+        let mut script = Script::new(100);
+        script.ack(100, 10, 100, true);
+        script.copa.slow_start = false;
+        let lose = |script: &mut Script, segments: u32| {
+            let before = script.ack(10, 0, 100, true);
+            script.copa.on_packet_lost(&LostPacket {
+                size: 1000 * segments,
+                ..lost()
+            });
+            let acked = script.ack(10, 7, 100, false) - before;
+            script.ack(10, 0, 100, true) / (before + acked)
+        };
+        is(lose(&mut script, 3), 1.0);
+        is(lose(&mut script, 4), 0.7);
+    }
+
+    #[test]
+    fn it_is_smaller_than_the_largest() {
+        assert!(size_of::<Copa>() < size_of::<AnyController>());
+    }
+}
