@@ -54,6 +54,8 @@ pub struct Sender {
     gap: Duration,
     /// When the last packet left.
     last: Option<Time>,
+    /// When the gap after it is over.
+    due: Time,
     /// The lowest number that is neither acknowledged nor given up.
     una: u64,
     /// The number of the next packet.
@@ -111,6 +113,7 @@ impl Sender {
             deadline: Time::MAX,
             gap: Duration::ZERO,
             last: None,
+            due: Time::ZERO,
             una: 0,
             next: 0,
             arrived: Arrived::default(),
@@ -130,7 +133,7 @@ impl Sender {
     #[inline]
     pub fn next_timeout(&self) -> Time {
         if self.has_data && self.window_open() {
-            self.deadline.min(self.due())
+            self.deadline.min(self.due)
         } else {
             self.deadline
         }
@@ -139,7 +142,7 @@ impl Sender {
     /// The packet that may leave now, if one may. It has left then.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Option<Data> {
-        if !self.has_data || !self.window_open() || now < self.due() {
+        if !self.has_data || !self.window_open() || now < self.due {
             return None;
         }
         let data = Data {
@@ -149,6 +152,7 @@ impl Sender {
         self.arrived.clear(self.next);
         self.next += 1;
         self.last = Some(now);
+        self.due = now + self.tau + self.gap;
         if self.deadline == Time::MAX {
             self.restart_timer(now);
         }
@@ -302,14 +306,7 @@ impl Sender {
 
     /// Whether a packet might have left before now, had there been one.
     fn is_idle(&self, now: Time) -> bool {
-        !self.has_data && self.window_open() && self.due() < now
-    }
-
-    /// When the gap after the last packet is over.
-    #[inline]
-    fn due(&self) -> Time {
-        self.last
-            .map_or(Time::ZERO, |last| last + self.tau + self.gap)
+        !self.has_data && self.window_open() && self.due < now
     }
 
     /// Takes the round trip of a packet that left before now.
@@ -402,6 +399,9 @@ impl Sender {
         let spacing = libm::round(self.rtt_eighths as f64 / (8.0 * self.n)) as i64;
         let gap = Duration::from_nanos(spacing) - self.tau;
         self.gap = gap.max(Duration::ZERO);
+        if let Some(last) = self.last {
+            self.due = last + self.tau + self.gap;
+        }
     }
 
     /// Restarts the timer if anything is outstanding, and stops it otherwise (RFC 6298, 5.2 and 5.3).
