@@ -1,8 +1,9 @@
-"""Grows the trees of crates/whyloss/src/receiver/trees/table.rs on rows that `whyloss-train dump` wrote.
+"""Grows the trees of crates/whyloss/src/{receiver,sender}/trees/table.rs on rows that `whyloss-train dump` wrote.
 
-    python train.py ROWS... [--trees 60] [--depth 4] [--mc 0.08] [--table FILE] [--model FILE] [--compare]
+    python train.py ROWS... [--trees 60] [--depth 4] [--mc 0.08] [--threshold X] [--table FILE] [--model FILE] [--compare]
+        [--rule FILE] [--of "SIGNAL..."]
 
-Networks are split, never packets: every fifth group of networks only sets the threshold and is what is printed. In
+Networks are split, never packets: every sixth group of 21 networks only sets the threshold and is what is printed. In
 each network congestion losses weigh as much as wireless ones; a network with few of a cause counts less.
 """
 
@@ -13,10 +14,25 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 
-HEAD = 6  # network, family, clock, packets lost to queues, to channels, flow
-MOST = 200  # gaps of one network, clock and cause
+HEAD = 6  # network, family, clock (senders: what acknowledgements were like), packets lost to queues, to channels, flow
+MOST = 150  # gaps of one network, clock and cause
 ENOUGH = 20  # packets of a cause that a share of them takes
-MONOTONE = {"before": 1, "larger": 1, "before_long": 1, "density_before": 1, "density_larger": 1, "room": -1}
+MONOTONE = {
+    "before": 1, "larger": 1, "before_long": 1, "density_before": 1, "density_larger": 1, "room": -1, "climb": -1,
+}  # fmt: skip
+# Of senders, which are known by their signal of timeouts.
+MONOTONE_OF_SENDERS = {
+    "backlog": 1, "trough": 1, "before_long": 1, "density_before": 1, "density_window": 1,
+}  # fmt: skip
+GROUPS = [
+    "pace slots slots_long usual", "before after larger before_long after_long peak trough", "density_before density_larger",
+    "room", "climb", "missing", "irregular back_to_back spread load", "depth", "loss_rate recent_losses burst",
+    "before_long after_long slots_long",
+]  # fmt: skip
+GROUPS_OF_SENDERS = [
+    "backlog trough before_long jump", "density_before density_window", "gap duplicates span", "spread irregular depth",
+    "loss_rate recent_losses", "growth", "timeout",
+]  # fmt: skip
 
 
 def read(paths):
@@ -25,17 +41,19 @@ def read(paths):
     rows, stands_for = [], []
     for number, path in enumerate(paths):
         names = Path(path).with_suffix(".names").read_text().split("\n")
-        own = np.fromfile(path, dtype="<i2").reshape(-1, HEAD + len(names)).astype(np.int32)
-        # Threads wrote in no order.
-        own = own[np.lexsort(own.T[::-1])]
-        own[:, 0] += 6000 * number
-        key = (own[:, 0] * 3 + own[:, 2]) * 2 + (own[:, 3] > 0)
+        own = np.fromfile(path, dtype="<i2").reshape(-1, HEAD + len(names))
+        # Threads wrote whole networks, in no order.
+        own = own[np.argsort(own[:, 0], kind="stable")]
+        network = own[:, 0].astype(int)
+        key = (network * 3 + own[:, 2]) * 2 + (own[:, 3] > 0)
         order = np.lexsort((random.random(len(own)), key))
         starts = np.r_[0, np.flatnonzero(np.diff(key[order])) + 1]
         sizes = np.diff(np.r_[starts, len(own)])
         rank = np.arange(len(own)) - np.repeat(starts, sizes)
         kept = rank < MOST
-        rows.append(own[order[kept]])
+        chosen = own[order[kept]].astype(np.int32)
+        chosen[:, 0] += 6000 * number
+        rows.append(chosen)
         stands_for.append((np.repeat(sizes, sizes) / np.minimum(np.repeat(sizes, sizes), MOST))[kept])
     return names, np.concatenate(rows), np.concatenate(stands_for)
 
@@ -50,8 +68,8 @@ def weigh(rows, stands_for):
 
 
 def scores(rows, stands_for, odds, threshold, clock):
-    """Mc, Mw and balanced accuracy, means over networks."""
-    own = rows[:, 2] == clock
+    """Mc, Mw and balanced accuracy, means over networks; of all rows if no clock is given."""
+    own = rows[:, 2] == clock if clock is not None else np.full(len(rows), True)
     network, said = rows[own, 0], odds[own] > threshold
     queue, channel = (rows[own, at] * stands_for[own] for at in (3, 4))
     most = network.max() + 1
@@ -65,21 +83,22 @@ def scores(rows, stands_for, odds, threshold, clock):
     return np.nanmean(mc), np.nanmean(mw), np.nanmean(1 - (mc + mw) / 2)
 
 
-def threshold_for(rows, stands_for, odds, mc):
+def threshold_for(rows, stands_for, odds, mc, clock):
     low, high = -8.0, 8.0
     for _ in range(40):
         middle = (low + high) / 2
-        above = scores(rows, stands_for, odds, middle, 0)[0] > mc
+        above = scores(rows, stands_for, odds, middle, clock)[0] > mc
         low, high = (low, middle) if above else (middle, high)
     return low
 
 
 def boost(signals, truth, weight, names, columns, trees, depth):
+    monotone = MONOTONE_OF_SENDERS if "timeout" in names else MONOTONE
     settings = {
         "objective": "binary", "learning_rate": 0.25, "num_leaves": 2**depth, "max_depth": depth, "seed": 3,
         "min_data_in_leaf": 100, "min_sum_hessian_in_leaf": 1e-3, "lambda_l2": 1.0, "feature_fraction": 0.8,
-        "max_bin": 127, "num_threads": 1, "deterministic": True, "force_row_wise": True, "verbose": -1,
-        "monotone_constraints": [MONOTONE.get(names[at], 0) for at in columns],
+        "max_bin": 127, "num_threads": 2, "deterministic": True, "force_row_wise": True, "verbose": -1,
+        "monotone_constraints": [monotone.get(names[at], 0) for at in columns],
     }  # fmt: skip
     data = lightgbm.Dataset(signals[:, columns], truth, weight=weight)
     return lightgbm.train(settings, data, trees)
@@ -105,9 +124,10 @@ def table(trees, depth, threshold):
     lines = [
         "//! The trees, as `tools/classifier/train.py` wrote them: edit that, not this.",
         "//!",
-        f"//! One tree a block: {2**depth - 1} questions (number of the signal, bound) from the root downwards, then {2**depth} leaves.",
+        f"//! One tree a block: {2**depth} questions (number of the signal, bound), of which the first is not asked and the",
+        f"//! others go from the root downwards, then {2**depth} leaves.",
         "",
-        "use super::Tree;",
+        "use crate::trees::Tree;",
         "",
         "/// Log-odds of congestion above which a loss is congestion.",
         f"pub(super) const THRESHOLD: f64 = {threshold:.2f};",
@@ -116,7 +136,7 @@ def table(trees, depth, threshold):
         f"pub(super) static TREES: [Tree; {len(trees)}] = [",
     ]
     for tree in trees:
-        row, questions = [tree], []
+        row, questions = [tree], ["(0, 0)"]
         for _ in range(depth):
             # A leaf higher up is asked nothing: whatever the answer, it is the same.
             row = [node if isinstance(node, tuple) else (0, 0, node, node) for node in row]
@@ -146,12 +166,22 @@ def flat(trees, threshold):
     return "\n".join(lines) + "\n"
 
 
-def show(label, rows, stands_for, odds, mc):
-    threshold = threshold_for(rows, stands_for, odds, mc)
-    found = [scores(rows, stands_for, odds, threshold, clock) for clock in range(3)]
+def show(label, rows, stands_for, odds, mc, clocks):
+    threshold = threshold_for(rows, stands_for, odds, mc, clocks[0])
+    found = [scores(rows, stands_for, odds, threshold, clock) for clock in clocks]
     cells = [f"Mc {100 * a:.1f} Mw {100 * b:.1f} balanced {c:.3f}" for a, b, c in found]
     print(f"{label}: threshold {threshold:.2f}; " + "; ".join(cells), flush=True)
     return threshold
+
+
+def clipped(signals, truth, weight):
+    """A logistic rule over clipped signals: what each weighs, in log-odds but for a constant."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+
+    scale = StandardScaler().fit(signals)
+    rule = LogisticRegression(max_iter=300).fit(scale.transform(signals), truth, sample_weight=weight)
+    return rule.coef_[0] / scale.scale_
 
 
 def logistic(signals, truth, weight):
@@ -172,40 +202,53 @@ def main():
     parser.add_argument("--trees", type=int, default=60)
     parser.add_argument("--depth", type=int, default=4)
     parser.add_argument("--mc", type=float, default=0.08, help="the share of congestion losses that may be missed")
+    parser.add_argument("--threshold", type=float, help="log-odds, in place of those that the networks held back give")
     parser.add_argument("--table")
     parser.add_argument("--model")
+    parser.add_argument("--rule", help="a file for a logistic rule, which `whyloss-train` takes as a model")
+    parser.add_argument("--of", help="the signals of that rule; else all")
     parser.add_argument("--compare", action="store_true", help="other rules, and each signal left out")
     args = parser.parse_args()
     names, rows, stands_for = read(args.rows)
     truth, weight = weigh(rows, stands_for)
     signals = rows[:, HEAD:]
-    aside = rows[:, 0] // 3 % 7 == 6
+    # 21 networks in a row have every driver, packet and family.
+    aside = rows[:, 0] // 21 % 6 == 5
     asked = (rows[aside], stands_for[aside])
+    senders = "timeout" in names
+    clocks = [None] if senders else [0, 1, 2]
 
     def judged(label, columns, trees, depth):
         model = boost(signals[~aside], truth[~aside], weight[~aside], names, columns, trees, depth)
         odds = model.predict(signals[aside][:, columns], raw_score=True)
-        return model, show(label, *asked, odds, args.mc)
+        return model, show(label, *asked, odds, args.mc, clocks)
 
     every = list(range(len(names)))
-    print(f"{len(rows)} rows of {len(np.unique(rows[:, 0]))} networks; scores by exact clocks, 20 and 200 us of noise")
+    print(f"{len(rows)} rows of {len(np.unique(rows[:, 0]))} networks" + ("" if senders else "; scores by exact clocks, 20 and 200 us of noise"))
     model, threshold = judged(f"{args.trees} trees of depth {args.depth}", every, args.trees, args.depth)
     trees = grown(model, every)
+    threshold = threshold if args.threshold is None else args.threshold
     if args.table:
         Path(args.table).write_text(table(trees, args.depth, threshold))
     if args.model:
         Path(args.model).write_text(flat(trees, threshold))
+    if args.rule:
+        low, high = -300, 600
+        columns = [names.index(name) for name in args.of.split()] if args.of else every
+        bounded = np.clip(signals[:, columns], low, high)
+        weights = clipped(bounded[~aside], truth[~aside], weight[~aside])
+        # Thresholds are looked for around nought.
+        bias = np.median(bounded[aside] @ weights)
+        threshold = bias + show(f"a rule of {len(columns)} signals", *asked, bounded[aside] @ weights - bias, args.mc, clocks)
+        terms = " ".join(f"{at}:{low}:{high}:{value:.6f}" for at, value in zip(columns, weights))
+        Path(args.rule).write_text(f"threshold {threshold:.6f}\nrule {terms}\n")
     if args.compare:
         rule = logistic(signals[~aside], truth[~aside], weight[~aside])
-        show("logistic rule", *asked, rule(signals[aside]), args.mc)
+        show("logistic rule", *asked, rule(signals[aside]), args.mc, clocks)
         judged("one tree of depth 5", every, 1, 5)
         for count, depth in ((30, 3), (100, 3), (60, 6)):
             judged(f"{count} trees of depth {depth}", every, count, depth)
-        groups = [
-            "pace slots usual", "before after larger before_long after_long peak", "density_before density_larger",
-            "room", "missing", "irregular back_to_back spread", "loss_rate recent_losses", "before_long after_long",
-        ]  # fmt: skip
-        for group in groups:
+        for group in GROUPS_OF_SENDERS if senders else GROUPS:
             columns = [at for at in every if names[at] not in group.split()]
             judged(f"without {group}", columns, args.trees, args.depth)
 

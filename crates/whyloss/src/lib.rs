@@ -40,6 +40,7 @@ pub mod stamps;
 pub mod testing;
 pub mod tfrc;
 pub mod time;
+mod trees;
 
 pub use cause::{Cause, Confusion};
 pub use rate::Rate;

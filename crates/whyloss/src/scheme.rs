@@ -35,8 +35,8 @@ use core::fmt;
 
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::{
-    self, AnyController, BacklogRtt, Controller, ControllerKind, ControllerSpec, CubicDialect,
-    Decrease, Start, VegasDialect,
+    self, AnyController, BacklogRtt, Controller, ControllerKind, ControllerSpec, CopaModes,
+    CubicDialect, Decrease, Start, VegasDialect,
 };
 use crate::event::{AckEvent, Detection, LossEvent, SentEvent};
 use crate::policy::{self, Governed, WirelessPolicy};
@@ -337,6 +337,13 @@ pub static REGISTRY: &[Entry] = &[
         "draft-ietf-ccwg-bbr-06, 2026",
         &[],
         |_| Ok(unaware(ControllerKind::Bbr)),
+    ),
+    Entry::new(
+        ("copa", "Copa"),
+        "the rate that the queueing delay allows; heeds losses only beside flows that fill the queue",
+        "Arun & Balakrishnan, NSDI 2018",
+        &[],
+        |_| Ok(unaware(ControllerKind::Copa(CopaModes::Both))),
     ),
 ];
 

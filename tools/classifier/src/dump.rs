@@ -16,7 +16,7 @@ use whyloss::{Cause, Duration, Time};
 use whyloss_link::Streams;
 use whyloss_sim::clock::NoisyClock;
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Observer, Order, Packet};
+use whyloss_sim::{Observer, Order, Packet, Watch};
 
 use crate::networks::{Drawn, Drivers};
 
@@ -45,7 +45,9 @@ impl Observer for Listener {
     const ORDER: Order = Order::Place;
     const LINKS: bool = false;
     const SOURCES: bool = false;
+}
 
+impl Watch for Listener {
     fn judged(&mut self, flow: usize, _: Time, _: u64, truth: Cause, _: Cause) {
         if let Some(ear) = &mut self.flows[flow] {
             let count = &mut ear.truth[usize::from(truth == Cause::Wireless)];
@@ -84,19 +86,32 @@ pub(crate) fn run(
     drivers: &Drivers,
     out: &Path,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let rows = |index| listen(drawn, drivers, index);
+    write(drawn.networks, out, &NAMES, NOISES.len(), rows)
+}
+
+/// Writes the rows of so many networks, of each at most some [`MOST`] times those that stay `together`, and the signals' names
+/// beside them.
+pub(crate) fn write<const ROW: usize>(
+    networks: u64,
+    out: &Path,
+    names: &[(&str, &str)],
+    together: usize,
+    rows: impl Fn(u64) -> Result<Vec<[i16; ROW]>, Box<dyn Error + Send + Sync>> + Sync,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
     let file = Mutex::new(BufWriter::new(File::create(out)?));
-    (0..drawn.networks).into_par_iter().try_for_each(
+    (0..networks).into_par_iter().try_for_each(
         |index| -> Result<(), Box<dyn Error + Send + Sync>> {
-            let rows = listen(drawn, drivers, index)?;
+            let rows = rows(index)?;
             let mut file = file.lock().map_err(|_| "another thread failed")?;
-            let every = rows.len() / NOISES.len() / MOST + 1;
-            for row in rows.chunks(NOISES.len()).step_by(every).flatten().flatten() {
+            let every = rows.len() / together / MOST + 1;
+            for row in rows.chunks(together).step_by(every).flatten().flatten() {
                 file.write_all(&row.to_le_bytes())?;
             }
             Ok(())
         },
     )?;
-    let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
     std::fs::write(out.with_extension("names"), names.join("\n"))?;
     Ok(())
 }
@@ -108,7 +123,7 @@ fn listen(
 ) -> Result<Vec<Row>, Box<dyn Error + Send + Sync>> {
     let driver = &drivers.names[(index / 3) as usize % drivers.names.len()];
     // In its own loop a classifier hears noise in two of three networks.
-    let own = matches!(driver.as_str(), "model" | "trees");
+    let own = driver == "trees" || drivers.model(driver).is_some();
     let noise = NOISES[(index / 6 % 3) as usize];
     let scenario = drawn.scenario(index, drivers, driver, (own && noise > 0).then_some(noise))?;
     let ear = |(at, flow): (usize, &whyloss_sim::scenario::Flow)| {

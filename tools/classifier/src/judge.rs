@@ -1,10 +1,12 @@
 //! Drivers in a loop, scored as the arena does: what models have to be compared by before one of them ships.
 
 use std::error::Error;
+use std::fmt::Write as _;
+use std::path::Path;
 
 use rayon::prelude::*;
 use whyloss::{Cause, Confusion};
-use whyloss_study::arena::{LEAST, quantile};
+use whyloss_study::arena::{LEAST, Variant, quantile};
 use whyloss_study::statistics;
 
 use crate::networks::{Drawn, Drivers};
@@ -14,6 +16,8 @@ struct Tally {
     delivered: f64,
     congestion: f64,
     verdicts: Confusion,
+    /// Packets delivered to a flow without a classifier.
+    plain: f64,
 }
 
 fn tally(
@@ -21,12 +25,19 @@ fn tally(
     drivers: &Drivers,
     (index, driver): (u64, &str),
     noise: Option<u64>,
+    variant: Variant,
 ) -> Result<Tally, Box<dyn Error + Send + Sync>> {
-    let scenario = drawn.scenario(index, drivers, driver, noise)?;
+    let scenario = drawn.variant(variant, index, drivers, driver, noise)?;
     let run = whyloss_sim::run_unwatched(&scenario, 1)?;
     let mut tally = Tally::default();
     let (mut lost, mut all) = (0, 0);
-    for flow in run.flows.iter().filter(|flow| !flow.background) {
+    for (flow, spec) in run.flows.iter().zip(&scenario.flows) {
+        if spec.name == "plain" {
+            tally.plain += flow.delivered as f64;
+        }
+        if flow.background {
+            continue;
+        }
         tally.delivered += flow.delivered as f64;
         lost += flow.lost.congestion;
         all += flow.received + flow.lost.congestion + flow.lost.wireless;
@@ -41,20 +52,40 @@ pub(crate) fn run(
     drawn: Drawn,
     drivers: &Drivers,
     noise: Option<u64>,
+    harm: bool,
+    csv: Option<&Path>,
 ) -> Result<(), Box<dyn Error + Send + Sync>> {
-    let oracle = |index| tally(drawn, drivers, (index, "oracle"), None);
-    let indices = (0..drawn.networks).into_par_iter();
-    let oracles: Vec<Tally> = indices.map(oracle).collect::<Result<_, _>>()?;
+    let mut each = String::from(
+        "driver,network,family,flows,rate,round_trip,buffer,loss,received,mc,mw,excess\n",
+    );
+    let all = |driver: &str, noise, variant| {
+        let own = |index| tally(drawn, drivers, (index, driver), noise, variant);
+        let indices = (0..drawn.networks).into_par_iter();
+        indices.map(own).collect::<Result<Vec<Tally>, _>>()
+    };
+    let oracles = all("oracle", None, Variant::Drawn)?;
+    let beside: &[Variant] = if harm {
+        &[Variant::Beside, Variant::BesideClean]
+    } else {
+        &[]
+    };
+    let plain = beside.iter().map(|&variant| all("unaware", noise, variant));
+    let plain: Vec<Vec<Tally>> = plain.collect::<Result<_, _>>()?;
     println!(
-        "driver: received, tenth percentile, Mc %, Mw %, balanced, congestion above the oracle's"
+        "driver: received, tenth percentile, Mc %, Mw %, balanced, congestion above the oracle's{}",
+        if harm {
+            "; harm to a plain flow %, where no channel loses %, 90 % quantile of that"
+        } else {
+            ""
+        }
     );
     for driver in &drivers.names {
-        let own = |index| tally(drawn, drivers, (index, driver), noise);
-        let indices = (0..drawn.networks).into_par_iter();
-        let own: Vec<Tally> = indices.map(own).collect::<Result<_, _>>()?;
+        let own = all(driver, noise, Variant::Drawn)?;
+        // A table of parameters has commas and quotes.
+        let quoted = format!("\"{}\"", driver.replace('"', "\"\""));
         let (mut received, mut excess) = (Vec::new(), Vec::new());
         let (mut mcs, mut mws, mut balanced) = (Vec::new(), Vec::new(), Vec::new());
-        for (own, oracle) in own.iter().zip(&oracles) {
+        for (index, (own, oracle)) in (0..).zip(own.iter().zip(&oracles)) {
             received.push(own.delivered / oracle.delivered);
             excess.push(own.congestion - oracle.congestion);
             let share = |of: fn(&Confusion) -> Option<f64>, cause| {
@@ -62,20 +93,52 @@ pub(crate) fn run(
             };
             let mc = share(Confusion::mc, Cause::Congestion);
             let mw = share(Confusion::mw, Cause::Wireless);
+            let n = drawn.network(index);
+            let _ = writeln!(
+                each,
+                "{quoted},{index},{},{},{:.0},{:.3},{},{:.4},{:.4},{},{},{:.3}",
+                n.family.id(),
+                n.flows,
+                n.rate,
+                n.round_trip,
+                n.buffer,
+                n.loss,
+                own.delivered / oracle.delivered,
+                mc.map_or(String::new(), |share| format!("{share:.4}")),
+                mw.map_or(String::new(), |share| format!("{share:.4}")),
+                own.congestion - oracle.congestion
+            );
             mcs.extend(mc);
             mws.extend(mw);
             balanced.extend(mc.zip(mw).map(|(mc, mw)| 1.0 - f64::midpoint(mc, mw)));
         }
         let mean = |values: &[f64]| statistics::mean(values).unwrap_or(f64::NAN);
         let tenth = quantile(&received, 0.1).map_or(f64::NAN, |(value, _)| value);
+        let mut harms = String::new();
+        for (&variant, plain) in beside.iter().zip(&plain) {
+            let own = all(driver, noise, variant)?;
+            let pairs = own.iter().zip(plain);
+            let pairs = pairs.filter(|(_, plain)| plain.plain >= LEAST as f64);
+            let harm: Vec<f64> = pairs
+                .map(|(own, plain)| 100.0 * (1.0 - own.plain / plain.plain))
+                .collect();
+            let _ = write!(harms, "; {:.1}", mean(&harm));
+            if variant == Variant::BesideClean {
+                let ninetieth = quantile(&harm, 0.9).map_or(f64::NAN, |(value, _)| value);
+                let _ = write!(harms, "; {ninetieth:.1}");
+            }
+        }
         println!(
-            "{driver}: {:.3}, {tenth:.3}, {:.1}, {:.1}, {:.3}, {:.2}",
+            "{driver}: {:.3}, {tenth:.3}, {:.1}, {:.1}, {:.3}, {:.2}{harms}",
             mean(&received),
             100.0 * mean(&mcs),
             100.0 * mean(&mws),
             mean(&balanced),
             mean(&excess)
         );
+    }
+    if let Some(path) = csv {
+        std::fs::write(path, each)?;
     }
     Ok(())
 }

@@ -1,14 +1,17 @@
-//! Material to grow the receiver classifier `trees` on, and models tried in a loop. `docs/classifier.md` says how to use it.
+//! Material to grow the classifiers `trees` on, those of receivers and of senders, and models tried in a loop. `docs/classifier.md` says how to use it.
 #![forbid(unsafe_code)]
 
 mod dump;
 mod judge;
 mod model;
 mod networks;
+mod scenario;
+mod senders;
 
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use whyloss_study::arena::{Queue, Transport};
 
 #[derive(Parser)]
 struct Args {
@@ -20,40 +23,129 @@ struct Args {
     /// How many networks.
     #[arg(long, global = true, default_value_t = 60)]
     networks: u64,
-    /// A model to ask as the driver `model`, as train.py writes it.
-    #[arg(long, global = true)]
-    model: Option<PathBuf>,
-    /// Who decides in the flows: classifiers, `oracle`, or `model`.
-    #[arg(long, global = true, value_delimiter = ',', default_value = "oracle")]
-    drivers: Vec<String>,
+    /// Who decides in the flows, with commas between: classifiers as scenario files give them (`spike`,
+    /// `{ name = "mbiaz", upper = 1.3 }`), `oracle`, or the files of models that train.py wrote (`*.txt`).
+    #[arg(long, global = true, default_value = "oracle")]
+    drivers: String,
+    /// What carries the flows: tfrc, with receiver classifiers; newreno or cubic, with sender classifiers (`dump` then takes the
+    /// two in turn).
+    #[arg(long, global = true, default_value = "tfrc", value_parser = transport)]
+    transport: Transport,
+    /// What TCP has besides, as a scenario says it: `ack_every = 8, rtt_tick = "10 ms"`.
+    #[arg(long, global = true, default_value = "")]
+    tcp: String,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write a row for each gap: the truth, and the signals under three clocks.
+    /// Write a row for each gap (the truth, and the signals under three clocks), or for each loss event of senders.
     Dump {
+        /// Seconds of a run, of which the first ten do not count.
+        #[arg(long, default_value_t = 130)]
+        seconds: u32,
         /// The file; two more lie beside it.
         #[arg(long)]
         out: PathBuf,
+    },
+    /// Let the drivers decide in a scenario file.
+    Run {
+        /// The file.
+        file: PathBuf,
+        /// Begins the names of the flows in which they do.
+        #[arg(long)]
+        flows: String,
+        /// As `whyloss run` takes it.
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        sets: Vec<String>,
+        /// How many seeds, from 1 on.
+        #[arg(long, default_value_t = 5)]
+        seeds: u64,
     },
     /// Let the drivers compete in a loop.
     Judge {
         /// Nanoseconds of clock noise.
         #[arg(long)]
         noise: Option<u64>,
+        /// A file for the values of each network.
+        #[arg(long)]
+        csv: Option<PathBuf>,
+        /// Other queues, as the arena has them: droptail, red, codel, fq-codel or pie.
+        #[arg(long, default_value = "drawn", value_parser = queue)]
+        queue: Queue,
+        /// Noisy links send again, as in the arena.
+        #[arg(long)]
+        arq: bool,
+        /// Longer and wider networks than the arena's: round trips uniform from 10 to 400 ms, and each last hop as fast as a
+        /// backbone.
+        #[arg(long)]
+        long: bool,
+        /// Also what a plain flow loses beside the drivers, which takes three times the runs.
+        #[arg(long)]
+        harm: bool,
     },
+}
+
+fn transport(name: &str) -> Result<Transport, String> {
+    let known = Transport::ALL.iter().find(|known| known.id() == name);
+    known
+        .copied()
+        .ok_or("no transport of the arena has this name".to_owned())
+}
+
+fn queue(name: &str) -> Result<Queue, String> {
+    Ok(match name {
+        "drawn" => Queue::Drawn,
+        "droptail" => Queue::DropTail,
+        "red" => Queue::Red,
+        "codel" => Queue::Codel,
+        "fq-codel" => Queue::FqCodel,
+        "pie" => Queue::Pie,
+        _ => return Err("no queue of the arena has this name".to_owned()),
+    })
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let args = Args::parse();
-    let drivers = networks::Drivers::new(&args.drivers, args.model.as_deref())?;
-    let drawn = networks::Drawn {
+    let drivers = networks::Drivers::new(&args.drivers)?;
+    let mut drawn = networks::Drawn {
         seed: args.seed,
         networks: args.networks,
-        vary: matches!(args.command, Command::Dump { .. }),
+        varied: None,
+        queue: Queue::Drawn,
+        arq: false,
+        long: false,
+        transport: args.transport,
+        tcp: if args.tcp.is_empty() {
+            ""
+        } else {
+            format!(", {}", args.tcp).leak()
+        },
     };
     match args.command {
-        Command::Dump { out } => dump::run(drawn, &drivers, &out),
-        Command::Judge { noise } => judge::run(drawn, &drivers, noise),
+        Command::Dump { out, seconds } => {
+            drawn.varied = Some(seconds);
+            if args.transport == Transport::Tfrc {
+                dump::run(drawn, &drivers, &out)
+            } else {
+                senders::run(drawn, &drivers, &out)
+            }
+        }
+        Command::Run {
+            file,
+            flows,
+            sets,
+            seeds,
+        } => scenario::run(&file, &flows, &sets, seeds, &drivers),
+        Command::Judge {
+            noise,
+            csv,
+            queue,
+            arq,
+            long,
+            harm,
+        } => {
+            (drawn.queue, drawn.arq, drawn.long) = (queue, arq, long);
+            judge::run(drawn, &drivers, noise, harm, csv.as_deref())
+        }
     }
 }

@@ -1,15 +1,18 @@
 //! A model that train.py wrote, asked in a loop: the signals are those that ship.
 //!
 //! A line `threshold X` (log-odds), then a line for each tree: `tree` and its nodes, `signal:bound:left:right` with the
-//! numbers of the nodes below; a leaf is `255:0:V:0`, in thousandths of log-odds.
+//! numbers of the nodes below; a leaf is `255:0:V:0`, in thousandths of log-odds. A logistic rule has a line `rule` with
+//! `signal:low:high:weight` for each signal, which is clipped to the bounds first, and its constant in the threshold.
 
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
 use whyloss::Cause;
-use whyloss::receiver::trees::{COUNT, Signals};
+use whyloss::event::{AckEvent, LossEvent};
+use whyloss::receiver::trees::Signals;
 use whyloss::receiver::{Arrival, ReceiverClassifier};
+use whyloss::sender::{self, SenderClassifier};
 
 struct Node {
     signal: usize,
@@ -22,24 +25,35 @@ struct Node {
 pub(crate) struct Model {
     threshold: f64,
     trees: Vec<Vec<Node>>,
+    rule: Vec<[f64; 4]>,
 }
 
 impl Model {
     pub(crate) fn read(path: &Path) -> Result<Self, Box<dyn Error + Send + Sync>> {
         let text = std::fs::read_to_string(path)?;
-        let (mut threshold, mut trees) = (0.0, Vec::new());
+        let (mut threshold, mut trees, mut rule) = (0.0, Vec::new(), Vec::new());
         for line in text.lines() {
             if let Some(value) = line.strip_prefix("threshold ") {
                 threshold = value.parse()?;
             } else if let Some(nodes) = line.strip_prefix("tree ") {
                 let nodes = nodes.split_whitespace().map(Node::read);
                 trees.push(nodes.collect::<Result<Vec<_>, _>>()?);
+            } else if let Some(terms) = line.strip_prefix("rule ") {
+                for term in terms.split_whitespace() {
+                    let numbers: Result<Vec<f64>, _> = term.split(':').map(str::parse).collect();
+                    let term = numbers?.try_into();
+                    rule.push(term.map_err(|_| format!("`{line}` is no rule"))?);
+                }
             }
         }
-        Ok(Self { threshold, trees })
+        Ok(Self {
+            threshold,
+            trees,
+            rule,
+        })
     }
 
-    fn log_odds(&self, signals: &[i16; COUNT]) -> i64 {
+    fn log_odds(&self, signals: &[i16]) -> f64 {
         let leaf = |tree: &Vec<Node>| {
             let mut node = &tree[0];
             while let Some(&signal) = signals.get(node.signal) {
@@ -49,7 +63,12 @@ impl Model {
             }
             node.left
         };
-        self.trees.iter().map(leaf).sum()
+        let grown: i64 = self.trees.iter().map(leaf).sum();
+        let term = |&[signal, low, high, weight]: &[f64; 4]| {
+            let signal = signals.get(signal as usize).copied().unwrap_or(0);
+            weight * f64::from(signal).clamp(low, high)
+        };
+        grown as f64 / 1e3 + self.rule.iter().map(term).sum::<f64>()
     }
 }
 
@@ -84,10 +103,38 @@ impl InLoop {
 impl ReceiverClassifier for InLoop {
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
         let described = self.signals.on_arrival(arrival, missing);
-        let odds = described.map(|signals| self.model.log_odds(&signals) as f64 / 1e3);
+        let odds = described.map(|signals| self.model.log_odds(&signals));
         (missing > 0).then(|| match odds {
             Some(odds) if odds <= self.model.threshold => Cause::Wireless,
             _ => Cause::Congestion,
         })
+    }
+}
+
+/// A model at a sender.
+pub(crate) struct SenderInLoop {
+    signals: sender::trees::Signals,
+    model: Arc<Model>,
+}
+
+impl SenderInLoop {
+    pub(crate) fn new(model: Arc<Model>) -> Self {
+        let signals = sender::trees::Signals::new();
+        Self { signals, model }
+    }
+}
+
+impl SenderClassifier for SenderInLoop {
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.signals.on_ack(ack);
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) -> Cause {
+        let described = self.signals.on_loss(loss);
+        let odds = described.map(|signals| self.model.log_odds(&signals));
+        match odds {
+            Some(odds) if odds <= self.model.threshold => Cause::Wireless,
+            _ => Cause::Congestion,
+        }
     }
 }

@@ -1,44 +1,87 @@
 //! Networks of the arena, with variations, as scenarios in which a driver decides.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 
 use whyloss_sim::Scenario;
-use whyloss_sim::decider::{Decider, OutsideReceiver};
-use whyloss_sim::scenario::Transport as Carrier;
-use whyloss_study::arena::{Network, Setting, Transport, Variant};
+use whyloss_sim::decider::{Decider, OutsideReceiver, OutsideSender};
+use whyloss_sim::scenario::{Flow, Transport as Carrier};
+use whyloss_study::arena::{Network, Queue, Setting, Transport, Variant};
 
-use crate::model::{InLoop, Model};
+use crate::model::{InLoop, Model, SenderInLoop};
 
 /// Which networks.
 #[derive(Clone, Copy)]
 pub(crate) struct Drawn {
     pub(crate) seed: u64,
     pub(crate) networks: u64,
-    /// Whether packets have other sizes, too, and a third of the networks ns-2's TFRC.
-    pub(crate) vary: bool,
+    /// Seconds of a run in which packets have other sizes, too, and a third of the networks ns-2's TFRC.
+    pub(crate) varied: Option<u32>,
+    pub(crate) queue: Queue,
+    pub(crate) arq: bool,
+    pub(crate) long: bool,
+    pub(crate) transport: Transport,
+    /// What TCP has besides, as a scenario says it after a comma.
+    pub(crate) tcp: &'static str,
 }
 
 /// Who may decide.
 pub(crate) struct Drivers {
     pub(crate) names: Vec<String>,
-    model: Option<Arc<Model>>,
+    models: HashMap<String, Arc<Model>>,
 }
 
 impl Drivers {
-    pub(crate) fn new(
-        names: &[String],
-        model: Option<&Path>,
-    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        let model = model.map(Model::read).transpose()?.map(Arc::new);
-        if model.is_none() && names.iter().any(|name| name == "model") {
-            return Err("the driver `model` needs --model FILE".into());
+    pub(crate) fn new(list: &str) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let mut models = HashMap::new();
+        // Commas within a table divide nothing.
+        let mut depth = 0;
+        let apart = |letter: char| {
+            depth += i32::from(letter == '{') - i32::from(letter == '}');
+            letter == ',' && depth == 0
+        };
+        let names: Vec<String> = list
+            .split(apart)
+            .map(|name| name.trim().to_owned())
+            .collect();
+        for name in &names {
+            let path = Path::new(name);
+            if path.extension().is_some_and(|known| known == "txt") {
+                let model = Model::read(path).map_err(|error| format!("{name}: {error}"))?;
+                models.insert(name.clone(), Arc::new(model));
+            }
         }
-        Ok(Self {
-            names: names.to_vec(),
-            model,
-        })
+        Ok(Self { names, models })
+    }
+
+    /// Lets the driver, if it is a model, decide in the flows whose names begin so.
+    pub(crate) fn put(&self, driver: &str, scenario: &mut Scenario, flows: &str) {
+        let Some(model) = self.models.get(driver) else {
+            return;
+        };
+        let own = |flow: &&mut Flow| flow.name.starts_with(flows);
+        for flow in scenario.flows.iter_mut().filter(own) {
+            let model = Arc::clone(model);
+            match &mut flow.transport {
+                Carrier::Tfrc { classifier, .. } => {
+                    *classifier = Decider::Outside(OutsideReceiver::new(move || {
+                        Box::new(InLoop::new(Arc::clone(&model)))
+                    }));
+                }
+                Carrier::Tcp { classifier, .. } => {
+                    *classifier = Decider::Outside(OutsideSender::new(move || {
+                        Box::new(SenderInLoop::new(Arc::clone(&model)))
+                    }));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(crate) fn model(&self, driver: &str) -> Option<&Arc<Model>> {
+        self.models.get(driver)
     }
 }
 
@@ -47,6 +90,9 @@ impl Drawn {
         let setting = Setting {
             networks: self.networks,
             seed: self.seed,
+            queue: self.queue,
+            arq: self.arq,
+            long: self.long,
             ..Setting::default()
         };
         Network::draw(self.seed, index, &setting)
@@ -60,9 +106,25 @@ impl Drawn {
         driver: &str,
         noise: Option<u64>,
     ) -> Result<Scenario, Box<dyn Error + Send + Sync>> {
+        self.variant(Variant::Drawn, index, drivers, driver, noise)
+    }
+
+    /// The same in another variant of the network.
+    pub(crate) fn variant(
+        self,
+        variant: Variant,
+        index: u64,
+        drivers: &Drivers,
+        driver: &str,
+        noise: Option<u64>,
+    ) -> Result<Scenario, Box<dyn Error + Send + Sync>> {
         let network = self.network(index);
-        let mut text = network.scenario(Transport::Tfrc, Variant::Drawn);
-        if self.vary {
+        let mut text = network.scenario(self.transport, variant);
+        for known in ["recovery = \"newreno\"", "controller = \"cubic\""] {
+            text = text.replace(known, &format!("{known}{}", self.tcp));
+        }
+        if let Some(seconds) = self.varied {
+            text = text.replace("\"130 s\"", &format!("\"{seconds} s\""));
             let size = ["1000 B", "1000 B", "1500 B", "500 B"][(index / 3 % 4) as usize];
             text = text.replace("\"1000 B\"", &format!("\"{size}\""));
             if index / 2 % 3 == 2 {
@@ -72,22 +134,17 @@ impl Drawn {
                 );
             }
         }
-        let known = if driver == "model" { "unaware" } else { driver };
+        let known = if drivers.model(driver).is_some() {
+            "unaware"
+        } else {
+            driver
+        };
         let mut overrides: Vec<(String, String)> = (1..=network.flows)
             .map(|flow| (format!("flow.judged-{flow}.classifier"), known.to_owned()))
             .collect();
         overrides.extend(noise.map(|nanos| ("clock_noise".to_owned(), format!("{nanos} ns"))));
         let mut scenario = Scenario::from_toml(&text, "drawn", &overrides)?;
-        if let (Some(model), "model") = (&drivers.model, driver) {
-            for flow in scenario.flows.iter_mut().filter(|flow| !flow.background) {
-                if let Carrier::Tfrc { classifier, .. } = &mut flow.transport {
-                    let model = Arc::clone(model);
-                    *classifier = Decider::Outside(OutsideReceiver::new(move || {
-                        Box::new(InLoop::new(Arc::clone(&model)))
-                    }));
-                }
-            }
-        }
+        drivers.put(driver, &mut scenario, "judged-");
         Ok(scenario)
     }
 }

@@ -1,15 +1,16 @@
-//! What [`Trees`](super::Trees) looks at: eighteen numbers about a gap, of what an end host sees.
+//! What [`Trees`](super::Trees) looks at: numbers about a gap, of what an end host sees.
 //!
 //! ```text
 //! T       ns, between this arrival and the one before;  S likewise between their departures;  n packets are missing between
 //! rott    ns, relative one-way trip time; rott₀ of the packet before the gap, rott₁ of the one that reveals it
-//! min, max       ns, extrema of rott over the last 5 to 10 s (`_long`: 20 to 40 s), this packet's included
+//! min, max       ns, extrema of rott over the last 5 to 10 s (`_long`: 60 to 120 s), this packet's included
 //! position(r)  = (r − min)/(max − min)
 //! T_avg   ← T_avg + (T/(n+1) − T_avg)/8            dev ← dev + (min(|T/(n+1) − T_avg|/T_avg, 4) − dev)/50
-//! T_min   the smallest T above zero of the last 5 to 10 s
+//! T_min   the smallest T above zero of the last 5 to 10 s (`_long`: 60 to 120 s)
+//! slope   the largest rise of rott from one arrival to the next, per ns between their departures, of the last 5 to 10 s
 //! T_10    tenth percentile of T/(n+1): T below it → T_10·(1 − 0.045), else T_10·(1 + 0.005)
-//! density(r)     losses per packet at delays like r, as a share of those at all delays: 16 classes of position, a packet
-//!                counts 1/2000 less with each one after it, and ten packets of the overall rate are added
+//! density(r)     losses per packet at delays like r, as a share of those at all delays: 16 classes of position over the long
+//!                time, a packet counts 1/20000 less with each one after it, and ten packets of the overall rate are added
 //! ```
 //!
 //! All but the arrival itself is from before the gap. The delay counts from the first packet's, in whole nanoseconds, so an
@@ -17,9 +18,10 @@
 
 use super::super::Arrival;
 use crate::Time;
+use crate::trees::{CLASSES, Extrema, class, hundredths, position, ratio};
 
 /// How many signals there are.
-pub const COUNT: usize = 18;
+pub const COUNT: usize = 24;
 
 /// Names of the signals and what they say, in their order.
 pub const NAMES: [(&str, &str); COUNT] = [
@@ -50,17 +52,29 @@ pub const NAMES: [(&str, &str); COUNT] = [
         "(max − rott₁ − S/(n+1))/T_min: slots free when the last missing packet left, 0.1",
     ),
     ("recent_losses", "the same with gain 1/10, ‰"),
+    (
+        "climb",
+        "(max − rott₀)/(S·slope): 100 if the queue can just have filled since, %",
+    ),
+    ("slots_long", "T/((n+1)·T_min) over the long time, %"),
+    (
+        "trough",
+        "position of the smallest rott, forgotten with gain 1/8, %",
+    ),
+    ("load", "S/((n+1)·T_min), %"),
+    ("burst", "n of the gaps before, gain 1/8, 0.1"),
+    ("depth", "(max − min)/T_min: slots of the queue, 0.1"),
 ];
 
 /// The first arrivals, after which the signals mean something.
 const WARM_UP: u32 = 16;
 
-/// Classes of delay.
-const CLASSES: usize = 16;
-
 /// ns that a bucket of extrema holds: they are of the last one to two buckets.
 const SHORT: i64 = 5_000_000_000;
-const LONG: i64 = 20_000_000_000;
+const LONG: i64 = 60_000_000_000;
+
+/// What a slope of 1 counts.
+const SLOPE: f64 = 1024.0;
 
 /// Listens to arrivals, and describes gaps.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,14 +86,20 @@ pub struct Signals {
     /// The first packet's rott, from which all others count.
     origin: i64,
     rott: i64,
+    /// When the buckets of the short and of the long time began.
+    since: [Time; 2],
     t_avg: f64,
     irregular: f64,
     t_10: f64,
     t_min: Extrema,
+    t_min_long: Extrema,
+    slope: Extrema,
     back_to_back: f64,
     short: Extrema,
     long: Extrema,
     peak: f64,
+    trough: f64,
+    burst: f64,
     loss_rate: f64,
     recent_losses: f64,
     /// Packets that came, and that were lost, by class of delay.
@@ -98,14 +118,19 @@ impl Signals {
             sent: Time::ZERO,
             origin: 0,
             rott: 0,
+            since: [Time::ZERO; 2],
             t_avg: 0.0,
             irregular: 0.0,
             t_10: 0.0,
-            t_min: Extrema::new(SHORT),
+            t_min: Extrema::NONE,
+            t_min_long: Extrema::NONE,
+            slope: Extrema::NONE,
             back_to_back: 0.0,
-            short: Extrema::new(SHORT),
-            long: Extrema::new(LONG),
+            short: Extrema::NONE,
+            long: Extrema::NONE,
             peak: 0.0,
+            trough: 0.0,
+            burst: 1.0,
             loss_rate: 0.0,
             recent_losses: 0.0,
             came: [0.0; CLASSES],
@@ -132,11 +157,9 @@ impl Signals {
     fn start(&mut self, arrival: &Arrival) {
         self.arrivals = 1;
         self.origin = arrival.rott().as_nanos();
-        for extrema in [&mut self.short, &mut self.long, &mut self.t_min] {
-            extrema.since = arrival.received;
-        }
-        self.short.add(arrival.received, 0);
-        self.long.add(arrival.received, 0);
+        self.since = [arrival.received; 2];
+        self.short.add(0);
+        self.long.add(0);
         (self.received, self.sent) = (arrival.received, arrival.sent);
     }
 
@@ -147,13 +170,17 @@ impl Signals {
         let spacing = (arrival.sent - self.sent).as_nanos() as f64 / packets;
         let (short, long) = (self.short.with(rott), self.long.with(rott));
         let larger = self.rott.max(rott);
-        let t_min = self.t_min.least().map_or(0.0, |least| least as f64);
+        let least = |extrema: &Extrema| extrema.least().map_or(0.0, |least| least as f64);
+        let (t_min, t_min_long) = (least(&self.t_min), least(&self.t_min_long));
+        let range = short.1.saturating_sub(short.0) as f64;
+        let missed = short.1.saturating_sub(self.rott) as f64;
+        let slope = self.slope.get().1.max(0) as f64 / SLOPE;
         let room = short.1.saturating_sub(rott) as f64 - spacing;
         let (came, lost): (f32, f32) = (self.came.iter().sum(), self.lost.iter().sum());
         let weight = self.weight;
         let overall = (lost + weight) / (came + lost + 20.0 * weight);
         let density = |rott: i64| {
-            let class = class(short, rott);
+            let class = class(long, rott);
             let (came, lost) = (self.came[class], self.lost[class]);
             let here = (lost + 10.0 * weight * overall) / (came + lost + 10.0 * weight);
             f64::from(here / overall)
@@ -173,31 +200,38 @@ impl Signals {
             hundredths(density(self.rott)),
             hundredths(density(larger)),
             hundredths(10.0 * self.loss_rate),
-            hundredths(ratio(
-                self.peak - short.0 as f64,
-                short.1.saturating_sub(short.0) as f64,
-            )),
+            hundredths(ratio(self.peak - short.0 as f64, range)),
             hundredths(ratio(self.t_avg, t_min)),
             hundredths(ratio(room, t_min) / 10.0),
             hundredths(10.0 * self.recent_losses),
+            hundredths(ratio(missed, slope * spacing * packets)),
+            hundredths(ratio(per_packet, t_min_long)),
+            hundredths(ratio(self.trough - short.0 as f64, range)),
+            hundredths(ratio(spacing, t_min)),
+            hundredths(self.burst / 10.0),
+            hundredths(ratio(range, t_min) / 10.0),
         ]
     }
 
     #[inline]
     fn update(&mut self, arrival: &Arrival, rott: i64, interval: i64, missing: u64) {
-        let now = arrival.received;
+        self.turn(arrival.received);
         let per_packet = if missing == 0 {
             interval as f64
         } else {
             interval as f64 / (missing as f64 + 1.0)
         };
         if interval > 0 {
-            self.t_min.add(now, interval);
+            self.t_min.add(interval);
+            self.t_min_long.add(interval);
         }
-        let close = self
-            .t_min
-            .least()
-            .is_some_and(|least| (interval as f64) < 1.25 * least as f64);
+        let departed = (arrival.sent - self.sent).as_nanos();
+        if departed > 0 && rott > self.rott {
+            let rise = rott as f64 - self.rott as f64;
+            self.slope.add((SLOPE * rise / departed as f64) as i64);
+        }
+        let least = self.t_min.get().0;
+        let close = least < i64::MAX && interval.saturating_mul(4) < least.saturating_mul(5);
         self.back_to_back += 0.02 * (f64::from(u8::from(close)) - self.back_to_back);
         if self.t_avg <= 0.0 {
             (self.t_avg, self.t_10) = (per_packet, per_packet);
@@ -209,26 +243,44 @@ impl Signals {
             self.t_10 *= if per_packet < self.t_10 { 0.955 } else { 1.005 };
         }
         self.count(rott, missing);
-        self.short.add(now, rott);
-        self.long.add(now, rott);
+        self.short.add(rott);
+        self.long.add(rott);
         let delay = rott as f64;
         self.peak = delay.max(self.peak + (delay - self.peak) / 8.0);
+        self.trough = delay.min(self.trough + (delay - self.trough) / 8.0);
         let share = if missing == 0 {
             0.0
         } else {
+            self.burst += (missing as f64 - self.burst) / 8.0;
             missing as f64 / (missing as f64 + 1.0)
         };
         self.loss_rate += 0.005 * (share - self.loss_rate);
         self.recent_losses += 0.1 * (share - self.recent_losses);
         self.arrivals = (self.arrivals + 1).min(WARM_UP);
-        (self.rott, self.received, self.sent) = (rott, now, arrival.sent);
+        (self.rott, self.received, self.sent) = (rott, arrival.received, arrival.sent);
+    }
+
+    /// Begins new buckets of extrema where the old ones are over.
+    #[inline]
+    fn turn(&mut self, now: Time) {
+        if (now - self.since[0]).as_nanos() >= SHORT {
+            self.since[0] = now;
+            for extrema in [&mut self.short, &mut self.t_min, &mut self.slope] {
+                extrema.turn();
+            }
+        }
+        if (now - self.since[1]).as_nanos() >= LONG {
+            self.since[1] = now;
+            self.long.turn();
+            self.t_min_long.turn();
+        }
     }
 
     /// Counts a packet at its delay, and those lost before it at the delay of the one before them.
     #[inline]
     fn count(&mut self, rott: i64, missing: u64) {
-        let extrema = self.short.get();
-        self.weight *= 1.0005;
+        let extrema = self.long.get();
+        self.weight *= 1.00005;
         self.came[class(extrema, rott)] += self.weight;
         if missing > 0 {
             self.lost[class(extrema, self.rott)] += self.weight * missing as f32;
@@ -251,75 +303,6 @@ impl Default for Signals {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// Extrema of the last one to two buckets of time.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Extrema {
-    bucket: i64,
-    since: Time,
-    now: (i64, i64),
-    last: (i64, i64),
-}
-
-impl Extrema {
-    const NONE: (i64, i64) = (i64::MAX, i64::MIN);
-
-    fn new(bucket: i64) -> Self {
-        Self {
-            bucket,
-            since: Time::ZERO,
-            now: Self::NONE,
-            last: Self::NONE,
-        }
-    }
-
-    #[inline]
-    fn add(&mut self, at: Time, value: i64) {
-        if (at - self.since).as_nanos() >= self.bucket {
-            (self.last, self.now) = (self.now, Self::NONE);
-            self.since = at;
-        }
-        self.now = (self.now.0.min(value), self.now.1.max(value));
-    }
-
-    #[inline]
-    fn get(&self) -> (i64, i64) {
-        (self.now.0.min(self.last.0), self.now.1.max(self.last.1))
-    }
-
-    /// With one value more.
-    fn with(&self, value: i64) -> (i64, i64) {
-        let (min, max) = self.get();
-        (min.min(value), max.max(value))
-    }
-
-    #[inline]
-    fn least(&self) -> Option<i64> {
-        Some(self.get().0).filter(|&least| least < i64::MAX)
-    }
-}
-
-/// Where a delay lies between extrema: 0 to 1; 0 if they are the same.
-#[inline]
-fn position((min, max): (i64, i64), rott: i64) -> f64 {
-    let range = max.saturating_sub(min) as f64;
-    ratio(rott.saturating_sub(min) as f64, range)
-}
-
-#[inline]
-fn class(extrema: (i64, i64), rott: i64) -> usize {
-    (15.99 * position(extrema, rott).clamp(0.0, 1.0)) as usize
-}
-
-/// 0 where there is nothing to divide by.
-#[inline]
-fn ratio(value: f64, by: f64) -> f64 {
-    if by > 0.0 { value / by } else { 0.0 }
-}
-
-fn hundredths(value: f64) -> i16 {
-    (100.0 * value) as i16
 }
 
 #[cfg(test)]
@@ -362,9 +345,18 @@ mod tests {
             ("room", -12),
             ("recent_losses", 0),
             ("loss_rate", 0),
+            // The delay was at its largest before the gap.
+            ("climb", 0),
+            ("slots_long", 150),
+            ("load", 175),
+            ("burst", 10),
+            ("depth", 20),
         ] {
             assert_eq!(signal(&described, name), expected, "{name}");
         }
+        // 5 ms to climb in 30 ms between departures, where the steepest rise was 1 ms in 9 (113 of 1024).
+        let described = signals.on_arrival(&arrival(260 * MS, 35 * MS), 1);
+        assert_eq!(signal(&described.expect("enough was heard"), "climb"), 151);
     }
 
     /// A gap before anything was heard has no description; extrema are forgotten after two buckets.
@@ -373,12 +365,17 @@ mod tests {
         let mut signals = Signals::new();
         assert_eq!(signals.on_arrival(&arrival(0, 20 * MS), 3), None);
         assert_eq!(signals.on_arrival(&arrival(10 * MS, 90 * MS), 3), None);
-        for k in 2..1_500 {
-            signals.on_arrival(&arrival(k * 10 * MS, (20 + k % 11) * MS), 0);
-        }
+        let hear = |signals: &mut Signals, arrivals: std::ops::Range<u64>| {
+            for k in arrivals {
+                signals.on_arrival(&arrival(k * 10 * MS, (20 + k % 11) * MS), 0);
+            }
+        };
+        hear(&mut signals, 2..1_500);
         assert_eq!(signals.short.get(), (0, 10 * MS as i64));
         assert_eq!(signals.long.get(), (0, 70 * MS as i64));
-        // All arrivals but the first two of these 1500 lie within 10 ms: they fill the classes evenly.
+        // After two minutes only delays within 10 ms are remembered: they fill the classes evenly.
+        hear(&mut signals, 1_500..15_000);
+        assert_eq!(signals.long.get(), (0, 10 * MS as i64));
         assert!(signals.came.iter().filter(|&&count| count > 40.0).count() >= 10);
     }
 }

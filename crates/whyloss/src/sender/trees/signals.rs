@@ -1,0 +1,448 @@
+//! What [`Trees`](super::Trees) of senders look at: numbers about a loss event, of what acknowledgements say.
+//!
+//! ```text
+//! R       ns, the last round-trip time;  R′ the one before it;  w  segments, the window
+//! min, max       extrema of R of the last 10 to 20 s (`_long`: 60 to 120 s)
+//! position(r)  = (r − min)/(max − min)
+//! B       segments, the backlog w·(1 − min_long/R)
+//! T       ns, from one acknowledgement that moves the left edge to the next, per segment that it acknowledges, while nothing is
+//!         repaired;  T_avg ← T_avg + (T − T_avg)/16;  T_min the smallest above zero of the last 10 to 20 s
+//! dev     ← dev + (min(|T − T_avg|/T_avg, 4) − dev)/50
+//! D_1     ns, from the acknowledgement that last moved the edge to the first duplicate;  D to the end: of all d duplicates
+//! density(x)     losses per segment at delays (windows) like x, as a share of those at all: 16 classes of position over the long
+//!                time (of w between 0 and the largest of the last 10 to 20 s), a segment counts 1/20000 less with each one after
+//!                it, and ten segments of the overall rate are added
+//! ```
+//!
+//! Round-trip times of zero or less are left out. Only differences of times count, so an offset of the clock cancels. A segment
+//! is lost where an event is found, and where an acknowledgement of its recovery is partial.
+
+use super::super::rounds::Rounds;
+use crate::event::{AckEvent, LossEvent};
+use crate::trees::{CLASSES, Extrema, class, hundredths, position, ratio};
+use crate::{Duration, Time};
+
+/// How many signals there are.
+pub const COUNT: usize = 16;
+
+/// Names of the signals and what they say, in their order.
+pub const NAMES: [(&str, &str); COUNT] = [
+    (
+        "backlog",
+        "B, as a share of the largest of the last 10 to 20 s, %",
+    ),
+    (
+        "trough",
+        "position of the smallest R, forgotten with gain 1/8, %",
+    ),
+    ("before_long", "position(R) over the long time, %"),
+    ("depth", "(max_long − min_long)/min_long, %"),
+    ("density_before", "density(R), %"),
+    ("density_window", "density(w), %"),
+    ("loss_rate", "lost segments, gain 1/200, 0.01 %"),
+    ("recent_losses", "the same with gain 1/20, 0.1 %"),
+    (
+        "gap",
+        "D_1/T_avg, %: 100 if what was lost took no time of the link",
+    ),
+    ("duplicates", "time between duplicates/T_avg, %"),
+    ("span", "D/((d + 1)·T_min), %"),
+    ("spread", "T_avg/T_min, %"),
+    ("irregular", "dev, %"),
+    ("jump", "position(R) − position(R′), %"),
+    ("growth", "w over that two round trips ago, %"),
+    (
+        "timeout",
+        "1 if the timer expired, or all of a period was lost",
+    ),
+];
+
+/// The first acknowledgements that move the edge, after which the signals mean something.
+const WARM_UP: u32 = 8;
+
+/// ns that a bucket of extrema holds: they are of the last one to two buckets.
+const SHORT: i64 = 10_000_000_000;
+const LONG: i64 = 60_000_000_000;
+
+/// Fractions of segments that extrema of windows and backlogs count in.
+const PARTS: f64 = 100.0;
+
+/// Listens to acknowledgements, and describes loss events.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Signals {
+    /// Acknowledgements that moved the edge, up to [`WARM_UP`].
+    acks: u32,
+    /// When the last of them came.
+    advanced: Time,
+    first_duplicate: Time,
+    duplicates: u32,
+    rtt: i64,
+    rtt_before: i64,
+    trough: f64,
+    /// When the buckets of the short and of the long time began.
+    since: [Time; 2],
+    short: Extrema,
+    long: Extrema,
+    windows: Extrema,
+    backlogs: Extrema,
+    t_avg: f64,
+    t_min: Extrema,
+    irregular: f64,
+    rounds: Rounds,
+    /// Windows when the round trip under way and the one before began.
+    began: [u64; 2],
+    loss_rate: f64,
+    recent_losses: f64,
+    /// Segments that were acknowledged, and that were lost, by class of delay.
+    by_delay: Density,
+    /// The same by class of the window.
+    by_window: Density,
+    /// What the latest segment counts there: growing weights, so that older ones count less.
+    weight: f32,
+    /// The recovery is over when all before this is acknowledged.
+    recover: Option<u64>,
+    /// The offset behind the last byte under way.
+    sent: u64,
+}
+
+impl Signals {
+    /// Has heard nothing yet.
+    pub fn new() -> Self {
+        Self {
+            acks: 0,
+            advanced: Time::ZERO,
+            first_duplicate: Time::ZERO,
+            duplicates: 0,
+            rtt: 0,
+            rtt_before: 0,
+            trough: 0.0,
+            since: [Time::ZERO; 2],
+            short: Extrema::NONE,
+            long: Extrema::NONE,
+            windows: Extrema::NONE,
+            backlogs: Extrema::NONE,
+            t_avg: 0.0,
+            t_min: Extrema::NONE,
+            irregular: 0.0,
+            rounds: Rounds::default(),
+            began: [0; 2],
+            loss_rate: 0.0,
+            recent_losses: 0.0,
+            by_delay: Density::NONE,
+            by_window: Density::NONE,
+            weight: 1.0,
+            recover: None,
+            sent: 0,
+        }
+    }
+
+    /// Takes an acknowledgement.
+    #[inline]
+    pub fn on_ack(&mut self, ack: &AckEvent) {
+        self.sent = ack.acknowledged.saturating_add(ack.in_flight);
+        if let Some(recover) = self.recover {
+            if ack.acknowledged >= recover {
+                self.recover = None;
+            } else if ack.in_recovery && ack.acked > 0 {
+                self.count_loss();
+            }
+        }
+        if ack.acked == 0 {
+            if !ack.in_recovery {
+                if self.duplicates == 0 {
+                    self.first_duplicate = ack.now;
+                }
+                self.duplicates = self.duplicates.saturating_add(1);
+            }
+            return;
+        }
+        self.duplicates = 0;
+        self.advance(ack);
+    }
+
+    /// Describes a loss event, if enough has been heard, and remembers it.
+    pub fn on_loss(&mut self, loss: &LossEvent) -> Option<[i16; COUNT]> {
+        let known = self.acks >= WARM_UP && self.rtt > 0;
+        let described = known.then(|| self.describe(loss));
+        self.count_loss();
+        let window = segments(loss.window, loss.segment_size);
+        self.by_delay.lost[class(self.long.get(), self.rtt)] += self.weight;
+        self.by_window.lost[self.class_of(window)] += self.weight;
+        let end = loss.first.saturating_add(loss.in_flight);
+        self.recover = Some(end.max(self.sent));
+        self.duplicates = 0;
+        described
+    }
+
+    /// An acknowledgement that moves the left edge.
+    #[inline]
+    fn advance(&mut self, ack: &AckEvent) {
+        if self.acks == 0 {
+            self.since = [ack.now; 2];
+            self.advanced = ack.now;
+        }
+        self.turn(ack.now);
+        let acked = segments(ack.acked, ack.segment_size);
+        let window = segments(ack.window, ack.segment_size);
+        let took = (ack.now - self.advanced).as_nanos();
+        if self.acks > 0 && took >= 0 && self.recover.is_none() {
+            self.pace(took as f64 / acked.max(0.5));
+        }
+        self.advanced = ack.now;
+        self.loss_rate *= 1.0 - (0.005 * acked).min(0.5);
+        self.recent_losses *= 1.0 - (0.05 * acked).min(0.5);
+        self.windows.add((PARTS * window) as i64);
+        if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
+            self.sample(rtt.as_nanos(), window);
+            if !ack.in_recovery {
+                self.count(acked, window);
+            }
+        }
+        if self.rounds.end_with(ack) {
+            self.began = [ack.window, self.began[0]];
+        }
+        self.acks = (self.acks + 1).min(WARM_UP);
+    }
+
+    /// Begins new buckets of extrema where the old ones are over.
+    #[inline]
+    fn turn(&mut self, now: Time) {
+        if (now - self.since[0]).as_nanos() >= SHORT {
+            self.since[0] = now;
+            self.short.turn();
+            self.windows.turn();
+            self.backlogs.turn();
+            self.t_min.turn();
+        }
+        if (now - self.since[1]).as_nanos() >= LONG {
+            self.since[1] = now;
+            self.long.turn();
+        }
+    }
+
+    #[inline]
+    fn pace(&mut self, each: f64) {
+        if self.t_avg <= 0.0 {
+            self.t_avg = each;
+        }
+        let apart = ratio((each - self.t_avg).abs(), self.t_avg);
+        self.irregular += 0.02 * (apart.min(4.0) - self.irregular);
+        self.t_avg += (each - self.t_avg) / 16.0;
+        if each >= 1.0 {
+            self.t_min.add(each as i64);
+        }
+    }
+
+    #[inline]
+    fn sample(&mut self, rtt: i64, window: f64) {
+        self.rtt_before = if self.rtt == 0 { rtt } else { self.rtt };
+        self.rtt = rtt;
+        let delay = rtt as f64;
+        self.trough = if self.trough > 0.0 {
+            delay.min(self.trough + (delay - self.trough) / 8.0)
+        } else {
+            delay
+        };
+        self.short.add(rtt);
+        self.long.add(rtt);
+        self.backlogs.add((PARTS * self.backlog(window)) as i64);
+    }
+
+    /// B of a window.
+    #[inline]
+    fn backlog(&self, window: f64) -> f64 {
+        window * (1.0 - ratio(self.long.get().0 as f64, self.rtt as f64))
+    }
+
+    /// Counts acknowledged segments at their delay and window.
+    #[inline]
+    fn count(&mut self, acked: f64, window: f64) {
+        self.weight *= 1.0 + (0.00005 * acked).min(0.01) as f32;
+        let weight = self.weight * acked.min(1e3) as f32;
+        self.by_delay.came[class(self.long.get(), self.rtt)] += weight;
+        self.by_window.came[self.class_of(window)] += weight;
+        if self.weight > 1e6 {
+            self.by_delay.weigh_anew(self.weight);
+            self.by_window.weigh_anew(self.weight);
+            self.weight = 1.0;
+        }
+    }
+
+    fn count_loss(&mut self) {
+        self.loss_rate += 0.005 * (1.0 - self.loss_rate);
+        self.recent_losses += 0.05 * (1.0 - self.recent_losses);
+    }
+
+    /// The class of a window.
+    #[inline]
+    fn class_of(&self, window: f64) -> usize {
+        class((0, self.windows.get().1), (PARTS * window) as i64)
+    }
+
+    #[cold]
+    fn describe(&self, loss: &LossEvent) -> [i16; COUNT] {
+        let window = segments(loss.window, loss.segment_size);
+        let (short, long) = (self.short.get(), self.long.get());
+        let (min, max) = (long.0 as f64, long.1 as f64);
+        let range = short.1.saturating_sub(short.0) as f64;
+        let t_min = self.t_min.least().map_or(0.0, |least| least as f64);
+        let since = |earlier: Time| (loss.now - earlier).as_nanos() as f64;
+        // −1: nothing says how far apart they are.
+        let (gap, apart) = match self.duplicates {
+            0 => (-1.0, -1.0),
+            duplicates => (
+                (self.first_duplicate - self.advanced).as_nanos() as f64,
+                since(self.first_duplicate) / f64::from(duplicates.max(2) - 1),
+            ),
+        };
+        let span = since(self.advanced) / (f64::from(self.duplicates) + 1.0);
+        let before = segments(self.began[1], loss.segment_size);
+        [
+            hundredths(ratio(
+                PARTS * self.backlog(window),
+                self.backlogs.get().1 as f64,
+            )),
+            hundredths(ratio(self.trough - short.0 as f64, range)),
+            hundredths(position(long, self.rtt)),
+            hundredths(ratio(max - min, min)),
+            hundredths(self.by_delay.at(class(long, self.rtt), self.weight)),
+            hundredths(self.by_window.at(self.class_of(window), self.weight)),
+            hundredths(100.0 * self.loss_rate),
+            hundredths(10.0 * self.recent_losses),
+            hundredths(ratio(gap, self.t_avg)),
+            hundredths(ratio(apart, self.t_avg)),
+            hundredths(ratio(span, t_min)),
+            hundredths(ratio(self.t_avg, t_min)),
+            hundredths(self.irregular),
+            hundredths(position(short, self.rtt) - position(short, self.rtt_before)),
+            hundredths(ratio(window, before)),
+            i16::from(loss.detection.is_timeout()),
+        ]
+    }
+}
+
+impl Default for Signals {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Segments that came and that were lost, by class.
+#[derive(Clone, Debug, PartialEq)]
+struct Density {
+    came: [f32; CLASSES],
+    lost: [f32; CLASSES],
+}
+
+impl Density {
+    const NONE: Self = Self {
+        came: [0.0; CLASSES],
+        lost: [0.0; CLASSES],
+    };
+
+    /// Losses per segment in a class, as a share of those in all; the latest segment counts `weight`.
+    fn at(&self, class: usize, weight: f32) -> f64 {
+        let (came, lost): (f32, f32) = (self.came.iter().sum(), self.lost.iter().sum());
+        let overall = (lost + weight) / (came + lost + 20.0 * weight);
+        let (came, lost) = (self.came[class], self.lost[class]);
+        let here = (lost + 10.0 * weight * overall) / (came + lost + 10.0 * weight);
+        f64::from(here / overall)
+    }
+
+    #[cold]
+    fn weigh_anew(&mut self, weight: f32) {
+        for count in self.came.iter_mut().chain(&mut self.lost) {
+            *count /= weight;
+        }
+    }
+}
+
+/// Bytes in full segments.
+#[inline]
+fn segments(bytes: u64, segment_size: u32) -> f64 {
+    bytes as f64 / f64::from(segment_size.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::{ack, loss};
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn at(ms: u64, ack: AckEvent) -> AckEvent {
+        AckEvent {
+            now: Time::from_nanos(ms * MS),
+            ..ack
+        }
+    }
+
+    /// Acknowledgements every 10 ms at a window of ten segments, whose delay rises by 1 ms each, from 100 ms; then three duplicates,
+    /// the first 20 ms after the last of them, each 10 ms after the one before.
+    #[test]
+    fn described_by_hand() {
+        let mut signals = Signals::new();
+        for k in 0..21 {
+            let ack = ack(((100 + k) * MS) as i64, 10_000);
+            let ack = ack.acknowledged((k + 1) * 1000).in_flight(10_000);
+            signals.on_ack(&at(10 * k, ack));
+        }
+        for ms in [220, 230, 240] {
+            let duplicate = ack(0, 10_000).acked(0).acknowledged(21_000);
+            signals.on_ack(&at(ms, duplicate.in_flight(10_000)));
+        }
+        let lost = LossEvent {
+            now: Time::from_nanos(240 * MS),
+            ..loss(10_000)
+        };
+        let described = signals.on_loss(&lost.first(21_000).in_flight(10_000));
+        let described = described.expect("enough was heard");
+        for (name, expected) in [
+            // 10·(1 − 100/120) segments, the largest so far.
+            ("backlog", 100),
+            // Behind a rise of 1 ms each by 7·(1 − (7/8)^20) = 6.516 ms, of 20.
+            ("trough", 67),
+            ("before_long", 100),
+            ("depth", 20),
+            ("loss_rate", 0),
+            ("recent_losses", 0),
+            ("gap", 200),
+            ("duplicates", 100),
+            ("span", 100),
+            ("spread", 100),
+            ("irregular", 0),
+            ("jump", 5),
+            ("growth", 100),
+            ("timeout", 0),
+        ] {
+            let place = NAMES.iter().position(|(known, _)| *known == name);
+            assert_eq!(described[place.expect("a signal")], expected, "{name}");
+        }
+        // The event, and what a partial acknowledgement shows: 1/20, and 1/20 of the rest after a segment that forgets 1/20 of it.
+        signals.on_ack(&at(
+            350,
+            ack(0, 10_000).acknowledged(25_000).in_recovery(true),
+        ));
+        let recent = (0.05 + 0.05 * 0.95) * 0.95;
+        assert!((signals.recent_losses - recent).abs() < 1e-12);
+        // All that was under way: the recovery is over, and nothing is partial any more.
+        for edge in [31_000, 32_000] {
+            let ack = ack(0, 10_000).acknowledged(edge).in_recovery(true);
+            signals.on_ack(&at(450, ack));
+        }
+        assert!((signals.recent_losses - recent * 0.95 * 0.95).abs() < 1e-12);
+    }
+
+    /// Of a thousand segments at delays of 100 to 115 ms two are lost at each delay; then a hundred at the largest alone.
+    #[test]
+    fn losses_that_look_at_the_delay_are_dense_there() {
+        let mut density = Density::NONE;
+        density.came = [62.5; CLASSES];
+        density.lost = [2.0; CLASSES];
+        assert!((density.at(15, 1.0) - 1.0).abs() < 0.1);
+        density.lost[15] += 100.0;
+        // 102 of 164.5 there, 132 of 1132 at all: 0.62 and 0.117, both a little nearer to each other by what is added.
+        assert!((density.at(15, 1.0) - 5.1).abs() < 0.1);
+        assert!(density.at(3, 1.0) < 0.5);
+    }
+}

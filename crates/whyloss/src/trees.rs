@@ -1,0 +1,165 @@
+//! What the trees of receivers and those of senders have in common: a tree, and what signals are computed with.
+//!
+//! Reals are added, multiplied and divided, which every machine does alike.
+
+/// Questions from the root of a tree to its leaves.
+const DEPTH: usize = 4;
+
+/// Room for the signals: a power of two.
+const WIDTH: usize = 32;
+
+/// Classes of delay.
+pub(crate) const CLASSES: usize = 16;
+
+/// A complete tree: the question at q is followed by the one at 2q if the signal is at most the bound, else by that at 2q + 1.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    /// Number of a signal, and the bound; the root is at 1, nothing is asked at 0.
+    pub(crate) questions: [(u8, i16); 1 << DEPTH],
+    /// Thousandths of log-odds of congestion.
+    pub(crate) leaves: [i16; 1 << DEPTH],
+}
+
+impl Tree {
+    /// Masks do what would else be checks of bounds: no index can be beyond them.
+    #[inline]
+    fn leaf(&self, signals: &[i16; WIDTH]) -> i32 {
+        let mut at = 1;
+        for _ in 0..DEPTH {
+            let (signal, bound) = self.questions[at % (1 << DEPTH)];
+            at = 2 * at + usize::from(signals[usize::from(signal) % WIDTH] > bound);
+        }
+        i32::from(self.leaves[at % (1 << DEPTH)])
+    }
+}
+
+/// The log-odds of congestion by these trees, in thousandths.
+#[inline]
+pub(crate) fn log_odds<const COUNT: usize>(trees: &[Tree], signals: &[i16; COUNT]) -> i32 {
+    const { assert!(COUNT <= WIDTH) };
+    let mut wide = [0; WIDTH];
+    wide[..COUNT].copy_from_slice(signals);
+    trees.iter().map(|tree| tree.leaf(&wide)).sum()
+}
+
+/// Extrema of the last one to two buckets of time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Extrema {
+    now: (i64, i64),
+    last: (i64, i64),
+}
+
+impl Extrema {
+    const EMPTY: (i64, i64) = (i64::MAX, i64::MIN);
+    pub(crate) const NONE: Self = Self {
+        now: Self::EMPTY,
+        last: Self::EMPTY,
+    };
+
+    #[inline]
+    pub(crate) fn add(&mut self, value: i64) {
+        self.now = (self.now.0.min(value), self.now.1.max(value));
+    }
+
+    #[cold]
+    pub(crate) fn turn(&mut self) {
+        (self.last, self.now) = (self.now, Self::EMPTY);
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> (i64, i64) {
+        (self.now.0.min(self.last.0), self.now.1.max(self.last.1))
+    }
+
+    /// With one value more.
+    pub(crate) fn with(&self, value: i64) -> (i64, i64) {
+        let (min, max) = self.get();
+        (min.min(value), max.max(value))
+    }
+
+    #[inline]
+    pub(crate) fn least(&self) -> Option<i64> {
+        Some(self.get().0).filter(|&least| least < i64::MAX)
+    }
+}
+
+/// Where a delay lies between extrema: 0 to 1; 0 if they are the same.
+#[inline]
+pub(crate) fn position((min, max): (i64, i64), delay: i64) -> f64 {
+    let (min, max, delay) = (min as f64, max as f64, delay as f64);
+    ratio(delay - min, max - min)
+}
+
+/// The class of a delay.
+#[inline]
+pub(crate) fn class(extrema: (i64, i64), delay: i64) -> usize {
+    (15.99 * position(extrema, delay).clamp(0.0, 1.0)) as usize
+}
+
+/// 0 where there is nothing to divide by.
+#[inline]
+pub(crate) fn ratio(value: f64, by: f64) -> f64 {
+    if by > 0.0 { value / by } else { 0.0 }
+}
+
+/// As signals are told: 16 bits hold it, or its nearest end.
+#[inline]
+pub(crate) fn hundredths(value: f64) -> i16 {
+    (100.0 * value) as i16
+}
+
+/// Asserts that each of these signals only raises the odds (1) or only lowers them (−1), whatever the others are.
+#[cfg(test)]
+pub(crate) fn assert_monotone<const COUNT: usize>(
+    names: &[(&str, &str); COUNT],
+    constrained: &[(&str, i32)],
+    log_odds: impl Fn(&[i16; COUNT]) -> i32,
+) {
+    let mut state = 1_u64;
+    let mut draw = |below: u64| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % below) as i16
+    };
+    for _ in 0..2_000 {
+        let mut signals = [0; COUNT];
+        for signal in &mut signals {
+            *signal = draw(300);
+        }
+        let (name, sign) = constrained[draw(constrained.len() as u64) as usize];
+        let at = names.iter().position(|(known, _)| *known == name);
+        let at = at.expect("a signal");
+        let mut last = i32::MIN;
+        for step in 0..20 {
+            signals[at] = if sign > 0 { 15 * step } else { 300 - 15 * step };
+            let odds = log_odds(&signals);
+            assert!(odds >= last, "{name}: {odds} after {last}");
+            last = odds;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_by_hand() {
+        let mut questions = [(0, 0); 16];
+        // pace ≤ 50 → slots ≤ 7; else the third signal, and so on.
+        (questions[1], questions[2], questions[3]) = ((0, 50), (1, 7), (2, 3));
+        let mut leaves = [0; 16];
+        (leaves[0], leaves[4], leaves[8], leaves[15]) = (1, 2, 3, 4);
+        let tree = Tree { questions, leaves };
+        let at = |pace, slots, missing| {
+            let mut signals = [0; WIDTH];
+            (signals[0], signals[1], signals[2]) = (pace, slots, missing);
+            tree.leaf(&signals)
+        };
+        // Below the first two rows every question is pace ≤ 0.
+        assert_eq!(at(0, 7, 0), 1);
+        assert_eq!(at(0, 8, 0), 2);
+        assert_eq!(at(51, 0, 4), 4);
+    }
+}
