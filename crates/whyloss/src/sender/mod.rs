@@ -5,7 +5,7 @@
 //! A classifier is told of every acknowledgement, in order of arrival ([`SenderClassifier::on_ack`]), duplicates
 //! included, and asked for a [`Cause`] once per loss event ([`SenderClassifier::on_loss`]): when a recovery begins
 //! and when the retransmission timer expires. The acknowledgement that reveals the loss has been told before. It is not
-//! asked about ECN marks, which are congestion. What the answer does to the window is not its business: see
+//! asked about ECN marks, which are congestion. One that knows better when the repair is done may say so then. What the answer does to the window is not its business: see
 //! [`crate::congestion::WirelessPolicy`]; [`crate::scheme`] puts the two together.
 //!
 //! An answer needs no allocation, by construction: this crate is `no_std` without `alloc`. An oracle, which is told the
@@ -16,10 +16,13 @@
 //! One file, its `mod` line, and one entry in the list of `registry.rs`.
 
 mod backlog;
+pub mod episode;
 pub mod fq_rtt;
 pub mod gradient;
+pub mod isolated;
 mod registry;
 mod rounds;
+pub mod trees;
 mod unaware;
 pub mod vegas;
 pub mod veno;
@@ -27,8 +30,8 @@ pub mod veno;
 pub use registry::{Classifier, Entry, REGISTRY, find};
 pub use unaware::Unaware;
 
-use crate::Cause;
 use crate::event::{AckEvent, LossEvent, SentEvent};
+use crate::{Cause, Time};
 
 /// A loss differentiation algorithm at the sender. See the [module](self) for the contract.
 pub trait SenderClassifier {
@@ -41,6 +44,17 @@ pub trait SenderClassifier {
     fn on_ack(&mut self, ack: &AckEvent);
     /// Gives the cause of a loss event.
     fn on_loss(&mut self, loss: &LossEvent) -> Cause;
+    /// Whether what it says of a loss that acknowledgements found is only final when the recovery ends. Most know at once.
+    #[inline]
+    fn revises(&self) -> bool {
+        false
+    }
+    /// Gives the cause of a loss event that has been repaired, if it [revises](Self::revises) verdicts. If it is wireless, the
+    /// transport undoes what the loss did.
+    fn on_recovery_end(&mut self, now: Time) -> Cause {
+        let _ = now;
+        Cause::Congestion
+    }
 }
 
 #[cfg(test)]

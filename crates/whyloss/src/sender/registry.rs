@@ -3,14 +3,17 @@
 //! Scenarios, experiments and the command read [`REGISTRY`]. To add a classifier: its file, its `mod` line, and its
 //! entry in the list below.
 
+use super::episode::Episode;
 use super::fq_rtt::FqRtt;
 use super::gradient::Gradient;
+use super::isolated::Isolated;
+use super::trees::Trees;
 use super::vegas::{Evaluate, RttOf, Vegas, WindowOf};
 use super::veno::Veno;
 use super::{SenderClassifier, Unaware};
 use crate::event::{AckEvent, LossEvent, SentEvent};
 use crate::registry::{self, classifiers, real, switch, whole};
-use crate::{Cause, Duration};
+use crate::{Cause, Duration, Time};
 
 /// One line of the registry.
 pub type Entry = registry::Entry<Classifier>;
@@ -45,6 +48,18 @@ macro_rules! dispatch {
             fn on_loss(&mut self, loss: &LossEvent) -> Cause {
                 match self {
                     $(Self::$type(classifier) => classifier.on_loss(loss)),+
+                }
+            }
+
+            fn revises(&self) -> bool {
+                match self {
+                    $(Self::$type(classifier) => classifier.revises()),+
+                }
+            }
+
+            fn on_recovery_end(&mut self, now: Time) -> Cause {
+                match self {
+                    $(Self::$type(classifier) => classifier.on_recovery_end(now)),+
                 }
             }
         }
@@ -145,6 +160,29 @@ classifiers! {
         )
         => FqRtt::new(Duration::from_secs_f64(guard_ms / 1e3), first_variation);
     }
+    Isolated {
+        "isolated", "Isolated losses", "congestion if many of the packets around the loss were lost, too",
+        "picoquic, pull request 1222, 2021",
+        (
+            threshold = real(
+                Isolated::THRESHOLD, 0.0, 1.0, "the share of lost packets above which a loss is congestion"
+            ),
+            gain = real(Isolated::GAIN, 0.001, 1.0, "gain of that share"),
+        )
+        => Isolated::new(threshold, gain);
+    }
+    Episode {
+        "episode", "Short episodes", "congestion unless the loss is repaired within two round trips",
+        "quiche, pull request 308, 2019",
+        (rounds = real(Episode::ROUNDS, 0.0, 1000.0, "round trips that a short episode stays below"))
+        => Episode::new(rounds);
+    }
+    Trees {
+        "trees", "Trees", "forty small trees over delay, timing and losses, grown on networks drawn at random",
+        "this project, docs/classifier.md",
+        (threshold = real(Trees::THRESHOLD, -100.0, 100.0, "log-odds of congestion above which a loss is one"))
+        => Trees::new(threshold);
+    }
     Unaware {
         "unaware", "Unaware", "always congestion, as transports without a classifier",
         "Jacobson, SIGCOMM 1988",
@@ -194,7 +232,7 @@ mod tests {
 
     #[test]
     fn constructors_and_the_registry_agree() {
-        let named: [(&str, Classifier); 8] = [
+        let named: [(&str, Classifier); 11] = [
             ("vegas", Vegas::predictor().into()),
             ("ldea", Vegas::ldea().into()),
             ("veno", Veno::paper().into()),
@@ -202,6 +240,9 @@ mod tests {
             ("ndg", Gradient::ndg().into()),
             ("ntg", Gradient::ntg().into()),
             ("fqrtt", FqRtt::default().into()),
+            ("isolated", Isolated::default().into()),
+            ("episode", Episode::default().into()),
+            ("trees", Trees::default().into()),
             ("unaware", Unaware.into()),
         ];
         for (id, classifier) in named {
@@ -219,6 +260,8 @@ mod tests {
             "ndg",
             "ntg",
             "fqrtt",
+            "isolated",
+            "episode",
             "unaware",
         ];
         for id in ids {

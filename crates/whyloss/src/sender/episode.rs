@@ -1,0 +1,120 @@
+//! Short episodes: was the loss repaired within two round trips?
+//!
+//! The rule of quiche's Reno (proposed in `cloudflare/quiche` pull request 308, 2019, and not merged; 40 % more at 1 % loss).
+//!
+//! ```text
+//! at the loss            congestion: the window shrinks
+//! the recovery ends      d = now − when the loss was found
+//!   d < rounds·minRTT    wireless after all: window and threshold become what they were before the loss;  rounds = 2
+//!   else                 congestion
+//! a timeout              congestion
+//! ```
+//!
+//! Several packets that are lost to a full queue take several round trips, or one long one. One packet takes one round
+//! trip, whatever lost it: so the rule also forgives a queue that overflows by a packet and is no longer than the way.
+//!
+//! The verdict is final when the recovery ends: [`SenderClassifier::on_recovery_end`]. A transport that does not ask then has
+//! congestion always.
+//!
+//! Departure: in QUIC a recovery ends when a packet is acknowledged that left after it began, in TCP when all that was under
+//! way then is, retransmissions among it; a single loss takes one round trip in either.
+
+use super::SenderClassifier;
+use crate::event::{AckEvent, LossEvent};
+use crate::{Cause, Duration, Time};
+
+/// The rule of short episodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Episode {
+    rounds: f64,
+    /// minRTT.
+    min: Duration,
+    /// When the loss was found that is being repaired.
+    began: Option<Time>,
+}
+
+impl Episode {
+    /// Round trips that a short episode stays below.
+    pub const ROUNDS: f64 = 2.0;
+
+    /// The rule with so many round trips.
+    pub fn new(rounds: f64) -> Self {
+        Self {
+            rounds,
+            min: Duration::MAX,
+            began: None,
+        }
+    }
+}
+
+impl Default for Episode {
+    /// quiche's: two round trips.
+    fn default() -> Self {
+        Self::new(Self::ROUNDS)
+    }
+}
+
+impl SenderClassifier for Episode {
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
+            self.min = self.min.min(rtt);
+        }
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) -> Cause {
+        self.began = (!loss.detection.is_timeout()).then_some(loss.now);
+        Cause::Congestion
+    }
+
+    fn revises(&self) -> bool {
+        true
+    }
+
+    fn on_recovery_end(&mut self, now: Time) -> Cause {
+        let short = self.began.take().is_some_and(|began| {
+            let took = (now - began).as_nanos() as f64;
+            self.min < Duration::MAX && took < self.rounds * self.min.as_nanos() as f64
+        });
+        if short {
+            Cause::Wireless
+        } else {
+            Cause::Congestion
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{ack, loss, timeout};
+    use super::*;
+    use Cause::{Congestion, Wireless};
+
+    const MS: u64 = 1_000_000;
+
+    /// What it says of a loss after a smallest round trip of 100 ms that is repaired after so many ms.
+    fn repaired(after: u64) -> Cause {
+        let mut rule = Episode::default();
+        rule.on_ack(&ack(100 * MS as i64, 10_000));
+        rule.on_ack(&ack(150 * MS as i64, 10_000));
+        assert_eq!(rule.on_loss(&loss(10_000)), Congestion);
+        rule.on_recovery_end(Time::from_nanos(after * MS))
+    }
+
+    #[test]
+    fn short_is_below_two_round_trips() {
+        assert_eq!(repaired(110), Wireless);
+        assert_eq!(repaired(199), Wireless);
+        assert_eq!(repaired(200), Congestion);
+    }
+
+    #[test]
+    fn without_a_round_trip_or_after_a_timeout_nothing_is_forgiven() {
+        let mut rule = Episode::default();
+        rule.on_loss(&loss(10_000));
+        assert_eq!(rule.on_recovery_end(Time::ZERO), Congestion);
+        rule.on_ack(&ack(100 * MS as i64, 10_000));
+        assert_eq!(rule.on_loss(&timeout(10_000)), Congestion);
+        assert_eq!(rule.on_recovery_end(Time::ZERO), Congestion);
+    }
+}
