@@ -10,41 +10,64 @@
 //! poll(now)               the next packet whose fate has come, until there is none
 //! ```
 //!
-//! Times never decrease. A fate's time is never later than `now`: a packet is given back when it arrives, or is lost.
+//! Times never decrease. A fate's time is never later than `now`: a packet is given back when it arrives, or is lost. Nobody need
+//! ask as a packet leaves the queue if it arrives behind the one ahead of it whatever happens: that one's arrival is soon enough,
+//! unless the queue may drop somebody before ([`EventLink::next_event`]).
 //!
 //! ```text
-//! queue → one at a time: transmission, and again with ARQ → channel → delay → handed over
+//! queue → one at a time or in bursts: transmission, and again with ARQ → channel → delay, jitter → handed over
 //! ```
+//!
+//! [`arq`](crate::arq), [`bursts`](crate::bursts), [`markov`](crate::markov), [`jitter`](crate::jitter) and
+//! [`Handover`] have the formulas.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use whyloss::{Cause, Duration, Rate, Time};
 
 use crate::arq::ArqSpec;
+use crate::bursts::BurstSpec;
 use crate::channel::{Channel, ChannelSpec, Harm};
 use crate::ecn::Ecn;
+use crate::handover::Handover;
+use crate::jitter::Jitter;
 use crate::link::{Fate, LinkSpec};
-use crate::queue::{Discipline, Early, Limit, Turns, Verdict, Waiting};
+use crate::markov::RateProcess;
+use crate::queue::{Discipline, Early, Limit, QueueSpec, Turns, Verdict, Waiting};
 use crate::random::Streams;
 
 /// A link at work.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not one state"
+)]
 pub struct EventLink {
     limit: Limit,
     early: Option<Box<Early>>,
     turns: Turns,
     server: Server,
     channel_before_queue: bool,
+    bursts: Option<BurstSpec>,
+    /// Whether the access for the next burst has been paid for.
+    accessed: bool,
+    /// Those still to come, the last one first.
+    handovers: Vec<Handover>,
     /// When the packet in transmission has left, and the next may begin.
     busy_until: Time,
     /// Lost without having been sent, in the order of their losses.
     lost: VecDeque<(u32, Fate)>,
-    /// Under way, by the time of the fate, then in the order of service.
-    under_way: BinaryHeap<Reverse<Coming>>,
+    /// Under way, by the time of the fate, then in the order of service; new ones most often come last.
+    under_way: VecDeque<Coming>,
+    /// Those that begin to be sent and will arrive, if the owner is told [then](Self::tell_at_turns): when they begin, which is
+    /// the time of the event, ticket, fate and kind.
+    begun: VecDeque<(Time, u32, Fate, u8)>,
+    tells_at_turns: bool,
+    /// Whether what is sent arrives, and in the order in which it is sent.
+    is_orderly: bool,
     served: u64,
-    /// Whether the packet last given back was marked here.
-    marked: bool,
+    /// What was noted of the packet last given back, if it took the link's time.
+    told: Option<u8>,
 }
 
 /// A packet under way: when its fate comes, its number in the order of service, its ticket, the kind of its fate and the
@@ -54,20 +77,43 @@ type Coming = (Time, u64, u32, u8, u32);
 /// What sends packets once their turn has come.
 #[derive(Clone, Debug)]
 struct Server {
-    rate: Rate,
+    pace: Pace,
     delay: Duration,
     /// Changes of it still to come, the last one first.
     delay_changes: Vec<(Time, Duration)>,
     arq: ArqSpec,
+    jitter: Option<Jitter>,
     channel: Channel,
     /// Nobody arrives earlier than this, unless order does not matter.
     last_arrival: Time,
+}
+
+/// How fast bits leave.
+#[derive(Clone, Debug)]
+enum Pace {
+    Steady(Rate),
+    Drawn(Box<RateProcess>),
+}
+
+impl Pace {
+    /// When a packet of `size` bytes that begins at `start` has left. Starts never decrease.
+    #[inline]
+    fn departure(&mut self, start: Time, size: u32) -> Time {
+        match self {
+            Self::Steady(rate) => start.later(rate.transmission_time(size)),
+            Self::Drawn(process) => process.departure(start, size),
+        }
+    }
 }
 
 impl EventLink {
     /// Whether a link of this kind needs events.
     pub fn is_needed(spec: &LinkSpec) -> bool {
         spec.arq.is_some()
+            || spec.rates.is_some()
+            || spec.jitter.is_some()
+            || spec.bursts.is_some()
+            || !spec.handovers.is_empty()
             || matches!(
                 spec.queue.discipline,
                 Discipline::Codel(_) | Discipline::FqCodel(_)
@@ -78,28 +124,61 @@ impl EventLink {
     pub fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         let random = streams.stream("queue", index);
         let no_channel = spec.channel == ChannelSpec::None;
+        let in_order = spec.arq.is_none_or(|arq| arq.in_order)
+            && spec.jitter.is_none_or(|jitter| jitter.in_order);
         Self {
             limit: spec.queue.limit,
             early: Early::new(&spec.queue.discipline, spec.rate, spec.delay, random),
             turns: Turns::new(&spec.queue.discipline),
             server: Server {
-                rate: spec.rate,
+                pace: match &spec.rates {
+                    None => Pace::Steady(spec.rate),
+                    Some(rates) => {
+                        let random = streams.stream("rate", index);
+                        Pace::Drawn(Box::new(RateProcess::new(rates, random)))
+                    }
+                },
                 delay: spec.delay.max(Duration::ZERO),
                 delay_changes: spec.delay_changes.iter().rev().copied().collect(),
                 arq: spec.arq.unwrap_or(ArqSpec {
                     tries: 1,
                     ..ArqSpec::default()
                 }),
+                jitter: spec
+                    .jitter
+                    .map(|jitter| Jitter::new(jitter, streams.stream("jitter", index))),
                 channel: spec.channel.build(streams.stream("channel", index)),
                 last_arrival: Time::ZERO,
             },
             channel_before_queue: spec.channel_before_queue && !no_channel,
+            bursts: spec.bursts,
+            accessed: false,
+            handovers: spec.handovers.iter().rev().copied().collect(),
             busy_until: Time::ZERO,
             lost: VecDeque::new(),
-            under_way: BinaryHeap::new(),
+            under_way: VecDeque::new(),
+            begun: VecDeque::new(),
+            tells_at_turns: false,
+            is_orderly: no_channel && in_order && spec.handovers.is_empty(),
             served: 0,
-            marked: false,
+            told: None,
         }
+    }
+
+    /// Whether all that a link of this kind cannot tell at once is who leaves the queue: once a packet does, it is known when it
+    /// arrives, in the order in which packets leave.
+    pub fn knows_at_turns(spec: &LinkSpec) -> bool {
+        let only_its_queue = LinkSpec {
+            queue: QueueSpec::default(),
+            ..spec.clone()
+        };
+        !Self::is_needed(&only_its_queue) && !spec.channel_before_queue
+    }
+
+    /// From now on [`Self::poll`] gives a packet that will arrive as it begins to be sent, with the time at which it arrives,
+    /// which then is later than `now`. For links that [know](Self::knows_at_turns). Lost ones come at their times as before.
+    pub fn tell_at_turns(&mut self) {
+        self.tells_at_turns = true;
     }
 
     /// Takes a packet of `size` bytes of this flow, which its owner calls `ticket`.
@@ -152,43 +231,75 @@ impl EventLink {
         self.advance(now);
     }
 
+    /// The fate of a packet that is there at `now`, if that is known at once, since the link [tells at turns](Self::tell_at_turns) and is idle; then
+    /// it need not be [offered](Self::offer). [`Fate::HELD`]: the channel loses it, which is told under its ticket when it is time.
+    #[inline]
+    pub fn pass(&mut self, now: Time, ticket: u32, size: u32) -> Option<Fate> {
+        let idle = self.busy_until <= now
+            && self.turns.len() == 0
+            && self.lost.is_empty()
+            && self.begun.is_empty()
+            && self.under_way.front().is_none_or(|first| first.0 > now);
+        if !self.tells_at_turns || !idle || !self.turns.pass(size) {
+            return None;
+        }
+        let sent = self.server.serve(now, size);
+        self.busy_until = sent.departure;
+        if sent.harm == Harm::Lost {
+            self.track(ticket, false, &sent);
+            return Some(Fate::HELD);
+        }
+        let (when, kind, bit) = self.outcome(false, &sent);
+        Some(fate_of(when, kind, bit))
+    }
+
     /// When [`Self::poll`] has something to tell, or the link something to do; [`Time::MAX`] if nothing is there.
+    #[inline]
     pub fn next_event(&self) -> Time {
         if let Some((_, fate)) = self.lost.front() {
             return fate.when();
         }
-        let arrival = self.under_way.peek().map_or(Time::MAX, |first| first.0.0);
-        if self.turns.len() > 0 {
-            arrival.min(self.busy_until)
-        } else {
-            arrival
+        if let Some(&(turn, ..)) = self.begun.front() {
+            return turn;
         }
+        let arrival = self.under_way.front().map_or(Time::MAX, |first| first.0);
+        if self.turns.len() == 0 {
+            return arrival;
+        }
+        if self.is_orderly && !self.under_way.is_empty() {
+            let loss = self.turns.drops_from(self.busy_until);
+            return arrival.min(loss);
+        }
+        let handover = self.handovers.last().map_or(Time::MAX, |next| next.at);
+        arrival.min(self.busy_until).min(handover)
     }
 
     /// The next packet whose fate has come by `now`, and its fate.
+    #[inline]
     pub fn poll(&mut self, now: Time) -> Option<(u32, Fate)> {
         self.advance(now);
-        self.marked = false;
+        self.told = None;
         if let Some(lost) = self.lost.pop_front() {
             return Some(lost);
         }
-        let due = self.under_way.peek().is_some_and(|first| first.0.0 <= now);
-        if !due {
-            return None;
+        let due = |first: &mut Coming| first.0 <= now;
+        if let Some((when, _, ticket, kind, bit)) = self.under_way.pop_front_if(due) {
+            self.told = Some(kind);
+            return Some((ticket, fate_of(when, kind, bit)));
         }
-        let Reverse((when, _, ticket, kind, bit)) = self.under_way.pop()?;
-        self.marked = kind & MARKED != 0;
-        let fate = match kind & !MARKED {
-            DELIVERED => Fate::Delivered(when),
-            DAMAGED => Fate::Damaged(when, bit),
-            _ => Fate::Lost(Cause::Wireless, when),
-        };
+        let (_, ticket, fate, kind) = self.begun.pop_front()?;
+        self.told = Some(kind);
         Some((ticket, fate))
     }
 
     /// Whether this link marked the packet that [`Self::poll`] gave last; never one that was lost in its queue.
     pub fn marked(&self) -> bool {
-        self.marked
+        self.told.is_some_and(|kind| kind & MARKED != 0)
+    }
+
+    /// Whether the packet that [`Self::poll`] gave last took the link's time.
+    pub fn sent(&self) -> bool {
+        self.told.is_some()
     }
 
     /// Packets waiting, not counting the one in transmission.
@@ -198,33 +309,127 @@ impl EventLink {
     }
 
     /// Starts every transmission whose turn has come by `now`.
+    #[inline]
     fn advance(&mut self, now: Time) {
-        while self.busy_until <= now && self.turns.len() > 0 {
-            // Somebody waits, so the link has not been idle since.
-            let (turn, lost) = (self.busy_until, &mut self.lost);
-            let Some(packet) = self.turns.leave(turn, |dropped| {
-                lost.push_back((dropped.ticket, Fate::Lost(Cause::Congestion, turn)));
-            }) else {
-                return;
-            };
-            let (free, fate) = if self.channel_before_queue {
-                let (free, arrival) = self.server.pass(turn, packet.size);
-                let damaged = packet.damaged.map(|bit| Fate::Damaged(arrival, bit));
-                (free, damaged.unwrap_or(Fate::Delivered(arrival)))
-            } else {
-                self.server.serve(turn, packet.size)
-            };
-            self.busy_until = free;
-            self.served += 1;
-            let (kind, bit) = match fate {
-                Fate::Delivered(_) => (DELIVERED, 0),
-                Fate::Damaged(_, bit) => (DAMAGED, bit),
-                Fate::Lost(..) => (LOST, 0),
-            };
-            let kind = kind | if packet.marked { MARKED } else { 0 };
-            let entry = (fate.when(), self.served, packet.ticket, kind, bit);
-            self.under_way.push(Reverse(entry));
+        let somebody_may_go = self.busy_until <= now && self.turns.len() > 0;
+        if somebody_may_go || !self.handovers.is_empty() {
+            self.start_all(now);
         }
+    }
+
+    /// The same, where there may be any.
+    fn start_all(&mut self, now: Time) {
+        loop {
+            let somebody = self.turns.len() > 0;
+            let turn = if somebody { self.busy_until } else { Time::MAX };
+            let due = |next: &mut Handover| next.at <= now.min(turn);
+            if let Some(handover) = self.handovers.pop_if(due) {
+                self.hand_over(handover);
+            } else if turn > now {
+                return;
+            } else if self.bursts.is_some() && !self.accessed {
+                self.accessed = true;
+                let access = self.bursts.map_or(Duration::ZERO, |bursts| bursts.access);
+                self.busy_until = turn.later(access);
+            } else if let Some(bursts) = self.bursts {
+                self.send_burst(turn, &bursts);
+            } else if let Some((packet, sent)) = self.send(turn, turn) {
+                self.busy_until = sent.departure;
+                if self.tells_at_turns && sent.harm != Harm::Lost {
+                    let (when, kind, bit) = self.outcome(packet.marked, &sent);
+                    let fate = fate_of(when, kind, bit);
+                    self.begun.push_back((turn, packet.ticket, fate, kind));
+                } else {
+                    self.track(packet.ticket, packet.marked, &sent);
+                }
+            }
+        }
+    }
+
+    /// Sends the next packet, whose turn is at `turn`, from `free` on; `None` if all that waited is dropped.
+    #[inline]
+    fn send(&mut self, turn: Time, free: Time) -> Option<(Waiting, Sent)> {
+        let lost = &mut self.lost;
+        let packet = self.turns.leave(turn, |dropped| {
+            lost.push_back((dropped.ticket, Fate::Lost(Cause::Congestion, turn)));
+        })?;
+        let sent = if self.channel_before_queue {
+            self.server.pass(free, &packet)
+        } else {
+            self.server.serve(free, packet.size)
+        };
+        Some((packet, sent))
+    }
+
+    /// Sends a burst from `turn` on. Somebody waits, so the link has not been idle since.
+    fn send_burst(&mut self, turn: Time, bursts: &BurstSpec) {
+        let mut burst = Vec::new();
+        let mut free = turn;
+        while self.turns.len() > 0
+            && (burst.is_empty()
+                || (burst.len() < bursts.packets as usize && free - turn < bursts.airtime))
+        {
+            let Some((packet, sent)) = self.send(turn, free) else {
+                break;
+            };
+            free = sent.departure;
+            burst.push((packet, sent));
+        }
+        self.accessed = false;
+        self.busy_until = free;
+        for (packet, mut sent) in burst {
+            // A burst is handed on when it is over.
+            if sent.harm != Harm::Lost {
+                sent.departure = free;
+            }
+            self.track(packet.ticket, packet.marked, &sent);
+        }
+    }
+
+    /// Notes what becomes of a packet that was sent.
+    fn track(&mut self, ticket: u32, marked: bool, sent: &Sent) {
+        self.served += 1;
+        let (when, kind, bit) = self.outcome(marked, sent);
+        let entry = (when, self.served, ticket, kind, bit);
+        if self.under_way.back().is_none_or(|last| *last < entry) {
+            self.under_way.push_back(entry);
+        } else {
+            let place = self.under_way.partition_point(|other| *other < entry);
+            self.under_way.insert(place, entry);
+        }
+    }
+
+    /// When a packet's fate comes that was sent, its kind, and the first bit damaged.
+    #[inline]
+    fn outcome(&mut self, marked: bool, sent: &Sent) -> (Time, u8, u32) {
+        let (when, kind, bit) = match sent.harm {
+            Harm::None => (self.server.arrival(sent), DELIVERED, 0),
+            Harm::Damaged(bit) => (self.server.arrival(sent), DAMAGED, bit),
+            // What is given up delays nobody behind it.
+            Harm::Lost => (sent.departure + sent.late, LOST, 0),
+        };
+        (when, kind | if marked { MARKED } else { 0 }, bit)
+    }
+
+    /// Becomes another link.
+    fn hand_over(&mut self, handover: Handover) {
+        while handover.lost
+            && let Some(packet) = self.turns.give_up()
+        {
+            let fate = Fate::Lost(Cause::Wireless, handover.at);
+            self.lost.push_back((packet.ticket, fate));
+        }
+        if let Some(rate) = handover.rate {
+            self.server.pace = Pace::Steady(rate);
+        }
+        if let Some(delay) = handover.delay {
+            self.server.delay = delay.max(Duration::ZERO);
+        }
+        if !handover.in_order {
+            self.server.last_arrival = Time::ZERO;
+        }
+        self.busy_until = self.busy_until.max(handover.at.later(handover.pause));
+        self.accessed = false;
     }
 
     fn has_room(&self, size: u32) -> bool {
@@ -251,14 +456,30 @@ const LOST: u8 = 2;
 /// Beside one of these.
 const MARKED: u8 = 4;
 
+/// The fate that comes at `when`.
+fn fate_of(when: Time, kind: u8, bit: u32) -> Fate {
+    match kind & !MARKED {
+        DELIVERED => Fate::Delivered(when),
+        DAMAGED => Fate::Damaged(when, bit),
+        _ => Fate::Lost(Cause::Wireless, when),
+    }
+}
+
+/// A packet that has been sent: when its last bit left, how much later its last try came, and what the channel did.
+struct Sent {
+    departure: Time,
+    late: Duration,
+    harm: Harm,
+}
+
 impl Server {
-    /// Sends a packet from `start` on. Gives when the next may begin, and the packet's fate.
-    fn serve(&mut self, start: Time, size: u32) -> (Time, Fate) {
-        let transmission = self.rate.transmission_time(size);
+    /// Sends a packet from `start` on.
+    #[inline]
+    fn serve(&mut self, start: Time, size: u32) -> Sent {
         let (mut begin, mut late) = (start, Duration::ZERO);
         let mut tries = 1;
         loop {
-            let departure = begin.later(transmission);
+            let departure = self.pace.departure(begin, size);
             let harm = self.channel.harms(departure, size);
             if harm == Harm::Lost && tries < self.arq.tries {
                 tries += 1;
@@ -270,33 +491,41 @@ impl Server {
                 }
                 continue;
             }
-            let fate = match harm {
-                Harm::None => Fate::Delivered(self.arrival(departure, late)),
-                Harm::Damaged(bit) => Fate::Damaged(self.arrival(departure, late), bit),
-                // What is given up delays nobody behind it.
-                Harm::Lost => Fate::Lost(Cause::Wireless, departure + late),
+            return Sent {
+                departure,
+                late,
+                harm,
             };
-            return (departure, fate);
         }
     }
 
-    /// The same where no channel is in the way: when the next may begin, and when the packet arrives.
-    fn pass(&mut self, start: Time, size: u32) -> (Time, Time) {
-        let departure = start.later(self.rate.transmission_time(size));
-        (departure, self.arrival(departure, Duration::ZERO))
+    /// The same of a packet that met the channel before the queue.
+    fn pass(&mut self, start: Time, packet: &Waiting) -> Sent {
+        Sent {
+            departure: self.pace.departure(start, packet.size),
+            late: Duration::ZERO,
+            harm: packet.damaged.map_or(Harm::None, Harm::Damaged),
+        }
     }
 
-    /// When a packet arrives whose first try has left, and whose last one comes so much later.
-    fn arrival(&mut self, departure: Time, late: Duration) -> Time {
-        self.change_delay(departure);
-        let mut arrival = departure + late + self.delay;
-        if self.arq.in_order {
+    /// When a packet arrives that was sent.
+    #[inline]
+    fn arrival(&mut self, sent: &Sent) -> Time {
+        self.change_delay(sent.departure);
+        let mut arrival = sent.departure + sent.late + self.delay;
+        let mut in_order = self.arq.in_order;
+        if let Some(jitter) = &mut self.jitter {
+            arrival = arrival.later(jitter.draw());
+            in_order &= jitter.spec.in_order;
+        }
+        if in_order {
             arrival = arrival.max(self.last_arrival);
         }
         self.last_arrival = self.last_arrival.max(arrival);
         arrival
     }
 
+    #[inline]
     fn change_delay(&mut self, departure: Time) {
         let due = |change: &mut (Time, Duration)| change.0 <= departure;
         while let Some((_, delay)) = self.delay_changes.pop_if(due) {
@@ -306,258 +535,4 @@ impl Server {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::link::Link;
-    use crate::queue::{CodelSpec, QueueSpec};
-
-    fn micros(micros: u64) -> Time {
-        Time::from_nanos(micros * 1_000)
-    }
-
-    /// The fate of every packet, by ticket: offered at these times in microseconds, with these sizes.
-    fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
-        let mut fates = vec![Fate::HELD; offers.len()];
-        let mut drain = |link: &mut EventLink, until: Time| {
-            while link.next_event() <= until {
-                let now = link.next_event();
-                while let Some((ticket, fate)) = link.poll(now) {
-                    assert_eq!(fate.when(), now);
-                    fates[ticket as usize] = fate;
-                }
-                if now == Time::MAX {
-                    break;
-                }
-            }
-        };
-        for (ticket, &(at, size)) in (0..).zip(offers) {
-            drain(link, micros(at));
-            link.offer(micros(at), ticket, 0, size, Ecn::NotCapable);
-        }
-        drain(link, Time::from_nanos(u64::MAX - 1));
-        fates
-    }
-
-    proptest! {
-        /// A link that needs no events says the same with them.
-        #[test]
-        fn agrees_with_a_link_that_answers_at_once(
-            gaps in prop::collection::vec((0u64..3_000, prop::sample::select(vec![40u32, 1_000])), 1..120),
-            limit in prop::sample::select(vec![Limit::Unlimited, Limit::Packets(4), Limit::Bytes(3_500)]),
-            loss in prop::sample::select(vec![0.0, 0.2]),
-            before: bool,
-        ) {
-            let channel = if loss > 0.0 { ChannelSpec::Bernoulli { loss } } else { ChannelSpec::None };
-            let spec = LinkSpec {
-                rate: Rate::from_mbps(8),
-                delay: Duration::from_millis(3),
-                queue: QueueSpec::drop_tail(limit),
-                channel,
-                channel_before_queue: before,
-                ..LinkSpec::default()
-            };
-            let mut at = 0;
-            let offers: Vec<_> = gaps.iter().map(|&(gap, size)| { at += gap; (at, size) }).collect();
-            let mut plain = Link::new(&spec, Streams::new(1), 0);
-            let expected: Vec<_> = offers.iter().map(|&(at, size)| plain.offer(micros(at), size)).collect();
-            let found = fates(&mut EventLink::new(&spec, Streams::new(1), 0), &offers);
-            prop_assert_eq!(found, expected);
-        }
-    }
-
-    /// A link with ARQ over independent losses of 10 %.
-    /// Twice the rate for two seconds: CoDel with `ecn` marks the capable half of what it would have dropped and loses only the
-    /// other half, and a full queue drops both.
-    #[test]
-    fn capable_packets_are_marked_not_dropped() {
-        let link = |limit, ecn| {
-            let codel = CodelSpec {
-                ecn,
-                ..CodelSpec::default()
-            };
-            let spec = LinkSpec {
-                rate: Rate::from_mbps(8),
-                queue: QueueSpec {
-                    limit,
-                    discipline: Discipline::Codel(codel),
-                },
-                ..LinkSpec::default()
-            };
-            EventLink::new(&spec, Streams::new(1), 0)
-        };
-        // Of 4000 packets: lost, and marked; those with odd tickets are capable.
-        let run = |mut link: EventLink| {
-            let (mut lost, mut marked) = ([0; 2], [0; 2]);
-            let mut drain = |link: &mut EventLink, until: Time| {
-                while link.next_event() <= until {
-                    let at = link.next_event();
-                    while let Some((ticket, fate)) = link.poll(at) {
-                        let odd = ticket as usize % 2;
-                        lost[odd] += i32::from(matches!(fate, Fate::Lost(..)));
-                        marked[odd] += i32::from(link.marked());
-                    }
-                }
-            };
-            for ticket in 0..4_000 {
-                let at = micros(500 * u64::from(ticket));
-                drain(&mut link, at);
-                let ecn = [Ecn::NotCapable, Ecn::Capable][ticket as usize % 2];
-                link.offer(at, ticket, 0, 1_000, ecn);
-            }
-            drain(&mut link, micros(60_000_000));
-            (lost, marked)
-        };
-        let (lost, marked) = run(link(Limit::Unlimited, false));
-        assert!(lost[0] > 20 && lost[1] > 20 && marked == [0, 0], "{lost:?}");
-        let (lost, marked) = run(link(Limit::Unlimited, true));
-        assert!(lost[0] > 20 && marked[1] > 20, "{lost:?} {marked:?}");
-        assert_eq!((lost[1], marked[0]), (0, 0));
-        let (lost, _) = run(link(Limit::Packets(50), true));
-        assert!(lost[1] > 500, "{lost:?}");
-    }
-
-    fn retransmitting(arq: ArqSpec) -> EventLink {
-        let spec = LinkSpec {
-            rate: Rate::from_mbps(8),
-            delay: Duration::from_millis(10),
-            channel: ChannelSpec::Bernoulli { loss: 0.1 },
-            arq: Some(arq),
-            ..LinkSpec::default()
-        };
-        EventLink::new(&spec, Streams::new(7), 0)
-    }
-
-    /// Losses, and the delays of those delivered beyond one transmission and the way, in seconds; packets 100 ms apart.
-    fn apart(arq: ArqSpec, packets: u64) -> (f64, Vec<f64>) {
-        let offers: Vec<_> = (0..packets).map(|i| (i * 100_000, 1_000)).collect();
-        let fates = fates(&mut retransmitting(arq), &offers);
-        let mut extra = Vec::new();
-        for (fate, &(at, _)) in fates.iter().zip(&offers) {
-            if let Fate::Delivered(when) = fate {
-                extra.push((*when - micros(at)).as_secs_f64() - 0.011);
-            }
-        }
-        (1.0 - extra.len() as f64 / packets as f64, extra)
-    }
-
-    /// p^n, and the mean and deviation of (K − 1)·(s + t) over the delivered ones.
-    #[test]
-    fn arq_by_the_closed_form() {
-        for (tries, turnaround, parallel) in [(2, 4, false), (3, 0, false), (3, 8, true)] {
-            let arq = ArqSpec {
-                tries,
-                turnaround: Duration::from_millis(turnaround),
-                parallel,
-                ..ArqSpec::default()
-            };
-            let packets = 200_000;
-            let (loss, extra) = apart(arq, packets);
-            let expected = arq.residual_loss(0.1);
-            let sigma = libm::sqrt(expected / packets as f64);
-            assert!((loss - expected).abs() < 4.0 * sigma, "{loss} {expected}");
-            // Each further try takes a transmission of 1 ms, too.
-            let per_try = ArqSpec {
-                turnaround: Duration::from_millis(turnaround + 1),
-                ..arq
-            };
-            let (mean, deviation) = per_try.extra_delay(0.1);
-            let n = extra.len() as f64;
-            let found = extra.iter().sum::<f64>() / n;
-            assert!(
-                (found - mean).abs() < 4.0 * deviation / libm::sqrt(n),
-                "{found} {mean}"
-            );
-            let square = extra.iter().map(|x| (x - found) * (x - found)).sum::<f64>() / n;
-            assert!((libm::sqrt(square) / deviation - 1.0).abs() < 0.02);
-        }
-    }
-
-    /// A saturated link carries one packet per E[K]·s + (E[K] − 1)·t; in parallel, per E[K]·s.
-    #[test]
-    fn a_saturated_arq_link_by_the_closed_form() {
-        for parallel in [false, true] {
-            let arq = ArqSpec {
-                tries: 7,
-                turnaround: Duration::from_millis(4),
-                parallel,
-                in_order: true,
-            };
-            let offers = vec![(0, 1_000); 40_000];
-            let fates = fates(&mut retransmitting(arq), &offers);
-            let last = fates.iter().map(|fate| fate.when()).max().expect("some");
-            let tries = arq.mean_tries(0.1);
-            let wait = if parallel { 0.0 } else { (tries - 1.0) * 4.0 };
-            let expected = 40.0 * (tries + wait);
-            let found = last.as_secs_f64();
-            // Geometric: the further tries of all have the variance n·p/(1 − p)², and each costs 5 ms or 1 ms.
-            let sigma = libm::sqrt(40_000.0 * 0.1) / 0.9 * if parallel { 0.001 } else { 0.005 };
-            assert!(
-                (found - expected - 0.01).abs() < 4.0 * sigma,
-                "{found} {expected}"
-            );
-            let whens = fates.iter().filter_map(|fate| match fate {
-                Fate::Delivered(when) => Some(*when),
-                _ => None,
-            });
-            assert!(whens.is_sorted(), "in order");
-        }
-    }
-
-    /// Out of order, a packet that is sent again comes behind those that follow.
-    #[test]
-    fn without_order_nobody_waits() {
-        let arq = ArqSpec {
-            turnaround: Duration::from_millis(20),
-            parallel: true,
-            in_order: false,
-            ..ArqSpec::default()
-        };
-        let offers: Vec<_> = (0..2_000).map(|i| (i * 2_000, 1_000)).collect();
-        let fates = fates(&mut retransmitting(arq), &offers);
-        let overtaken = fates
-            .windows(2)
-            .filter(|pair| pair[0].when() > pair[1].when());
-        // One in ten is, unless the next is sent again as well.
-        let overtaken = overtaken.count();
-        assert!((140..220).contains(&overtaken), "{overtaken}");
-    }
-
-    /// Twice the rate of the link, for ten seconds: CoDel lets what leaves wait for no more than some times its target in
-    /// the end, and DropTail for the whole of its buffer.
-    #[test]
-    fn a_standing_queue_goes() {
-        let link = |discipline| {
-            let spec = LinkSpec {
-                rate: Rate::from_mbps(8),
-                queue: QueueSpec {
-                    limit: Limit::Packets(1_000),
-                    discipline,
-                },
-                ..LinkSpec::default()
-            };
-            EventLink::new(&spec, Streams::new(1), 0)
-        };
-        // Bursts of 30 packets of 1 ms each every 40 ms, after a second that left 200 behind.
-        let mut offers = vec![(0, 1_000); 200];
-        offers.extend((1..500).flat_map(|burst| vec![(burst * 40_000, 1_000); 30]));
-        let longest_late = |discipline| {
-            let fates = fates(&mut link(discipline), &offers);
-            let late = fates
-                .iter()
-                .zip(&offers)
-                .filter(|(_, (at, _))| *at > 15_000_000);
-            let waits = late.filter_map(|(fate, &(at, _))| match fate {
-                Fate::Delivered(when) => Some((*when - micros(at)).as_nanos() / 1_000_000),
-                _ => None,
-            });
-            waits.max()
-        };
-        // Its own burst, and nothing of those before.
-        assert_eq!(
-            longest_late(Discipline::Codel(CodelSpec::default())),
-            Some(30)
-        );
-    }
-}
+mod tests;

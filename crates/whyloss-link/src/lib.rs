@@ -5,19 +5,27 @@
 #![forbid(unsafe_code)]
 
 pub mod arq;
+pub mod bursts;
 pub mod channel;
 mod ecn;
 mod event_link;
+mod handover;
+pub mod jitter;
 mod link;
+pub mod markov;
 pub mod queue;
 pub mod random;
 pub mod traced;
 
 pub use arq::ArqSpec;
+pub use bursts::BurstSpec;
 pub use channel::{Channel, ChannelSpec};
 pub use ecn::Ecn;
 pub use event_link::EventLink;
+pub use handover::Handover;
+pub use jitter::{JitterLaw, JitterSpec};
 pub use link::{Fate, Link, LinkSpec};
+pub use markov::MarkovRates;
 pub use queue::{Queue, QueueSpec};
 pub use random::{Random, Streams};
 pub use traced::Opportunities;

@@ -3,8 +3,12 @@
 use whyloss::{Cause, Duration, Rate, Time};
 
 use crate::arq::ArqSpec;
+use crate::bursts::BurstSpec;
 use crate::channel::{Channel, ChannelSpec, Harm};
 use crate::event_link::EventLink;
+use crate::handover::Handover;
+use crate::jitter::JitterSpec;
+use crate::markov::MarkovRates;
 use crate::queue::{Queue, QueueSpec, Verdict};
 use crate::random::Streams;
 use crate::traced::{Opportunities, TracedLink};
@@ -29,8 +33,17 @@ pub struct LinkSpec {
     /// Corrupt packets before the queue, so that they use none of the link's time. ns-2 scripts do both; the
     /// default, after transmission, is what a radio does.
     pub channel_before_queue: bool,
-    /// How it sends again what its channel lost; `None`: it does not. Only an [`EventLink`](crate::EventLink) does.
+    /// How it sends again what its channel lost; `None`: it does not. Only an [`EventLink`](crate::EventLink) does this, and
+    /// what follows.
     pub arq: Option<ArqSpec>,
+    /// The chain that draws the rate, whose mean is `rate`.
+    pub rates: Option<MarkovRates>,
+    /// How delays vary from packet to packet.
+    pub jitter: Option<JitterSpec>,
+    /// How several packets share one access.
+    pub bursts: Option<BurstSpec>,
+    /// When the link becomes another one, in the order of time; not together with `delay_changes`, nor a rate with `rates`.
+    pub handovers: Vec<Handover>,
 }
 
 /// What becomes of a packet offered to a link.

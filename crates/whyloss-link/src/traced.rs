@@ -263,7 +263,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::queue::QueueSpec;
+    use crate::queue::{Discipline, QueueSpec, RedSpec};
 
     fn millis(millis: u64) -> Time {
         Time::from_nanos(millis * 1_000_000)
@@ -303,6 +303,55 @@ mod tests {
             });
             assert_eq!(link.offer(millis(at), size), expected, "{at} {size}");
         }
+    }
+
+    /// RED as in `link.rs`'s test by hand: a mean that is the queue, thresholds of 1.5 and 3.5 packets. An opportunity each ms; the
+    /// fourth packet is the first to find two waiting, the fifth finds three: p_a = 1. Marked, it enters and is sent in its turn.
+    #[test]
+    fn a_mark_instead_of_a_drop_by_hand() {
+        let red = RedSpec {
+            min: Some(1.5),
+            max: Some(3.5),
+            max_p: 1.0,
+            weight: Some(1.0),
+            gentle: false,
+            wait: false,
+            ecn: true,
+            ..RedSpec::default()
+        };
+        let traced = |ecn| {
+            let spec = LinkSpec {
+                delay: Duration::from_millis(10),
+                queue: QueueSpec {
+                    limit: Limit::Packets(50),
+                    discipline: Discipline::Red(RedSpec { ecn, ..red }),
+                },
+                ..LinkSpec::default()
+            };
+            let trace = Opportunities::parse("1\n2\n3\n4\n5\n6\n7\n8\n9\n").unwrap();
+            TracedLink::new(&trace, &spec, Streams::new(1), 0)
+        };
+        let congestion = Fate::Lost(Cause::Congestion, millis(0));
+        let delivered = |at: u64| Fate::Delivered(millis(at + 10));
+        let mut link = traced(true);
+        for at in 1..=3 {
+            assert_eq!(link.offer(millis(0), 1_500), delivered(at));
+            assert_eq!(link.mark_instead(millis(0), 1_500), None, "it is in");
+        }
+        // Three wait, for all that leave do so later than at 0 ms: p_b = 0.75, count = 2.
+        assert_eq!(link.offer(millis(0), 1_500), congestion);
+        assert_eq!(link.mark_instead(millis(0), 1_500), Some(delivered(4)));
+        assert_eq!(link.mark_instead(millis(0), 1_500), None, "once");
+        // Four wait: beyond max, lost whoever it is.
+        assert_eq!(link.offer(millis(0), 1_500), congestion);
+        assert_eq!(link.mark_instead(millis(0), 1_500), None);
+        // Without `ecn` nothing is marked.
+        let mut link = traced(false);
+        for at in 1..=3 {
+            assert_eq!(link.offer(millis(0), 1_500), delivered(at));
+        }
+        assert_eq!(link.offer(millis(0), 1_500), congestion);
+        assert_eq!(link.mark_instead(millis(0), 1_500), None);
     }
 
     #[test]

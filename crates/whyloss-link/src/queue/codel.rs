@@ -118,6 +118,24 @@ impl Codel {
         self.largest = self.largest.max(size);
     }
 
+    /// No packet is dropped earlier than this, if the next one leaves at `turn`.
+    pub(crate) fn drops_from(&self, turn: Time) -> Time {
+        let earliest = if self.dropping {
+            self.next_drop
+        } else {
+            self.excused_until.unwrap_or(turn + self.spec.interval)
+        };
+        turn.max(earliest)
+    }
+
+    /// A packet of this size comes, finds nobody waiting, and leaves at once: it has not waited, and leaves nobody behind.
+    #[inline]
+    pub(crate) fn pass(&mut self, size: u32) {
+        self.saw(size);
+        self.excused_until = None;
+        self.dropping = false;
+    }
+
     /// The packet that leaves the line at `now`; those that do not are told to `dropped`.
     pub(crate) fn leave(
         &mut self,

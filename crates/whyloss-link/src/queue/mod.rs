@@ -243,6 +243,16 @@ impl Turns {
         }
     }
 
+    /// No packet is dropped earlier than this, if the next one leaves at `turn`.
+    pub(crate) fn drops_from(&self, turn: Time) -> Time {
+        match self {
+            Self::Fifo(_) => Time::MAX,
+            Self::Codel(_, codel) => codel.drops_from(turn),
+            // One of many lines, and which is not looked for.
+            Self::FqCodel(_) => turn,
+        }
+    }
+
     /// Adds a packet, for which there is room or [will be](Self::make_room).
     pub(crate) fn push(&mut self, packet: Waiting) {
         match self {
@@ -255,6 +265,19 @@ impl Turns {
         }
     }
 
+    /// Lets a packet of this size leave at once that finds nobody waiting, if that is all there is to it.
+    #[inline]
+    pub(crate) fn pass(&mut self, size: u32) -> bool {
+        match self {
+            Self::Fifo(_) => true,
+            Self::Codel(_, codel) => {
+                codel.pass(size);
+                true
+            }
+            Self::FqCodel(_) => false,
+        }
+    }
+
     /// Whether somebody else makes room for a packet that finds none.
     pub(crate) fn makes_room(&self) -> bool {
         matches!(self, Self::FqCodel(_))
@@ -264,6 +287,14 @@ impl Turns {
     pub(crate) fn make_room(&mut self) -> Option<Waiting> {
         match self {
             Self::Fifo(_) | Self::Codel(..) => None,
+            Self::FqCodel(fq) => fq.pop_from_fattest(),
+        }
+    }
+
+    /// Takes a packet that waits out of the queue, in whatever order suits the queue.
+    pub(crate) fn give_up(&mut self) -> Option<Waiting> {
+        match self {
+            Self::Fifo(line) | Self::Codel(line, _) => line.pop(),
             Self::FqCodel(fq) => fq.pop_from_fattest(),
         }
     }

@@ -1,0 +1,469 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::jitter::{JitterLaw, JitterSpec};
+use crate::link::Link;
+use crate::markov::MarkovRates;
+use crate::queue::{CodelSpec, QueueSpec};
+
+fn micros(micros: u64) -> Time {
+    Time::from_nanos(micros * 1_000)
+}
+
+/// The fate of every packet, by ticket: offered at these times in microseconds, with these sizes.
+fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
+    let mut fates = vec![Fate::HELD; offers.len()];
+    let mut drain = |link: &mut EventLink, until: Time| {
+        while link.next_event() <= until {
+            let now = link.next_event();
+            while let Some((ticket, fate)) = link.poll(now) {
+                assert_eq!(fate.when(), now);
+                fates[ticket as usize] = fate;
+            }
+            if now == Time::MAX {
+                break;
+            }
+        }
+    };
+    for (ticket, &(at, size)) in (0..).zip(offers) {
+        drain(link, micros(at));
+        link.offer(micros(at), ticket, 0, size, Ecn::NotCapable);
+    }
+    drain(link, Time::from_nanos(u64::MAX - 1));
+    fates
+}
+
+/// Told as packets begin to be sent or as their fates come, it is the same.
+#[test]
+fn what_is_told_at_turns_is_what_is_told_later() {
+    let spec = LinkSpec {
+        rate: Rate::from_mbps(8),
+        delay: Duration::from_millis(30),
+        queue: QueueSpec {
+            limit: Limit::Packets(200),
+            discipline: Discipline::Codel(CodelSpec::default()),
+        },
+        channel: ChannelSpec::Bernoulli { loss: 0.05 },
+        ..LinkSpec::default()
+    };
+    assert!(EventLink::knows_at_turns(&spec));
+    // More than the link carries for two seconds, then less.
+    let offers: Vec<_> = (0..4_000).map(|i| (i * (800 + i / 4), 1_000)).collect();
+    let later = fates(&mut EventLink::new(&spec, Streams::new(1), 0), &offers);
+    let mut link = EventLink::new(&spec, Streams::new(1), 0);
+    link.tell_at_turns();
+    let mut told = vec![Fate::HELD; offers.len()];
+    let mut drain = |link: &mut EventLink, until: Time| {
+        while link.next_event() <= until {
+            let now = link.next_event();
+            while let Some((ticket, fate)) = link.poll(now) {
+                let transmission = Duration::from_millis(1);
+                let begun = matches!(fate, Fate::Delivered(when) if when == now + transmission + spec.delay);
+                assert!(begun || matches!(fate, Fate::Lost(_, when) if when == now));
+                told[ticket as usize] = fate;
+            }
+        }
+    };
+    for (ticket, &(at, size)) in (0..).zip(&offers) {
+        drain(&mut link, micros(at));
+        link.offer(micros(at), ticket, 0, size, Ecn::NotCapable);
+    }
+    drain(&mut link, micros(100_000_000));
+    assert_eq!(told, later);
+    let lost = |cause| {
+        told.iter()
+            .filter(|fate| matches!(fate, Fate::Lost(of, _) if *of == cause))
+            .count()
+    };
+    assert!(lost(Cause::Congestion) > 10 && lost(Cause::Wireless) > 100);
+}
+
+proptest! {
+    /// A link that needs no events says the same with them.
+    #[test]
+    fn agrees_with_a_link_that_answers_at_once(
+        gaps in prop::collection::vec((0u64..3_000, prop::sample::select(vec![40u32, 1_000])), 1..120),
+        limit in prop::sample::select(vec![Limit::Unlimited, Limit::Packets(4), Limit::Bytes(3_500)]),
+        loss in prop::sample::select(vec![0.0, 0.2]),
+        before: bool,
+    ) {
+        let channel = if loss > 0.0 { ChannelSpec::Bernoulli { loss } } else { ChannelSpec::None };
+        let spec = LinkSpec {
+            rate: Rate::from_mbps(8),
+            delay: Duration::from_millis(3),
+            queue: QueueSpec::drop_tail(limit),
+            channel,
+            channel_before_queue: before,
+            ..LinkSpec::default()
+        };
+        let mut at = 0;
+        let offers: Vec<_> = gaps.iter().map(|&(gap, size)| { at += gap; (at, size) }).collect();
+        let mut plain = Link::new(&spec, Streams::new(1), 0);
+        let expected: Vec<_> = offers.iter().map(|&(at, size)| plain.offer(micros(at), size)).collect();
+        let found = fates(&mut EventLink::new(&spec, Streams::new(1), 0), &offers);
+        prop_assert_eq!(found, expected);
+    }
+}
+
+/// Twice the rate for two seconds: CoDel with `ecn` marks the capable half of what it would have dropped and loses only the
+/// other half, and a full queue drops both.
+#[test]
+fn capable_packets_are_marked_not_dropped() {
+    let link = |limit, ecn| {
+        let codel = CodelSpec {
+            ecn,
+            ..CodelSpec::default()
+        };
+        let spec = LinkSpec {
+            rate: Rate::from_mbps(8),
+            queue: QueueSpec {
+                limit,
+                discipline: Discipline::Codel(codel),
+            },
+            ..LinkSpec::default()
+        };
+        EventLink::new(&spec, Streams::new(1), 0)
+    };
+    // Of 4000 packets: lost, and marked; those with odd tickets are capable.
+    let run = |mut link: EventLink| {
+        let (mut lost, mut marked) = ([0; 2], [0; 2]);
+        let mut drain = |link: &mut EventLink, until: Time| {
+            while link.next_event() <= until {
+                let at = link.next_event();
+                while let Some((ticket, fate)) = link.poll(at) {
+                    let odd = ticket as usize % 2;
+                    lost[odd] += i32::from(matches!(fate, Fate::Lost(..)));
+                    marked[odd] += i32::from(link.marked());
+                }
+            }
+        };
+        for ticket in 0..4_000 {
+            let at = micros(500 * u64::from(ticket));
+            drain(&mut link, at);
+            let ecn = [Ecn::NotCapable, Ecn::Capable][ticket as usize % 2];
+            link.offer(at, ticket, 0, 1_000, ecn);
+        }
+        drain(&mut link, micros(60_000_000));
+        (lost, marked)
+    };
+    let (lost, marked) = run(link(Limit::Unlimited, false));
+    assert!(lost[0] > 20 && lost[1] > 20 && marked == [0, 0], "{lost:?}");
+    let (lost, marked) = run(link(Limit::Unlimited, true));
+    assert!(lost[0] > 20 && marked[1] > 20, "{lost:?} {marked:?}");
+    assert_eq!((lost[1], marked[0]), (0, 0));
+    let (lost, _) = run(link(Limit::Packets(50), true));
+    assert!(lost[1] > 500, "{lost:?}");
+}
+
+/// A link with ARQ over independent losses of 10 %.
+fn retransmitting(arq: ArqSpec) -> EventLink {
+    let spec = LinkSpec {
+        rate: Rate::from_mbps(8),
+        delay: Duration::from_millis(10),
+        channel: ChannelSpec::Bernoulli { loss: 0.1 },
+        arq: Some(arq),
+        ..LinkSpec::default()
+    };
+    EventLink::new(&spec, Streams::new(7), 0)
+}
+
+/// Losses, and the delays of those delivered beyond one transmission and the way, in seconds; packets 100 ms apart.
+fn apart(arq: ArqSpec, packets: u64) -> (f64, Vec<f64>) {
+    let offers: Vec<_> = (0..packets).map(|i| (i * 100_000, 1_000)).collect();
+    let fates = fates(&mut retransmitting(arq), &offers);
+    let mut extra = Vec::new();
+    for (fate, &(at, _)) in fates.iter().zip(&offers) {
+        if let Fate::Delivered(when) = fate {
+            extra.push((*when - micros(at)).as_secs_f64() - 0.011);
+        }
+    }
+    (1.0 - extra.len() as f64 / packets as f64, extra)
+}
+
+/// p^n, and the mean and deviation of (K − 1)·(s + t) over the delivered ones.
+#[test]
+fn arq_by_the_closed_form() {
+    for (tries, turnaround, parallel) in [(2, 4, false), (3, 0, false), (3, 8, true)] {
+        let arq = ArqSpec {
+            tries,
+            turnaround: Duration::from_millis(turnaround),
+            parallel,
+            ..ArqSpec::default()
+        };
+        let packets = 200_000;
+        let (loss, extra) = apart(arq, packets);
+        let expected = arq.residual_loss(0.1);
+        let sigma = libm::sqrt(expected / packets as f64);
+        assert!((loss - expected).abs() < 4.0 * sigma, "{loss} {expected}");
+        // Each further try takes a transmission of 1 ms, too.
+        let per_try = ArqSpec {
+            turnaround: Duration::from_millis(turnaround + 1),
+            ..arq
+        };
+        let (mean, deviation) = per_try.extra_delay(0.1);
+        let n = extra.len() as f64;
+        let found = extra.iter().sum::<f64>() / n;
+        assert!(
+            (found - mean).abs() < 4.0 * deviation / libm::sqrt(n),
+            "{found} {mean}"
+        );
+        let square = extra.iter().map(|x| (x - found) * (x - found)).sum::<f64>() / n;
+        assert!((libm::sqrt(square) / deviation - 1.0).abs() < 0.02);
+    }
+}
+
+/// A saturated link carries one packet per E[K]·s + (E[K] − 1)·t; in parallel, per E[K]·s.
+#[test]
+fn a_saturated_arq_link_by_the_closed_form() {
+    for parallel in [false, true] {
+        let arq = ArqSpec {
+            tries: 7,
+            turnaround: Duration::from_millis(4),
+            parallel,
+            in_order: true,
+        };
+        let offers = vec![(0, 1_000); 40_000];
+        let fates = fates(&mut retransmitting(arq), &offers);
+        let last = fates.iter().map(|fate| fate.when()).max().expect("some");
+        let tries = arq.mean_tries(0.1);
+        let wait = if parallel { 0.0 } else { (tries - 1.0) * 4.0 };
+        let expected = 40.0 * (tries + wait);
+        let found = last.as_secs_f64();
+        // Geometric: the further tries of all have the variance n·p/(1 − p)², and each costs 5 ms or 1 ms.
+        let sigma = libm::sqrt(40_000.0 * 0.1) / 0.9 * if parallel { 0.001 } else { 0.005 };
+        assert!(
+            (found - expected - 0.01).abs() < 4.0 * sigma,
+            "{found} {expected}"
+        );
+        let whens = fates.iter().filter_map(|fate| match fate {
+            Fate::Delivered(when) => Some(*when),
+            _ => None,
+        });
+        assert!(whens.is_sorted(), "in order");
+    }
+}
+
+/// Out of order, a packet that is sent again comes behind those that follow.
+#[test]
+fn without_order_nobody_waits() {
+    let arq = ArqSpec {
+        turnaround: Duration::from_millis(20),
+        parallel: true,
+        in_order: false,
+        ..ArqSpec::default()
+    };
+    let offers: Vec<_> = (0..2_000).map(|i| (i * 2_000, 1_000)).collect();
+    let fates = fates(&mut retransmitting(arq), &offers);
+    let overtaken = fates
+        .windows(2)
+        .filter(|pair| pair[0].when() > pair[1].when());
+    // One in ten is, unless the next is sent again as well.
+    let overtaken = overtaken.count();
+    assert!((140..220).contains(&overtaken), "{overtaken}");
+}
+
+/// Twice the rate of the link, for ten seconds: CoDel lets what leaves wait for no more than some times its target in
+/// the end, and DropTail for the whole of its buffer.
+#[test]
+fn a_standing_queue_goes() {
+    let link = |discipline| {
+        let spec = LinkSpec {
+            rate: Rate::from_mbps(8),
+            queue: QueueSpec {
+                limit: Limit::Packets(1_000),
+                discipline,
+            },
+            ..LinkSpec::default()
+        };
+        EventLink::new(&spec, Streams::new(1), 0)
+    };
+    // Bursts of 30 packets of 1 ms each every 40 ms, after a second that left 200 behind.
+    let mut offers = vec![(0, 1_000); 200];
+    offers.extend((1..500).flat_map(|burst| vec![(burst * 40_000, 1_000); 30]));
+    let longest_late = |discipline| {
+        let fates = fates(&mut link(discipline), &offers);
+        let late = fates
+            .iter()
+            .zip(&offers)
+            .filter(|(_, (at, _))| *at > 15_000_000);
+        let waits = late.filter_map(|(fate, &(at, _))| match fate {
+            Fate::Delivered(when) => Some((*when - micros(at)).as_nanos() / 1_000_000),
+            _ => None,
+        });
+        waits.max()
+    };
+    // Its own burst, and nothing of those before.
+    assert_eq!(
+        longest_late(Discipline::Codel(CodelSpec::default())),
+        Some(30)
+    );
+}
+
+/// Packets of 1000 bytes take 1 ms, the way 10 ms.
+fn plain() -> LinkSpec {
+    LinkSpec {
+        rate: Rate::from_mbps(8),
+        delay: Duration::from_millis(10),
+        ..LinkSpec::default()
+    }
+}
+
+/// When packets of 1000 bytes offered at these times in microseconds arrive or are lost, in microseconds.
+fn times(spec: &LinkSpec, offers: &[u64]) -> Vec<(bool, u64)> {
+    let offers: Vec<_> = offers.iter().map(|&at| (at, 1_000)).collect();
+    let fates = fates(&mut EventLink::new(spec, Streams::new(1), 0), &offers);
+    let time = |fate: &Fate| {
+        let arrives = matches!(fate, Fate::Delivered(_));
+        (arrives, fate.when().as_nanos() / 1_000)
+    };
+    fates.iter().map(time).collect()
+}
+
+#[test]
+fn bursts_by_the_closed_form() {
+    // Up to 4 packets, or 3 where 2.5 ms are over after the third: 2 + 4 ms and 2 + 3 ms a burst.
+    for (airtime, k, period) in [(10_000, 4, 6_000), (2_500, 3, 5_000), (0, 1, 3_000)] {
+        let bursts = BurstSpec {
+            packets: 4,
+            airtime: Duration::from_micros(airtime),
+            access: Duration::from_millis(2),
+        };
+        let spec = LinkSpec {
+            bursts: Some(bursts),
+            ..plain()
+        };
+        let found = times(&spec, &[0; 1_200]);
+        for (index, &(arrives, at)) in found.iter().enumerate() {
+            let burst = index as u64 / k + 1;
+            assert_eq!((arrives, at), (true, burst * period + 10_000), "{index}");
+        }
+        let rate = bursts.saturated(Duration::from_millis(1));
+        assert!(
+            (rate - k as f64 * 1e6 / period as f64).abs() < 1e-9,
+            "{rate}"
+        );
+    }
+}
+
+/// A lone packet pays for access alone; whoever comes meanwhile joins it, and whoever comes later pays again.
+#[test]
+fn access_by_hand() {
+    let spec = LinkSpec {
+        bursts: Some(BurstSpec {
+            packets: 8,
+            airtime: Duration::from_millis(8),
+            access: Duration::from_millis(2),
+        }),
+        ..plain()
+    };
+    let found = times(&spec, &[0, 20_000, 21_999, 22_500, 40_000]);
+    let expected = [13_000, 34_000, 34_000, 37_000, 53_000].map(|at| (true, at));
+    assert_eq!(found, expected);
+}
+
+/// Pairs of packets that depart T apart: how often the second comes first, by the closed form.
+#[test]
+fn jitter_lets_packets_overtake() {
+    let mean = Duration::from_millis(10);
+    for (law, gap) in [(JitterLaw::Uniform, 4.0), (JitterLaw::Exponential, 5.0)] {
+        let share = match law {
+            JitterLaw::Uniform => 0.5 * (1.0 - gap / 20.0_f64).powi(2),
+            _ => 0.5 * libm::exp(-gap / 10.0),
+        };
+        let spec = |in_order| LinkSpec {
+            jitter: Some(JitterSpec {
+                law,
+                mean,
+                in_order,
+            }),
+            ..plain()
+        };
+        let n = 40_000;
+        let pair = |i: u64| [i * 400_000, i * 400_000 + (gap * 1e3) as u64];
+        let offers: Vec<_> = (0..n).flat_map(pair).collect();
+        let found = times(&spec(false), &offers);
+        let overtaken = found.chunks(2).filter(|pair| pair[0].1 > pair[1].1);
+        let found = overtaken.count() as f64 / n as f64;
+        let sigma = libm::sqrt(share * (1.0 - share) / n as f64);
+        assert!(
+            (found - share).abs() < 4.0 * sigma,
+            "{law:?}: {found} {share}"
+        );
+        let found = times(&spec(true), &offers[..2_000]);
+        assert!(found.is_sorted_by_key(|arrival| arrival.1));
+    }
+}
+
+/// At 20 ms half the rate and half the delay, after a pause of 30 ms. One packet has just left, one waits.
+#[test]
+fn a_handover_by_hand() {
+    let handover = Handover {
+        at: micros(20_000),
+        pause: Duration::from_millis(30),
+        rate: Some(Rate::from_mbps(4)),
+        delay: Some(Duration::from_millis(5)),
+        lost: false,
+        in_order: true,
+    };
+    let spec = |handover| LinkSpec {
+        handovers: vec![handover],
+        ..plain()
+    };
+    let offers = [0, 19_000, 19_500, 30_000];
+    let found = times(&spec(handover), &offers);
+    assert_eq!(found, [11_000, 30_000, 57_000, 59_000].map(|at| (true, at)));
+    let lossy = Handover {
+        lost: true,
+        ..handover
+    };
+    let found = times(&spec(lossy), &offers);
+    let expected = [
+        (true, 11_000),
+        (true, 30_000),
+        (false, 20_000),
+        (true, 57_000),
+    ];
+    assert_eq!(found, expected);
+}
+
+/// From 100 ms to 5 ms: what departs afterwards waits for what departed before, or overtakes it.
+#[test]
+fn a_shorter_way_overtakes_if_it_may() {
+    for (in_order, last) in [(true, 119_000), (false, 26_000)] {
+        let spec = LinkSpec {
+            delay: Duration::from_millis(100),
+            handovers: vec![Handover {
+                at: micros(20_000),
+                pause: Duration::ZERO,
+                rate: None,
+                delay: Some(Duration::from_millis(5)),
+                lost: false,
+                in_order,
+            }],
+            ..plain()
+        };
+        let found = times(&spec, &[18_000, 20_000]);
+        assert_eq!(found, [(true, 119_000), (true, last)]);
+    }
+}
+
+/// A drawn rate on a link: what waits, waits for the chain.
+#[test]
+fn a_drawn_rate_carries_its_mean() {
+    let states = [(8, 20), (0, 20)];
+    let state =
+        |&(mbps, millis): &(u64, i64)| (Rate::from_mbps(mbps), Duration::from_millis(millis));
+    let rates = MarkovRates::new(states.iter().map(state).collect()).expect("a chain");
+    let spec = LinkSpec {
+        rate: rates.mean(),
+        rates: Some(rates),
+        ..plain()
+    };
+    let n = 40_000;
+    let found = times(&spec, &vec![0; n]);
+    let seconds = found[n - 1].1 as f64 / 1e6;
+    // Means of 4 Mbit/s; variance 2·8²·¼·τ/S with τ = 10 ms.
+    let rate = n as f64 * 8e-3 / seconds;
+    let sigma = libm::sqrt(2.0 * 64.0 * 0.25 * 0.01 / seconds);
+    assert!((rate - 4.0).abs() < 4.0 * sigma, "{rate} ± {sigma}");
+}

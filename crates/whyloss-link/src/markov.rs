@@ -1,0 +1,238 @@
+//! A rate that a continuous-time Markov chain draws.
+//!
+//! ```text
+//! state k       rate r_k for a time of mean m_k, exponentially distributed; then another state, each as likely
+//! share         π_k = m_k / Σ m, which is also the law of the first state
+//! mean rate     Σ π_k·r_k
+//! departure     the first time at which the bits of the packet have left, at the rates in force meanwhile
+//! ```
+//!
+//! A rate may be 0: then nothing leaves, and a packet half sent waits.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+use whyloss::{Duration, Rate, Time};
+
+use crate::random::Random;
+
+/// Most states.
+pub const MOST_STATES: usize = 64;
+
+/// The shortest mean time in a state.
+pub const SHORTEST: Duration = Duration::from_micros(100);
+
+/// The longest mean time in a state.
+pub const LONGEST: Duration = Duration::from_secs(1_000_000);
+
+/// The states of a chain: rates, and mean times in them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkovRates(Arc<[(Rate, Duration)]>);
+
+/// Why states make no chain.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MarkovError {
+    /// Too few, or too many.
+    #[error("a chain has 2 to {MOST_STATES} states, found {0}")]
+    States(usize),
+    /// A mean time that is too short or too long.
+    #[error("the mean time in state {0} must be 100 µs to 1 000 000 s")]
+    Mean(usize),
+    /// No state sends.
+    #[error("no state has a rate above 0")]
+    Silent,
+}
+
+impl MarkovRates {
+    /// A chain of these states.
+    ///
+    /// # Errors
+    /// If there are fewer than two or more than [`MOST_STATES`], if a mean time is out of range, or if nothing is ever sent.
+    pub fn new(states: Vec<(Rate, Duration)>) -> Result<Self, MarkovError> {
+        if !(2..=MOST_STATES).contains(&states.len()) {
+            return Err(MarkovError::States(states.len()));
+        }
+        let fits = |mean: &Duration| (SHORTEST..=LONGEST).contains(mean);
+        if let Some(index) = states.iter().position(|(_, mean)| !fits(mean)) {
+            return Err(MarkovError::Mean(index + 1));
+        }
+        if states.iter().all(|(rate, _)| rate.as_bps() == 0) {
+            return Err(MarkovError::Silent);
+        }
+        Ok(Self(states.into()))
+    }
+
+    /// The mean rate, at least 1 bit/s.
+    pub fn mean(&self) -> Rate {
+        let total: i128 = self
+            .0
+            .iter()
+            .map(|(_, mean)| i128::from(mean.as_nanos()))
+            .sum();
+        let bits = self.0.iter().map(|(rate, mean)| {
+            // No more than 2⁶⁴ · 2⁶⁰, 64 times.
+            i128::from(rate.as_bps()).saturating_mul(i128::from(mean.as_nanos()))
+        });
+        let bits = bits.fold(0, i128::saturating_add) / total.max(1);
+        Rate::from_bps(u64::try_from(bits).unwrap_or(u64::MAX).max(1))
+    }
+
+    /// The highest rate.
+    pub fn highest(&self) -> Rate {
+        let rates = self.0.iter().map(|&(rate, _)| rate);
+        rates.max().unwrap_or(Rate::from_bps(1))
+    }
+}
+
+/// The chain at work.
+#[derive(Clone, Debug)]
+pub(crate) struct RateProcess {
+    rates: MarkovRates,
+    state: usize,
+    /// When the state is left.
+    until: Time,
+    random: Random,
+}
+
+impl RateProcess {
+    pub(crate) fn new(rates: &MarkovRates, mut random: Random) -> Self {
+        let total: f64 = rates.0.iter().map(|(_, mean)| mean.as_secs_f64()).sum();
+        let mut left = random.uniform() * total;
+        let state = rates.0.iter().position(|(_, mean)| {
+            left -= mean.as_secs_f64();
+            left < 0.0
+        });
+        let mut process = Self {
+            rates: rates.clone(),
+            state: state.unwrap_or(0),
+            until: Time::ZERO,
+            random,
+        };
+        process.stay();
+        process
+    }
+
+    /// When a packet of `size` bytes has left whose first bit leaves at `start` or as soon as the rate allows. Starts never
+    /// decrease.
+    pub(crate) fn departure(&mut self, start: Time, size: u32) -> Time {
+        while self.until <= start {
+            self.change();
+        }
+        let mut at = start;
+        // In bits times nanoseconds per second, so that a rate times a span is a whole number of them.
+        let mut left = u128::from(size) * 8 * 1_000_000_000;
+        loop {
+            let rate = u128::from(self.rates.0[self.state].0.as_bps());
+            let span = (self.until - at).as_nanos().unsigned_abs();
+            if left <= rate * u128::from(span) {
+                let took = ((left + rate / 2) / rate).clamp(1, u128::from(span));
+                return at + Duration::from_nanos(took as i64);
+            }
+            left -= rate * u128::from(span);
+            at = self.until;
+            if at == Time::MAX {
+                return at;
+            }
+            self.change();
+        }
+    }
+
+    fn change(&mut self) {
+        let others = self.rates.0.len() as u64 - 1;
+        self.state = (self.state + 1 + self.random.below(others) as usize) % self.rates.0.len();
+        self.stay();
+    }
+
+    fn stay(&mut self) {
+        let mean = self.rates.0[self.state].1.as_secs_f64();
+        let stay = Duration::from_secs_f64(self.random.exponential(mean));
+        self.until = self.until.later(stay.max(Duration::from_nanos(1)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Streams;
+
+    fn chain(states: &[(u64, i64)]) -> MarkovRates {
+        let state =
+            |&(kbps, millis): &(u64, i64)| (Rate::from_kbps(kbps), Duration::from_millis(millis));
+        MarkovRates::new(states.iter().map(state).collect()).expect("a chain")
+    }
+
+    fn process(rates: &MarkovRates) -> RateProcess {
+        RateProcess::new(rates, Streams::new(3).stream("rate", 0))
+    }
+
+    #[test]
+    fn the_mean_rate_by_hand() {
+        // (8·1 + 2·2 + 0·1)/4.
+        let rates = chain(&[(8_000, 1_000), (2_000, 2_000), (0, 1_000)]);
+        assert_eq!(rates.mean(), Rate::from_mbps(3));
+        assert_eq!(rates.highest(), Rate::from_mbps(8));
+    }
+
+    /// A saturated link carries the mean rate. Over a time S the mean of an alternating process with exponential times has
+    /// the variance 2·(r₁ − r₂)²·π₁·π₂·τ/S, τ = 1/(1/m₁ + 1/m₂).
+    #[test]
+    fn a_saturated_link_by_the_closed_form() {
+        let rates = chain(&[(8_000, 30), (0, 10)]);
+        let mut process = process(&rates);
+        let (mut at, packets) = (Time::ZERO, 400_000);
+        for _ in 0..packets {
+            at = process.departure(at, 1_000);
+        }
+        let seconds = at.as_secs_f64();
+        let found = f64::from(packets) * 8_000.0 / seconds;
+        let variance = 2.0 * 8e6 * 8e6 * 0.75 * 0.25 * 0.0075 / seconds;
+        let sigma = libm::sqrt(variance);
+        assert!((found - 6e6).abs() < 4.0 * sigma, "{found} ± {sigma}");
+    }
+
+    /// Whatever the sizes, bits leave at the rates in force: two halves of a packet take as long as the whole.
+    #[test]
+    fn halves_take_as_long_as_the_whole() {
+        let rates = chain(&[(8_000, 3), (1_000, 2), (0, 1)]);
+        let (mut whole, mut halves) = (process(&rates), process(&rates));
+        let (mut at, mut half) = (Time::ZERO, Time::ZERO);
+        for _ in 0..2_000 {
+            at = whole.departure(at, 1_000);
+            half = halves.departure(half, 500);
+            half = halves.departure(half, 500);
+        }
+        // Each departure is rounded to a nanosecond; at a rate of an eighth that is eight, and more after a pause.
+        let apart = (at - half).as_nanos().abs();
+        assert!(apart < 1_000_000, "{apart}");
+    }
+
+    /// Packets 5 s apart find each state as often as its share.
+    #[test]
+    fn states_are_found_by_their_shares() {
+        let rates = chain(&[(8_000, 600), (2_000, 200)]);
+        let mut process = process(&rates);
+        let n = 40_000_u32;
+        let slow = (0..n).filter(|&i| {
+            let start = Time::from_nanos(u64::from(i) * 5_000_000_000);
+            process.departure(start, 10) - start == Duration::from_micros(40)
+        });
+        let share = slow.count() as f64 / f64::from(n);
+        // 5 s apart is 33 times the time after which a state is forgotten; the packet takes next to nothing.
+        let sigma = libm::sqrt(0.25 * 0.75 / f64::from(n));
+        assert!((share - 0.25).abs() < 4.0 * sigma + 0.001, "{share}");
+    }
+
+    #[test]
+    fn what_is_no_chain_is_refused() {
+        let state = |kbps, micros| (Rate::from_kbps(kbps), Duration::from_micros(micros));
+        for (states, error) in [
+            (vec![state(1, 1_000)], MarkovError::States(1)),
+            (vec![state(1, 1_000); 65], MarkovError::States(65)),
+            (vec![state(1, 1_000), state(2, 99)], MarkovError::Mean(2)),
+            (vec![state(0, 1_000); 2], MarkovError::Silent),
+        ] {
+            assert_eq!(MarkovRates::new(states), Err(error));
+        }
+    }
+}
