@@ -20,7 +20,7 @@ use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, CubicDiale
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
-use whyloss_sim::Observer;
+use whyloss_sim::Watch;
 use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::tcp::{self, Recovery};
 use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
@@ -192,7 +192,7 @@ fn scenario(row: &Row, options: &tcp::Options, packet_size: u32) -> Scenario {
 /// The number of segments that each flow's sender knows to have arrived.
 struct Acknowledged(Vec<u64>);
 
-impl Observer for Acknowledged {
+impl Watch for Acknowledged {
     fn reacted(&mut self, flow: usize, _at: Time, sender: &tcp::Sender) {
         self.0[flow] = sender.acknowledged();
     }
@@ -205,7 +205,7 @@ fn measure(row: &Row, options: &tcp::Options, packet_size: u32) -> (f64, f64) {
         .into_par_iter()
         .map(|seed| {
             let mut acknowledged = Acknowledged(vec![0; row.flows]);
-            whyloss_sim::run(&scenario, seed, &mut acknowledged).expect("a valid scenario");
+            whyloss_sim::run_watched(&scenario, seed, &mut acknowledged).expect("a valid scenario");
             // ns-2's `ack_` is the last segment's number, and segment 0 is none or goes before the rest.
             let each = acknowledged.0.iter().map(|&count| {
                 count.saturating_sub(1) as f64 * f64::from(8 * SEGMENT) / row.seconds as f64

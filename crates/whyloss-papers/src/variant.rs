@@ -34,6 +34,7 @@ impl Variant {
             Recovery::Sack => ("sack", "SACK"),
             Recovery::FastRetransmit => ("fast-retransmit", "fast retransmit"),
             Recovery::Vegas => ("vegas", "Vegas"),
+            Recovery::Rack => ("rack", "RACK-TLP"),
         };
         Self {
             id,

@@ -1,5 +1,7 @@
 //! A link with events of its own, and the packets that it holds, for either engine.
 
+use std::collections::VecDeque;
+
 use whyloss::Time;
 use whyloss_link::{Ecn, EventLink, Fate, LinkSpec, Streams};
 
@@ -10,6 +12,10 @@ pub(crate) struct Busy<T> {
     /// By ticket.
     held: Vec<Option<Held<T>>>,
     free: Vec<u32>,
+    /// Truths on their way to where they are told, if packets go on ahead of time: when they come, in that order.
+    pub(crate) truths: VecDeque<(Time, T)>,
+    /// Whether packets go on as they begin to be sent ([`EventLink::tell_at_turns`]).
+    pub(crate) is_prompt: bool,
     /// When its event is due; [`Time::MAX`]: it has none.
     pub(crate) armed: Time,
 }
@@ -29,8 +35,16 @@ impl<T> Busy<T> {
             link: EventLink::new(spec, streams, index),
             held: Vec::new(),
             free: Vec::new(),
+            truths: VecDeque::new(),
+            is_prompt: false,
             armed: Time::MAX,
         })
+    }
+
+    /// From now on packets are given back as they begin to be sent.
+    pub(crate) fn make_prompt(&mut self) {
+        self.is_prompt = true;
+        self.link.tell_at_turns();
     }
 
     /// Packets that it holds.
@@ -47,17 +61,41 @@ impl<T> Busy<T> {
         looks: bool,
     ) {
         let waiting = if looks { self.link.queue_len(since) } else { 0 };
-        let held = Held {
+        let ticket = self.keep(Held {
             packet,
             since,
             waiting,
-        };
-        let ticket = self.free.pop().unwrap_or(self.held.len() as u32);
+        });
+        self.link.offer(since, ticket, flow, size, ecn);
+    }
+
+    /// The fate of a packet of `size` bytes, if that is [known at once](EventLink::pass). One that is [`Fate::HELD`] has been taken.
+    #[inline]
+    pub(crate) fn pass(&mut self, since: Time, packet: T, size: u32) -> Option<Fate> {
+        let fate = self.link.pass(since, self.next_ticket(), size)?;
+        if fate == Fate::HELD {
+            self.keep(Held {
+                packet,
+                since,
+                waiting: 0,
+            });
+        }
+        Some(fate)
+    }
+
+    fn next_ticket(&self) -> u32 {
+        self.free.last().copied().unwrap_or(self.held.len() as u32)
+    }
+
+    /// Keeps a packet under the next ticket.
+    fn keep(&mut self, held: Held<T>) -> u32 {
+        let ticket = self.next_ticket();
+        self.free.pop();
         match self.held.get_mut(ticket as usize) {
             Some(place) => *place = Some(held),
             None => self.held.push(Some(held)),
         }
-        self.link.offer(since, ticket, flow, size, ecn);
+        ticket
     }
 
     /// Gives back the next packet whose fate has come.
@@ -73,8 +111,14 @@ impl<T> Busy<T> {
         self.link.marked() && !matches!(fate, Fate::Lost(..))
     }
 
+    /// Whether the packet given back last took the link's time.
+    pub(crate) fn sent(&self) -> bool {
+        self.link.sent()
+    }
+
     /// When it must be asked again.
     pub(crate) fn next_event(&self) -> Time {
-        self.link.next_event()
+        let truth = self.truths.front().map_or(Time::MAX, |first| first.0);
+        truth.min(self.link.next_event())
     }
 }

@@ -28,11 +28,13 @@ mod transit;
 pub use delay::{DelaySummary, Delays};
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use media::{FrameCounts, Media};
-pub use observe::{Observer, Order};
+pub use observe::{Observer, Order, Watch};
 pub use output::OutputError;
 pub use packet::Packet;
 pub use pcap::{Capture, NodeCapture};
-pub use run::{Clock, Needs, Run, RunError, run, run_measured, run_plain, run_unwatched};
+pub use run::{
+    Clock, Needs, Run, RunError, run, run_measured, run_plain, run_unwatched, run_watched,
+};
 pub use scenario::Scenario;
 #[cfg(feature = "parquet")]
 pub use trace::ParquetFiles;

@@ -490,6 +490,10 @@ impl Network {
         events: &mut EventQueue,
     ) {
         debug_assert_eq!(self.hops[truth.hop as usize], Hop::TRUTH);
+        if self.is_busy(index) {
+            self.keep_truth(index, at, truth);
+            return self.arm_turn(index, events);
+        }
         self.put(index, at, truth, events);
     }
 

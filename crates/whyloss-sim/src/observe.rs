@@ -1,10 +1,11 @@
 //! Watching a run: what the engine tells whoever asks.
 //!
-//! Every method does nothing by default, and the engine is generic over its observer, so a run without one pays
-//! nothing. No time lies behind the end of the run.
+//! Whoever implements [`Watch`] is told by [`run_watched`](crate::run_watched) of everything that happens to a flow or at a
+//! link, in the order of its times. No time lies behind the end of the run.
 //!
-//! An observer says in which [`Order`] it must be told. The less it asks for, the earlier the engine may work out what no
-//! other packet can change, and the faster it is; what it tells is the same.
+//! Where that is too slow, an [`Observer`] says what it needs, and in which [`Order`]: the engine is compiled for it. The less
+//! it asks for, the earlier the engine may work out what no other packet can change, and the faster it is; what it tells is
+//! the same. A run that nobody watches pays nothing.
 
 use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time};
@@ -60,25 +61,7 @@ pub struct SourceState {
 }
 
 /// Watches a run.
-pub trait Observer {
-    /// The order in which it must be told.
-    const ORDER: Order = Order::Flow;
-
-    /// Whether it wants to hear of [`Observer::offered`], which keeps packets from taking a link's short cut.
-    const LINKS: bool = true;
-
-    /// Whether [`Observer::offered`] wants the length of the queue, which costs a look at it.
-    const QUEUE_LENGTH: bool = false;
-
-    /// Whether it wants to hear of [`Observer::reacted`].
-    const SOURCES: bool = true;
-
-    /// Whether it wants to hear of [`Observer::acted`], for which the state of the source is gathered.
-    const STATES: bool = false;
-
-    /// Whether it wants to be asked now and then whether the run is to go on ([`Observer::goes_on`]).
-    const CLOCK: bool = false;
-
+pub trait Watch {
     /// A source sent a data packet.
     #[inline]
     fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
@@ -86,7 +69,7 @@ pub trait Observer {
     }
 
     /// A packet reached the near end of a link at `at`, found `waiting` packets waiting (zero unless
-    /// [`Self::QUEUE_LENGTH`]), and met this fate.
+    /// [`Observer::QUEUE_LENGTH`]), and met this fate.
     #[inline]
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
         let _ = (link, at, packet, waiting, fate);
@@ -117,15 +100,15 @@ pub trait Observer {
         let _ = (flow, at, sequence, truth, verdict);
     }
 
-    /// A source with congestion control took an answer or was woken, and has sent what it then might. Only called if
-    /// [`Self::STATES`].
+    /// A source with congestion control took an answer or was woken, and has sent what it then might. An
+    /// observer is told of it only if [`Observer::STATES`].
     #[inline]
     fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
         let _ = (flow, at, state);
     }
 
-    /// Asks, every few thousand events and at the end, whether the run is to go on, and says how far it is. Only called if
-    /// [`Self::CLOCK`]. A run that is stopped returns what it has counted so far.
+    /// Asks, every few thousand events and at the end, whether the run is to go on, and says how far it is. An
+    /// observer is asked only if [`Observer::CLOCK`]. A run that is stopped returns what it has counted so far.
     #[inline]
     fn goes_on(&mut self, now: Time) -> bool {
         let _ = now;
@@ -139,7 +122,30 @@ pub trait Observer {
     }
 }
 
+/// Who watches and says what it needs, so that the engine made for it does no more.
+pub trait Observer: Watch {
+    /// The order in which it must be told.
+    const ORDER: Order = Order::Flow;
+
+    /// Whether it wants to hear of [`Watch::offered`], which keeps packets from taking a link's short cut.
+    const LINKS: bool = true;
+
+    /// Whether [`Watch::offered`] wants the length of the queue, which costs a look at it.
+    const QUEUE_LENGTH: bool = false;
+
+    /// Whether it wants to hear of [`Watch::reacted`].
+    const SOURCES: bool = true;
+
+    /// Whether it wants to hear of [`Watch::acted`], for which the state of the source is gathered.
+    const STATES: bool = false;
+
+    /// Whether it wants to be asked now and then whether the run is to go on ([`Watch::goes_on`]).
+    const CLOCK: bool = false;
+}
+
 /// Watches nothing.
+impl Watch for () {}
+
 impl Observer for () {
     const ORDER: Order = Order::Place;
     const LINKS: bool = false;
@@ -151,14 +157,7 @@ impl Observer for () {
     clippy::inline_always,
     reason = "what is handed on is not made if nobody looks at it"
 )]
-impl<A: Observer, B: Observer> Observer for (A, B) {
-    const ORDER: Order = A::ORDER.and(B::ORDER);
-    const LINKS: bool = A::LINKS || B::LINKS;
-    const QUEUE_LENGTH: bool = A::QUEUE_LENGTH || B::QUEUE_LENGTH;
-    const SOURCES: bool = A::SOURCES || B::SOURCES;
-    const STATES: bool = A::STATES || B::STATES;
-    const CLOCK: bool = A::CLOCK || B::CLOCK;
-
+impl<A: Watch, B: Watch> Watch for (A, B) {
     #[inline]
     fn goes_on(&mut self, now: Time) -> bool {
         self.0.goes_on(now) & self.1.goes_on(now)
@@ -213,77 +212,112 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// Watches if it is there. What it wants to hear, and in which order, cannot depend on that.
-#[expect(
-    clippy::inline_always,
-    reason = "what is handed on is not made if nobody looks at it"
-)]
-impl<A: Observer> Observer for Option<A> {
-    const ORDER: Order = A::ORDER;
-    const LINKS: bool = A::LINKS;
-    const QUEUE_LENGTH: bool = A::QUEUE_LENGTH;
-    const SOURCES: bool = A::SOURCES;
-    const STATES: bool = A::STATES;
-    const CLOCK: bool = A::CLOCK;
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    const ORDER: Order = A::ORDER.and(B::ORDER);
+    const LINKS: bool = A::LINKS || B::LINKS;
+    const QUEUE_LENGTH: bool = A::QUEUE_LENGTH || B::QUEUE_LENGTH;
+    const SOURCES: bool = A::SOURCES || B::SOURCES;
+    const STATES: bool = A::STATES || B::STATES;
+    const CLOCK: bool = A::CLOCK || B::CLOCK;
+}
 
-    #[inline]
+/// Watches if it is there.
+impl<A: Watch> Watch for Option<A> {
     fn goes_on(&mut self, now: Time) -> bool {
         self.as_mut().is_none_or(|observer| observer.goes_on(now))
     }
 
-    #[inline(always)]
     fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
         if let Some(observer) = self {
             observer.sent(flow, at, packet);
         }
     }
 
-    #[inline(always)]
     fn marked(&mut self, link: usize) {
         if let Some(observer) = self {
             observer.marked(link);
         }
     }
 
-    #[inline(always)]
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
         if let Some(observer) = self {
             observer.offered(link, at, packet, waiting, fate);
         }
     }
 
-    #[inline(always)]
     fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
         if let Some(observer) = self {
             observer.arrived(flow, at, packet, classifier);
         }
     }
 
-    #[inline(always)]
     fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
         if let Some(observer) = self {
             observer.dropped(flow, at, packet);
         }
     }
 
-    #[inline(always)]
     fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
         if let Some(observer) = self {
             observer.judged(flow, at, sequence, truth, verdict);
         }
     }
 
-    #[inline(always)]
     fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
         if let Some(observer) = self {
             observer.acted(flow, at, state);
         }
     }
 
-    #[inline(always)]
     fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
         if let Some(observer) = self {
             observer.reacted(flow, at, sender);
         }
     }
+}
+
+/// Whoever is behind the reference watches.
+impl<W: Watch + ?Sized> Watch for &mut W {
+    fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
+        (**self).sent(flow, at, packet);
+    }
+
+    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
+        (**self).offered(link, at, packet, waiting, fate);
+    }
+
+    fn marked(&mut self, link: usize) {
+        (**self).marked(link);
+    }
+
+    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
+        (**self).arrived(flow, at, packet, classifier);
+    }
+
+    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
+        (**self).dropped(flow, at, packet);
+    }
+
+    fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
+        (**self).judged(flow, at, sequence, truth, verdict);
+    }
+
+    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
+        (**self).acted(flow, at, state);
+    }
+
+    fn goes_on(&mut self, now: Time) -> bool {
+        (**self).goes_on(now)
+    }
+
+    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
+        (**self).reacted(flow, at, sender);
+    }
+}
+
+/// Whoever it is hears everything: one engine, compiled once, serves all.
+impl Observer for &mut dyn Watch {
+    const QUEUE_LENGTH: bool = true;
+    const STATES: bool = true;
+    const CLOCK: bool = true;
 }

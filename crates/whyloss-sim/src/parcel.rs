@@ -62,7 +62,8 @@ struct Kept {
 }
 
 impl Parcel {
-    /// The parcel of a packet.
+    /// The parcel of a packet. (Inlined: who packs has just made the packet, of one kind.)
+    #[inline]
     pub(crate) fn pack(packet: &Packet, aside: &mut Aside) -> Self {
         let mut parcel = Self {
             sent: packet.sent,

@@ -36,7 +36,7 @@ use self::plain::Plain;
 use crate::host::quic;
 use crate::measure::Measurement;
 use crate::network::Fuse;
-use crate::observe::{Observer, Order};
+use crate::observe::{Observer, Order, Watch};
 use crate::scenario::{CheckError, Flow, Scenario, Transport};
 
 /// Bytes of an acknowledgement or a feedback packet on the wire, headers included.
@@ -94,20 +94,34 @@ pub fn run<O: Observer>(
     Engine::new(scenario, seed, fuse).run(observer)
 }
 
-/// Runs one replication as [`run`] does, in the plain way: one event per arrival and per deadline.
+/// Runs one replication as [`run`] does, and tells of everything. What it needs is compiled already.
 ///
-/// The result is the same but for [`Measurement::events`]; it takes several times as long. The observer is told everything
-/// in the order of its times.
+/// What concerns one flow is told in the order of its times, and what happens at one link likewise ([`Order::Flow`]).
 ///
 /// # Errors
 /// The same.
-pub fn run_plain<O: Observer>(
+pub fn run_watched(
     scenario: &Scenario,
     seed: u64,
-    observer: &mut O,
+    mut watch: &mut dyn Watch,
+) -> Result<Measurement, RunError> {
+    run(scenario, seed, &mut watch)
+}
+
+/// Runs one replication as [`run`] does, in the plain way: one event per arrival and per deadline.
+///
+/// The result is the same but for [`Measurement::events`]; it takes several times as long. Everything is told in the order of
+/// its times.
+///
+/// # Errors
+/// The same.
+pub fn run_plain(
+    scenario: &Scenario,
+    seed: u64,
+    watch: &mut dyn Watch,
 ) -> Result<Measurement, RunError> {
     ready(scenario)?;
-    Plain::new(scenario, seed, observer).run()
+    Plain::new(scenario, seed, watch).run()
 }
 
 /// Fails if the scenario cannot be run, or not by this program.
@@ -120,7 +134,7 @@ fn ready(scenario: &Scenario) -> Result<(), RunError> {
     }
 }
 
-/// Events between two questions whether to go on ([`Observer::goes_on`]): a few milliseconds.
+/// Events between two questions whether to go on ([`Watch::goes_on`]): a few milliseconds.
 const ASK_EVERY: u64 = 1 << 16;
 
 /// When a flow starts and stops.

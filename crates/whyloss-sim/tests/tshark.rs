@@ -12,7 +12,7 @@ use std::process::Command;
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Capture, Observer, Packet, run};
+use whyloss_sim::{Capture, Packet, Watch, run_watched};
 
 /// What the engine told of a packet that reached a link.
 struct Seen {
@@ -28,9 +28,7 @@ struct Recorder {
     end: Time,
 }
 
-impl Observer for Recorder {
-    const QUEUE_LENGTH: bool = true;
-
+impl Watch for Recorder {
     fn offered(&mut self, link: usize, time: Time, packet: &Packet, waiting: usize, fate: Fate) {
         if time <= self.end {
             self.links[link].push(Seen {
@@ -52,7 +50,7 @@ fn capture(directory: &Path) -> Vec<Vec<Seen>> {
         end: scenario.end,
     };
     let mut observers = (Capture::create(&scenario, directory).unwrap(), recorder);
-    run(&scenario, 1, &mut observers).unwrap();
+    run_watched(&scenario, 1, &mut observers).unwrap();
     observers.0.finish().unwrap();
     observers.1.links
 }

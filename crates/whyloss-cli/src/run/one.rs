@@ -124,7 +124,7 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
     let simulate = if plan.plain {
         whyloss_sim::run_plain
     } else {
-        whyloss_sim::run
+        whyloss_sim::run_watched
     };
     let measurement = simulate(scenario, seed, &mut observers)?;
     let (((delays, media), clock), ((trace, pcap), timeline)) = observers;

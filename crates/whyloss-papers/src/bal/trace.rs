@@ -3,7 +3,7 @@
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::Fate;
 use whyloss_sim::host::tcp::Sender;
-use whyloss_sim::{Observer, Packet, Scenario};
+use whyloss_sim::{Packet, Scenario, Watch};
 
 use whyloss_study::{Context, ExperimentError, Panel, Plan, Runs, Series};
 
@@ -84,7 +84,7 @@ impl Trace {
     }
 }
 
-impl Observer for Trace {
+impl Watch for Trace {
     fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
         if let Fate::Lost(Cause::Congestion, when) = fate
             && packet.flow == 0
@@ -123,7 +123,7 @@ pub(crate) fn run(context: &Context<'_>, plan: Plan) -> Result<Runs<Trace>, Expe
     let key = |scenario: &Scenario| format!("bal trace {scenario:?}");
     let trace = |scenario: &Scenario, seed| {
         let mut trace = Trace::default();
-        whyloss_sim::run(scenario, seed, &mut trace)
+        whyloss_sim::run_watched(scenario, seed, &mut trace)
             .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
         trace.sample_to(scenario.end);
         Ok(trace)
@@ -147,7 +147,7 @@ mod tests {
     fn a_sample_every_tenth_of_a_second() {
         let scenario = Network::hybrid().scenario(&[Stack::default().reno()]);
         let mut trace = Trace::default();
-        whyloss_sim::run(&scenario, 1, &mut trace).expect("a sound scenario");
+        whyloss_sim::run_watched(&scenario, 1, &mut trace).expect("a sound scenario");
         trace.sample_to(scenario.end);
         assert_eq!(trace.samples.len(), 1000);
         assert!(trace.slow_start_left.is_some() && !trace.drops.is_empty());

@@ -2,7 +2,7 @@
 
 use whyloss::Time;
 use whyloss::receiver::Classifier;
-use whyloss_sim::{Observer, Packet, Scenario};
+use whyloss_sim::{Packet, Scenario, Watch};
 
 use whyloss_study::{Check, Claim, Context, ExperimentError, Metric, Plan};
 
@@ -36,7 +36,7 @@ impl Sums {
     }
 }
 
-impl Observer for Probe {
+impl Watch for Probe {
     fn arrived(&mut self, _: usize, at: Time, _: &Packet, classifier: Option<&Classifier>) {
         let Some(Classifier::Zbs(hybrid)) = classifier else {
             return;
@@ -84,7 +84,7 @@ pub(crate) fn topology(
             from: scenario.measure_from,
             ..Probe::default()
         };
-        whyloss_sim::run(scenario, seed, &mut probe)
+        whyloss_sim::run_watched(scenario, seed, &mut probe)
             .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
         Ok(probe)
     })?;

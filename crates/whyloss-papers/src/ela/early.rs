@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use whyloss::Time;
 use whyloss_link::Fate;
-use whyloss_sim::{Observer, Packet};
+use whyloss_sim::{Packet, Watch};
 
 use whyloss_study::{Axis, Check, Context, ExperimentError, Line, Lines, Mean, Outcome, Plan};
 
@@ -29,7 +29,7 @@ type Run = (f64, Option<u64>);
 #[derive(Default)]
 struct FirstLoss(Option<u64>);
 
-impl Observer for FirstLoss {
+impl Watch for FirstLoss {
     fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
         // Everything is sensitive, so damage costs the packet.
         if self.0.is_none() && !matches!(fate, Fate::Delivered(_)) {
@@ -67,7 +67,7 @@ pub(crate) fn early_loss(context: &Context<'_>) -> Result<Outcome, ExperimentErr
     let key = |network: &Network| format!("ELA first loss {network:?}");
     let runs = Plan::run_all_with(context, &[plan], key, |network, seed| {
         let mut first = FirstLoss::default();
-        let run = whyloss_sim::run(&network.scenario(), seed, &mut first)
+        let run = whyloss_sim::run_watched(&network.scenario(), seed, &mut first)
             .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
         let throughput = run.flows[0].throughput_bps(network.sending) / 1e6;
         Ok::<Run, _>((throughput, first.0))

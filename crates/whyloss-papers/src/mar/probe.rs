@@ -5,7 +5,7 @@
 
 use whyloss::Time;
 use whyloss_link::Fate;
-use whyloss_sim::{Observer, Packet, Scenario};
+use whyloss_sim::{Packet, Scenario, Watch};
 use whyloss_study::{Context, ExperimentError, Lines, Metric, Plan};
 
 use super::measure::CONFIDENCE;
@@ -21,9 +21,7 @@ struct Probe {
     queued: u64,
 }
 
-impl Observer for Probe {
-    const QUEUE_LENGTH: bool = true;
-
+impl Watch for Probe {
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, _: Fate) {
         if (link, packet.flow) == (0, 0) && at >= self.from {
             self.offered += 1;
@@ -47,7 +45,7 @@ pub(crate) fn queued(context: &Context<'_>, plans: &[Plan]) -> Result<Vec<Lines>
             offered: 0,
             queued: 0,
         };
-        whyloss_sim::run(scenario, seed, &mut probe)
+        whyloss_sim::run_watched(scenario, seed, &mut probe)
             .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
         Ok(probe)
     };

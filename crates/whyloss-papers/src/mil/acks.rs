@@ -4,7 +4,7 @@ use whyloss::Time;
 use whyloss_link::Fate;
 use whyloss_sim::packet::Payload;
 use whyloss_sim::scenario::Router;
-use whyloss_sim::{Observer, Packet};
+use whyloss_sim::{Packet, Watch};
 
 use whyloss_study::statistics;
 use whyloss_study::{Check, Claim, Context, ExperimentError, Look, Metric, Outcome, Panel, Series};
@@ -34,7 +34,7 @@ struct Arrivals {
     times: Vec<Time>,
 }
 
-impl Observer for Arrivals {
+impl Watch for Arrivals {
     fn offered(&mut self, link: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
         if let (Fate::Delivered(at), Payload::Ack(_)) = (fate, &packet.payload)
             && link == self.last_hop
@@ -61,7 +61,7 @@ pub(crate) fn fig_8(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
                 last_hop: last_hop.unwrap_or(usize::MAX),
                 times: Vec::new(),
             };
-            whyloss_sim::run(scenario, seed, &mut arrivals)
+            whyloss_sim::run_watched(scenario, seed, &mut arrivals)
                 .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
             Ok(arrivals.times)
         },

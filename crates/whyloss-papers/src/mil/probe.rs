@@ -16,7 +16,7 @@ use whyloss_link::Fate;
 use whyloss_sim::host::tcp::Sender;
 use whyloss_sim::packet::Payload;
 use whyloss_sim::scenario::Router;
-use whyloss_sim::{Measurement, Observer, Packet, Scenario};
+use whyloss_sim::{Measurement, Packet, Scenario, Watch};
 use whyloss_study::ExperimentError;
 use whyloss_study::statistics::jain;
 
@@ -72,7 +72,7 @@ pub(crate) fn run(
     seed: u64,
 ) -> Result<Run, ExperimentError> {
     let mut probe = Probe::new(setting, scenario);
-    let measured = whyloss_sim::run(scenario, seed, &mut probe)
+    let measured = whyloss_sim::run_watched(scenario, seed, &mut probe)
         .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
     Ok(probe.run(setting, &measured))
 }
@@ -200,7 +200,7 @@ impl Watched {
     }
 }
 
-impl Observer for Probe {
+impl Watch for Probe {
     #[inline]
     fn offered(&mut self, link: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
         let flow = self.last_hop_of[link];

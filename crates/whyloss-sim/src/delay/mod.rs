@@ -19,7 +19,7 @@ use whyloss::Time;
 use whyloss::receiver::Classifier;
 
 use crate::measure::Window;
-use crate::observe::{Observer, Order};
+use crate::observe::{Observer, Order, Watch};
 use crate::packet::{Packet, Payload};
 use crate::scenario::Scenario;
 
@@ -48,15 +48,17 @@ impl Delays {
     }
 }
 
-#[expect(
-    clippy::inline_always,
-    reason = "the packet is not made if only its number is looked at"
-)]
 impl Observer for Delays {
     const ORDER: Order = Order::Place;
     const LINKS: bool = false;
     const SOURCES: bool = false;
+}
 
+#[expect(
+    clippy::inline_always,
+    reason = "the packet is not made if only its number is looked at"
+)]
+impl Watch for Delays {
     #[inline(always)]
     fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
         if let Payload::Segment(segment) = packet.payload {

@@ -7,9 +7,9 @@
 
 use std::collections::VecDeque;
 
-use whyloss::Cause;
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::sender::{Classifier, SenderClassifier as _};
+use whyloss::{Cause, Time};
 use whyloss_link::Random;
 
 use crate::decider::{Decider, Lookup, LookupOf, SenderDecider};
@@ -51,6 +51,8 @@ pub(super) struct Judge {
     lost: VecDeque<Lost>,
     /// Losses that the last event gave a verdict on: segment, truth.
     pub(super) packets: Vec<(u64, Cause)>,
+    /// Window and slow start threshold before the loss whose verdict is not final yet, if there is one.
+    pending: Option<(u64, u64)>,
 }
 
 impl Judge {
@@ -60,6 +62,7 @@ impl Judge {
             random,
             lost: VecDeque::new(),
             packets: Vec::new(),
+            pending: None,
         }
     }
 
@@ -106,6 +109,36 @@ impl Judge {
         }
     }
 
+    /// This segment's retransmission has arrived, and the loss that it repaired has yet to be judged.
+    pub(super) fn on_repaired(&mut self, sequence: u64) {
+        if let Ok(place) = self.place(sequence) {
+            self.lost[place].resent = false;
+        }
+    }
+
+    /// Whether the verdict just given on a loss of this kind waits for the end of its recovery. Before it the window was `cwnd`
+    /// and the threshold `ssthresh`.
+    pub(super) fn waits(&mut self, detection: Detection, cwnd: u64, ssthresh: u64) -> bool {
+        let revises = match &mut self.decider {
+            Decider::Classifier(classifier) => classifier.revises(),
+            Decider::Outside(outside) => outside.classifier().revises(),
+            Decider::Oracle(_) | Decider::Erring { .. } => false,
+        };
+        self.pending = (revises && !detection.is_timeout()).then_some((cwnd, ssthresh));
+        self.pending.is_some()
+    }
+
+    /// The recovery has ended: the final verdict on its loss, window and threshold before it. `None`: the verdict was final.
+    pub(super) fn on_recovery_end(&mut self, now: Time) -> Option<(Cause, u64, u64)> {
+        let (cwnd, ssthresh) = self.pending.take()?;
+        let cause = match &mut self.decider {
+            Decider::Classifier(classifier) => classifier.on_recovery_end(now),
+            Decider::Outside(outside) => outside.classifier().on_recovery_end(now),
+            Decider::Oracle(_) | Decider::Erring { .. } => Cause::Congestion,
+        };
+        Some((cause, cwnd, ssthresh))
+    }
+
     /// Gives a cause to a loss event whose first segment is `una`.
     pub(super) fn judge(&mut self, loss: &LossEvent, una: u64) -> Judgement {
         let ask = |classifier: &mut Classifier| classifier.on_loss(loss);
@@ -140,7 +173,10 @@ impl Judge {
                 SenderDecider::err(mc, mw, truth, self.random.uniform()).into()
             }
         };
-        self.packets.clear();
+        // What had no final verdict when this was found belongs to it.
+        if self.pending.take().is_none() {
+            self.packets.clear();
+        }
         let from = self.from(una);
         for lost in self.lost.range_mut(from..) {
             if !lost.judged {

@@ -437,6 +437,12 @@ impl Sink {
         }
     }
 
+    /// Whether the sink may [send](Self::poll) more than one answer at a time.
+    #[inline]
+    pub(crate) fn sends_more(&self) -> bool {
+        matches!(self, Self::Outside(_))
+    }
+
     /// What the sink sends at `now` beside the answer that it gave when it took a packet or was woken.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {

@@ -18,7 +18,7 @@ mod frames;
 use whyloss::receiver::Classifier;
 use whyloss::{Duration, Time};
 
-use crate::observe::{Observer, Order};
+use crate::observe::{Observer, Order, Watch};
 use crate::packet::Packet;
 use crate::scenario::Scenario;
 
@@ -73,15 +73,17 @@ impl Media {
     }
 }
 
-#[expect(
-    clippy::inline_always,
-    reason = "the packet is not made if it is of no stream"
-)]
 impl Observer for Media {
     const ORDER: Order = Order::Place;
     const LINKS: bool = false;
     const SOURCES: bool = false;
+}
 
+#[expect(
+    clippy::inline_always,
+    reason = "the packet is not made if it is of no stream"
+)]
+impl Watch for Media {
     #[inline(always)]
     fn sent(&mut self, flow: usize, _: Time, packet: &Packet) {
         if let Some(stream) = &mut self.flows[flow] {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::packet::Payload;
-use crate::run;
+use crate::{run, run_watched};
 use proptest::prelude::*;
 
 /// Frames of `packets` 1000-byte packets every 40 ms, 100 ms on the way and 8 ms a packet; 10.1 s, measured from 1 s.
@@ -124,7 +124,7 @@ struct Naive {
     tcp: bool,
 }
 
-impl Observer for Naive {
+impl Watch for Naive {
     fn arrived(&mut self, _: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
         self.tcp = matches!(packet.payload, Payload::Segment(_));
         let sequence = packet.payload.sequence().expect("data") as usize;
@@ -200,7 +200,7 @@ proptest! {
                 tcp: false,
             },
         );
-        run(&scenario, seed, &mut observers).expect("it can be run");
+        run_watched(&scenario, seed, &mut observers).expect("it can be run");
         let counts = observers.0.flows[0].as_ref().expect("a stream").counts();
         prop_assert_eq!(counts.len(), 3);
         for counts in counts {

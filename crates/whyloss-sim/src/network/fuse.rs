@@ -35,8 +35,8 @@
 //!           packets come between in their order.
 //! ```
 //!
-//! A link that cannot answer at once (`turns.rs`) is worked out at its times: it is not fused, nor is what it feeds; nobody
-//! sends into it ahead of time, so no sink or source is fused that does, and it is part of no branch.
+//! A link that cannot answer at once (`turns.rs`) is worked out at its times: it is not fused, nor is what it feeds unless it is prompt;
+//! nobody sends into it ahead of time, so no sink or source is fused that does, and it is part of no branch.
 //!
 //! An answer for which one of these does not hold waits for its time in transit over the link it came from.
 //!
@@ -90,8 +90,12 @@ impl Network {
     /// Marks what is fused in the table of hops.
     pub(super) fn fuse(&mut self, scenario: &Scenario, fuse: Fuse) {
         let mut feeders = feeders(&self.hops, self.wires.len());
+        if fuse.stretches {
+            self.make_prompt(scenario, &feeders);
+        }
         for (link, feeder) in feeders.iter_mut().enumerate() {
-            let fed_by_busy = matches!(feeder, Feeder::Link(before) if self.is_busy(*before));
+            let waits = |link: usize| self.is_busy(link) && !self.is_prompt(link);
+            let fed_by_busy = matches!(feeder, Feeder::Link(before) if waits(*before));
             if fed_by_busy || self.is_busy(link) {
                 *feeder = Feeder::Several;
             }

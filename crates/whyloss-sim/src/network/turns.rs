@@ -2,16 +2,22 @@
 //!
 //! Such a link has nothing in transit, so an event of its entity that finds nothing there is a turn of the link. The hot path
 //! knows nothing of it: the link's short cut never opens, and its long way answers [`Fate::HELD`].
+//!
+//! Where only the queue keeps it from answering (CoDel), it is known when a packet arrives as soon as that leaves the queue. If
+//! nobody looks at links, and all that a link feeds are links of which it is the one feeder, it is *prompt*: packets
+//! go on at their turn, ahead of time, through what is fused to it, as behind any other link. It has nothing in transit all the same: what would be is in
+//! transit over the links behind it, and [truths](Busy::truths) wait in a list of their own.
 
 use whyloss::Time;
-use whyloss_link::{Fate, Streams};
+use whyloss_link::{EventLink, Fate, Streams};
 
+use super::fuse::Feeder;
 use super::{Arrived, Hop, Network};
 use crate::busy::Busy;
 use crate::event_queue::EventQueue;
 use crate::observe::Observer;
 use crate::parcel::Parcel;
-use crate::scenario::Connection;
+use crate::scenario::{Connection, Scenario};
 
 /// The links that cannot answer at once, in their places; empty if there is none.
 pub(super) fn busy(links: &[Connection], streams: Streams) -> Vec<Option<Box<Busy<Parcel>>>> {
@@ -36,6 +42,47 @@ impl Network {
         self.busy.get_mut(link)?.as_deref_mut()
     }
 
+    /// Whether packets go on from it at their turn.
+    pub(super) fn is_prompt(&self, link: usize) -> bool {
+        let busy = self.busy.get(link).and_then(Option::as_ref);
+        busy.is_some_and(|busy| busy.is_prompt)
+    }
+
+    /// Makes links prompt that can be: every one of `feeders` is the feeder of a link, if it has but one.
+    pub(super) fn make_prompt(&mut self, scenario: &Scenario, feeders: &[Feeder]) {
+        for link in 0..self.busy.len() {
+            let follows = self
+                .hops
+                .windows(2)
+                .filter(|pair| pair[0].link() == Some(link));
+            let mut next = follows.map(|pair| pair[1].link());
+            let alone = next.all(|next| {
+                next.is_some_and(|next| feeders[next] == Feeder::Link(link) && !self.is_busy(next))
+            });
+            let knows = EventLink::knows_at_turns(&scenario.links[link].link);
+            if alone
+                && knows
+                && let Some(busy) = self.busy(link)
+            {
+                busy.make_prompt();
+            }
+        }
+    }
+
+    /// Keeps a truth that comes to the end of a prompt link later.
+    pub(super) fn keep_truth(&mut self, link: usize, at: Time, truth: Parcel) {
+        if let Some(busy) = self.busy(link) {
+            busy.truths.push_back((at, truth));
+        }
+    }
+
+    /// The next truth that has come by `now` to the end of a prompt link.
+    pub(crate) fn truth(&mut self, link: usize, now: Time) -> Option<Parcel> {
+        let due = |first: &mut (Time, Parcel)| first.0 <= now;
+        let (_, truth) = self.busy(link)?.truths.pop_front_if(due)?;
+        Some(truth)
+    }
+
     /// Packets that a link holds.
     pub(super) fn held_at(&self, link: usize) -> usize {
         let busy = self.busy.get(link).and_then(Option::as_ref);
@@ -43,7 +90,6 @@ impl Network {
     }
 
     /// Takes a packet that was [sent](Self::send) at `now` into the link that holds it; somebody may look at how many wait.
-    #[cold]
     pub(crate) fn hold(
         &mut self,
         now: Time,
@@ -68,6 +114,36 @@ impl Network {
         self.arm_turn(link, events);
     }
 
+    /// The same of a packet that arrives there, or gives it at the far end, with the time at which it is there, if it goes on at once.
+    #[inline(never)]
+    pub(crate) fn hold_or_pass(
+        &mut self,
+        now: Time,
+        parcel: &Parcel,
+        events: &mut EventQueue,
+        looks: bool,
+    ) -> Option<Parcel> {
+        let link = self.hops[parcel.hop as usize].index();
+        let onward = Parcel {
+            hop: parcel.hop + 1,
+            ..parcel.copy()
+        };
+        let busy = self.busy(link).filter(|busy| busy.is_prompt);
+        match busy.and_then(|busy| busy.pass(now, onward.copy(), onward.size)) {
+            None => self.hold(now, parcel, events, looks),
+            Some(Fate::HELD) => {
+                if self.room == 0 {
+                    self.end(link, events);
+                    return None;
+                }
+                self.room -= 1;
+                self.arm_turn(link, events);
+            }
+            Some(fate) => return Some(self.deliver(link, onward, fate, false)),
+        }
+        None
+    }
+
     /// Whether this event of a link is a turn that counts.
     #[cold]
     pub(crate) fn begin_turn(&mut self, link: usize, now: Time) -> bool {
@@ -75,7 +151,7 @@ impl Network {
         busy.map(|busy| busy.armed = Time::MAX).is_some()
     }
 
-    /// The next packet that a link gives back, counted, and where it is, or its loss.
+    /// The next packet that a link gives back, counted, and where it is at the time at which it is due, or its loss.
     pub(crate) fn turn<O: Observer>(
         &mut self,
         link: usize,
@@ -84,8 +160,8 @@ impl Network {
     ) -> Option<(Parcel, Result<Arrived, Fate>)> {
         let busy = self.busy(link)?;
         let (held, fate) = busy.poll(now)?;
-        let marked = busy.marked(fate);
-        let (mut parcel, since) = (held.packet, held.since);
+        let (marked, sent) = (busy.marked(fate), busy.sent());
+        let (parcel, since) = (held.packet, held.since);
         self.room += 1;
         if O::LINKS {
             let packet = parcel.open(&self.aside);
@@ -94,17 +170,28 @@ impl Network {
             }
             observer.offered(link, since, &packet, held.waiting, fate);
         }
-        let counted = self.window.contains(fate.when());
-        if let Fate::Lost(cause, _) = fate {
-            if counted {
+        if let Fate::Lost(cause, when) = fate {
+            if self.window.contains(when) {
                 let count = &mut self.counts[link];
                 count.lost.add(cause);
-                if cause == whyloss::Cause::Wireless && now > since {
+                if cause == whyloss::Cause::Wireless && sent {
                     count.corrupted_bytes += u64::from(parcel.size);
                 }
             }
             return Some((parcel, Err(fate)));
         }
+        let parcel = self.deliver(link, parcel, fate, marked);
+        let arrived = match self.hops[parcel.hop as usize] {
+            Hop::SINK => Arrived::AtSink,
+            Hop::SOURCE => Arrived::AtSource,
+            _ => Arrived::Between,
+        };
+        Some((parcel, Ok(arrived)))
+    }
+
+    /// Counts a packet that arrives at the end of a link, and says when it does.
+    fn deliver(&mut self, link: usize, mut parcel: Parcel, fate: Fate, marked: bool) -> Parcel {
+        let counted = self.window.contains(fate.when());
         if counted {
             self.wires[link].count(parcel.size);
         }
@@ -116,12 +203,8 @@ impl Network {
             parcel = parcel.copy().damaged(first, &mut self.aside);
             self.counts[link].damaged += u64::from(counted);
         }
-        let arrived = match self.hops[parcel.hop as usize] {
-            Hop::SINK => Arrived::AtSink,
-            Hop::SOURCE => Arrived::AtSource,
-            _ => Arrived::Between,
-        };
-        Some((parcel, Ok(arrived)))
+        parcel.due = fate.when();
+        parcel
     }
 
     /// Notes when a link's next turn is.

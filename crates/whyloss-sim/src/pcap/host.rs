@@ -8,7 +8,7 @@ use whyloss_link::{Ecn, Fate};
 
 use super::packet::{Ends, Image};
 use super::{Ways, comment, ends, open, refuse, write_frame};
-use crate::observe::Observer;
+use crate::observe::Watch;
 use crate::output::{OutputError, create_file};
 use crate::packet::Packet;
 use crate::scenario::Scenario;
@@ -113,9 +113,7 @@ impl NodeCapture {
     }
 }
 
-impl Observer for NodeCapture {
-    const QUEUE_LENGTH: bool = true;
-
+impl Watch for NodeCapture {
     fn marked(&mut self, _: usize) {
         self.marked = true;
     }

@@ -42,7 +42,7 @@ use pcap_file::{DataLink, Endianness};
 use whyloss::{Cause, Rate, Time};
 use whyloss_link::Fate;
 
-use crate::observe::Observer;
+use crate::observe::Watch;
 use crate::output::{OutputError, create_directory, create_file, file_stems};
 use crate::packet::Packet;
 use crate::scenario::{Connection, Scenario};
@@ -56,7 +56,7 @@ pub use self::host::NodeCapture;
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use whyloss_sim::{Capture, CsvFiles, Scenario, Trace, TraceOptions, run};
+/// use whyloss_sim::{Capture, CsvFiles, Scenario, Trace, TraceOptions, run_watched};
 ///
 /// let file = r#"
 ///     duration = "1 s"
@@ -78,7 +78,7 @@ pub use self::host::NodeCapture;
 /// let tables = CsvFiles::create(directory.path())?;
 /// let trace = Trace::new(&scenario, TraceOptions::default(), tables);
 /// let mut observers = (trace, Capture::create(&scenario, directory.path())?);
-/// run(&scenario, 1, &mut observers)?;
+/// run_watched(&scenario, 1, &mut observers)?;
 /// observers.0.finish()?;
 /// observers.1.finish()?;
 /// # assert!(directory.path().join("a-to-b.pcapng").is_file());
@@ -154,9 +154,7 @@ impl Capture {
     }
 }
 
-impl Observer for Capture {
-    const QUEUE_LENGTH: bool = true;
-
+impl Watch for Capture {
     fn marked(&mut self, _: usize) {
         self.marked = true;
     }

@@ -25,6 +25,8 @@ pub(super) struct Ends {
     pub(super) flow: Flow,
     /// When source and sink will be woken.
     armed: [Time; 2],
+    /// An event of theirs that an earlier one overtook, and that comes all the same.
+    overtaken: [Time; 2],
     /// The source's entity in the event queue; the sink's is the next.
     pub(super) entity: usize,
     index: u32,
@@ -51,6 +53,7 @@ impl Ends {
         Self {
             flow,
             armed: [start, Time::MAX],
+            overtaken: [Time::MAX; 2],
             entity: network.links() + 2 * index,
             index: index as u32,
             there: network.forward(index),
@@ -58,12 +61,12 @@ impl Ends {
         }
     }
 
-    /// Whether an end's event counts. If not, an earlier deadline took its place.
+    /// Whether an end's event counts. If not, an earlier deadline took its place, and another one since then.
     #[inline]
     pub(super) fn disarm(&mut self, now: Time, end: usize) -> bool {
         let counts = self.armed[end] == now;
         if counts {
-            self.armed[end] = Time::MAX;
+            self.armed[end] = std::mem::replace(&mut self.overtaken[end], Time::MAX);
         }
         counts
     }
@@ -240,6 +243,9 @@ impl Ends {
         }
         let packet = parcel.unpack(&mut path.network.aside);
         match self.flow.deliver(now, &packet, path.window, observer) {
+            Delivered::Taken(None) if !self.flow.sink.sends_more() => {
+                self.arm(SINK, self.flow.sink.next_timeout(), path);
+            }
             Delivered::Taken(answer) => self.answer(now, answer, path, observer),
             Delivered::Dropped => {
                 let loss = path.network.dropped(now, &packet);
@@ -419,11 +425,12 @@ impl Ends {
 
     /// Makes sure that a host is woken at its deadline. A later deadline than the pending one waits for that: the host
     /// is then woken in vain and armed anew, which costs less than moving an event for every acknowledgement. An earlier
-    /// one overtakes it, and the pending one is ignored when it comes.
+    /// one overtakes it, and the pending one will do for what comes after. (A source whose window opens and closes sets its
+    /// retransmission timer anew with each packet: without that, all of these would be pending.)
     #[inline]
     fn arm(&mut self, end: usize, deadline: Time, path: &mut Path) {
         if deadline < self.armed[end] {
-            self.armed[end] = deadline;
+            self.overtaken[end] = std::mem::replace(&mut self.armed[end], deadline);
             path.events.push(self.entity + end, deadline);
         }
     }

@@ -136,18 +136,18 @@ impl Engine {
                 return;
             }
         }
-        self.forward(now, parcel, observer);
+        self.forward(now, now, parcel, observer);
     }
 
-    /// A packet goes on from between two links.
+    /// A packet goes on from between two links, where it is at `at`: now, or later if that is known.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn forward<O: Observer>(&mut self, now: Time, mut parcel: Parcel, observer: &mut O) {
+    fn forward<O: Observer>(&mut self, now: Time, at: Time, mut parcel: Parcel, observer: &mut O) {
         let Path {
             network, events, ..
         } = &mut self.path;
         let flow = parcel.flow as usize;
-        match network.send(now, &mut parcel, events, observer) {
+        match network.send(at, &mut parcel, events, observer) {
             Sent::UnderWay => {}
             Sent::AtSource(at) => {
                 self.ends[flow].nears(at, parcel.copy(), &mut self.path, observer);
@@ -156,6 +156,11 @@ impl Engine {
                 let ends = &mut self.ends[flow];
                 if let Some(answer) = ends.deliver(at, &parcel, &mut self.path, observer) {
                     ends.foreseen(&answer, &mut self.path, observer);
+                }
+            }
+            Sent::Lost(_, when) if when == Fate::HELD.when() => {
+                if let Some(onward) = network.hold_or_pass(at, &parcel, events, O::QUEUE_LENGTH) {
+                    self.go_on(now, onward, observer);
                 }
             }
             Sent::Lost(cause, when) => {
@@ -172,6 +177,11 @@ impl Engine {
         if !self.path.network.begin_turn(link, now) {
             return;
         }
+        while let Some(truth) = self.path.network.truth(link, now) {
+            let flow = truth.flow as usize;
+            let (sequence, cause) = truth.told();
+            self.ends[flow].flow.tell(sequence, cause);
+        }
         while let Some((parcel, fate)) = self.path.network.turn(link, now, observer) {
             let flow = parcel.flow as usize;
             match fate {
@@ -179,7 +189,7 @@ impl Engine {
                 Ok(Arrived::AtSource) => {
                     self.ends[flow].answered(now, &parcel, &mut self.path, observer);
                 }
-                Ok(_) => self.forward(now, parcel, observer),
+                Ok(_) => self.go_on(now, parcel, observer),
                 Err(Fate::Lost(cause, when)) => {
                     self.ends[flow].lose_here(parcel, cause, when, &mut self.path);
                 }
@@ -187,6 +197,12 @@ impl Engine {
             }
         }
         self.path.network.arm_turn(link, &mut self.path.events);
+    }
+
+    /// A packet goes on from the end of such a link, where it is when it is due.
+    #[inline(never)]
+    fn go_on<O: Observer>(&mut self, now: Time, parcel: Parcel, observer: &mut O) {
+        self.forward(now, parcel.due, parcel, observer);
     }
 
     /// A data packet is at its sink, which is not fused.

@@ -6,7 +6,7 @@ use super::{RunError, run};
 use crate::delay::{DelaySummary, Delays};
 use crate::measure::Measurement;
 use crate::media::{FrameCounts, Media, StreamResult};
-use crate::observe::{Observer, Order};
+use crate::observe::{Observer, Order, Watch};
 use crate::scenario::Scenario;
 
 /// What is measured beside the counts.
@@ -92,7 +92,9 @@ impl Observer for Clock<'_> {
     const LINKS: bool = false;
     const SOURCES: bool = false;
     const CLOCK: bool = true;
+}
 
+impl Watch for Clock<'_> {
     fn goes_on(&mut self, now: Time) -> bool {
         self.reached = now;
         (self.goes_on)(now)

@@ -25,12 +25,12 @@ use super::flow::{Delivered, Flow};
 use super::{ANSWER_SIZE, ASK_EVERY, RunError, Start};
 use crate::busy::Busy;
 use crate::measure::{LinkResult, Measurement, Window};
-use crate::observe::Observer;
+use crate::observe::Watch;
 use crate::packet::{Packet, Payload};
 use crate::scenario::{Connection, Router, Scenario};
 
 /// A run.
-pub(super) struct Plain<'a, O> {
+pub(super) struct Plain<'a> {
     window: Window,
     links: Vec<Path>,
     flows: Vec<Ways>,
@@ -43,7 +43,7 @@ pub(super) struct Plain<'a, O> {
     most_packets: u64,
     /// Events handled so far.
     handled: u64,
-    observer: &'a mut O,
+    observer: &'a mut dyn Watch,
 }
 
 /// What happens to an entity.
@@ -79,8 +79,8 @@ struct Ways {
 const SOURCE: usize = 0;
 const SINK: usize = 1;
 
-impl<'a, O: Observer> Plain<'a, O> {
-    pub(super) fn new(scenario: &Scenario, seed: u64, observer: &'a mut O) -> Self {
+impl<'a> Plain<'a> {
+    pub(super) fn new(scenario: &Scenario, seed: u64, observer: &'a mut dyn Watch) -> Self {
         let streams = Streams::new(seed);
         let router = Router::new(scenario);
         let mut plain = Self {
@@ -119,7 +119,7 @@ impl<'a, O: Observer> Plain<'a, O> {
                 break;
             }
             self.handled += 1;
-            if O::CLOCK && self.handled.is_multiple_of(ASK_EVERY) && !self.observer.goes_on(now) {
+            if self.handled.is_multiple_of(ASK_EVERY) && !self.observer.goes_on(now) {
                 return Ok(self.measured());
             }
             match event {
@@ -137,9 +137,7 @@ impl<'a, O: Observer> Plain<'a, O> {
                 Event::Turn => self.turn(now, entity)?,
             }
         }
-        if O::CLOCK {
-            self.observer.goes_on(self.window.end());
-        }
+        self.observer.goes_on(self.window.end());
         Ok(self.measured())
     }
 
@@ -157,7 +155,7 @@ impl<'a, O: Observer> Plain<'a, O> {
         if end == SINK {
             let answer = flow.wake_sink(now);
             self.answer(now, index, answer)
-        } else if flow.wake_source(now, self.window, self.observer) {
+        } else if flow.wake_source(now, self.window, &mut self.observer) {
             self.transmit(now, index)
         } else {
             Ok(())
@@ -173,12 +171,12 @@ impl<'a, O: Observer> Plain<'a, O> {
         }
         let flow = &mut self.flows[index].flow;
         let Some(sequence) = packet.payload.sequence() else {
-            if flow.answered(now, &packet, self.window, self.observer) {
+            if flow.answered(now, &packet, self.window, &mut self.observer) {
                 self.transmit(now, index)?;
             }
             return Ok(());
         };
-        match flow.deliver(now, &packet, self.window, self.observer) {
+        match flow.deliver(now, &packet, self.window, &mut self.observer) {
             Delivered::Taken(answer) => self.answer(now, index, answer),
             Delivered::Dropped => {
                 flow.count_lost(now, Cause::Wireless, self.window);
@@ -191,7 +189,7 @@ impl<'a, O: Observer> Plain<'a, O> {
     /// The source sends all that it may send now.
     fn transmit(&mut self, now: Time, index: usize) -> Result<(), RunError> {
         let flow = &mut self.flows[index].flow;
-        if !flow.may_send(now, self.window, self.observer) {
+        if !flow.may_send(now, self.window, &mut self.observer) {
             return Ok(());
         }
         loop {
@@ -200,11 +198,11 @@ impl<'a, O: Observer> Plain<'a, O> {
                 break;
             };
             let packet = flow.packet(now, flow.wire_size, payload);
-            flow.count_sent(now, &packet, self.window, self.observer);
+            flow.count_sent(now, &packet, self.window, &mut self.observer);
             self.enter(now, packet)?;
         }
         let flow = &self.flows[index].flow;
-        flow.acted(now, self.window, self.observer);
+        flow.acted(now, self.window, &mut self.observer);
         let deadline = flow.source.next_timeout();
         self.set_deadline(index, SOURCE, deadline);
         Ok(())
@@ -239,11 +237,7 @@ impl<'a, O: Observer> Plain<'a, O> {
         if path.busy.is_some() {
             return self.hold(now, entity, packet);
         }
-        let waiting = if O::QUEUE_LENGTH {
-            path.link.queue_len(now)
-        } else {
-            0
-        };
+        let waiting = path.link.queue_len(now);
         // Without the short cut of an idle link.
         let mut fate = path.link.offer_at_length(now, packet.size);
         let mut marked = false;
@@ -258,7 +252,8 @@ impl<'a, O: Observer> Plain<'a, O> {
             self.observer.marked(entity);
         }
         self.observer.offered(entity, now, &packet, waiting, fate);
-        path.record(now, packet.size, (fate, marked), self.window);
+        let sent = fate.when() > now;
+        path.record((packet.size, sent), (fate, marked), self.window);
         if marked {
             packet.ecn = Ecn::Marked;
         }
@@ -299,7 +294,7 @@ impl<'a, O: Observer> Plain<'a, O> {
         let path = &mut self.links[entity];
         if let Some(busy) = &mut path.busy {
             let whose = (packet.flow, packet.size, packet.ecn);
-            busy.offer(now, whose, packet, O::QUEUE_LENGTH);
+            busy.offer(now, whose, packet, true);
         }
         path.under_way += 1;
         self.under_way += 1;
@@ -323,11 +318,11 @@ impl<'a, O: Observer> Plain<'a, O> {
             let Some((held, fate)) = busy.poll(now) else {
                 break;
             };
-            let marked = busy.marked(fate);
+            let (marked, sent) = (busy.marked(fate), busy.sent());
             let mut packet = held.packet;
             path.under_way -= 1;
             self.under_way -= 1;
-            path.record(held.since, packet.size, (fate, marked), self.window);
+            path.record((packet.size, sent), (fate, marked), self.window);
             if marked {
                 self.observer.marked(entity);
             }
@@ -407,8 +402,8 @@ impl Path {
         }
     }
 
-    /// Counts what became of a packet that entered at `now`, marked or not.
-    fn record(&mut self, now: Time, size: u32, (fate, marked): (Fate, bool), window: Window) {
+    /// Counts what became of a packet of this size that took the link's time or not if it was lost, marked or not.
+    fn record(&mut self, (size, sent): (u32, bool), (fate, marked): (Fate, bool), window: Window) {
         let count = &mut self.count;
         match fate {
             Fate::Delivered(arrival) | Fate::Damaged(arrival, _) => {
@@ -423,7 +418,7 @@ impl Path {
                 if window.contains(at) {
                     count.lost.add(cause);
                     // What was lost on its arrival, or by its queue, has not used the link's time.
-                    if cause == Cause::Wireless && at > now {
+                    if cause == Cause::Wireless && sent {
                         count.corrupted_bytes += u64::from(size);
                     }
                 }

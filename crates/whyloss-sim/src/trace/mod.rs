@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time};
-use whyloss_link::Fate;
+use whyloss_link::{Ecn, Fate};
 
 pub use self::batch::{Batch, Cell, Words};
 pub use self::csv::CsvFiles;
@@ -34,7 +34,7 @@ pub use self::csv::CsvFiles;
 pub use self::parquet::ParquetFiles;
 pub use self::sink::Sink;
 
-use crate::observe::{Observer, SourceState};
+use crate::observe::{SourceState, Watch};
 use crate::output::OutputError;
 use crate::packet::Packet;
 use crate::scenario::{Scenario, Transport};
@@ -107,6 +107,7 @@ enum Judge {
 #[derive(Clone, Copy, Debug)]
 struct Loss {
     time: Time,
+    sent: Time,
     sequence: u64,
     /// The word for where it happened.
     place: u32,
@@ -250,6 +251,7 @@ impl<S: Sink> Trace<S> {
             cause(loss.truth),
             verdict.map_or(Cell::None, cause),
             when.map_or(Cell::None, time),
+            time(loss.sent),
         ]);
         hand_on(&mut self.losses, &mut self.sink, &mut self.error);
     }
@@ -262,6 +264,7 @@ impl<S: Sink> Trace<S> {
         let flow = packet.flow as usize;
         let loss = Loss {
             time,
+            sent: packet.sent,
             sequence,
             place,
             truth,
@@ -304,11 +307,7 @@ fn word(index: usize) -> Cell {
     Cell::Word(index as u32)
 }
 
-impl<S: Sink> Observer for Trace<S> {
-    const QUEUE_LENGTH: bool = true;
-    const SOURCES: bool = false;
-    const STATES: bool = true;
-
+impl<S: Sink> Watch for Trace<S> {
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
         let marked = std::mem::take(&mut self.marked);
         let (word_of_fate, done) = match fate {
@@ -359,6 +358,11 @@ impl<S: Sink> Observer for Trace<S> {
                 span(at - packet.sent),
                 Cell::Whole(u64::from(packet.size)),
                 damage.map_or(Cell::None, |bit| Cell::Whole(u64::from(bit))),
+                if packet.ecn == Ecn::Marked {
+                    Cell::Whole(1)
+                } else {
+                    Cell::None
+                },
             ]);
             hand_on(&mut self.arrivals, &mut self.sink, &mut self.error);
         }

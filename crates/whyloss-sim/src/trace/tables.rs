@@ -156,6 +156,12 @@ pub const ARRIVALS: Table = Table {
             Kind::Whole,
             "how far from the packet's start the first damaged bit is, beyond the flow's coverage; missing if none is",
         ),
+        optional(
+            "ce",
+            "",
+            Kind::Whole,
+            "1 if a queue on the way marked it (ECN-CE); missing if none did",
+        ),
     ],
 };
 
@@ -191,6 +197,7 @@ pub const LOSSES: Table = Table {
             Kind::Seconds,
             "when: the arrival that revealed the gap (TFRC), the duplicate acknowledgement or timeout that revealed the loss (TCP, IFTP); missing with `verdict`",
         ),
+        column("sent_s", "s", Kind::Seconds, "when it left its source"),
     ],
 };
 

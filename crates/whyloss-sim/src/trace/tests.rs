@@ -188,7 +188,7 @@ fn damage() {
     let losses = cells(&batches, &LOSSES);
     let wireless = cause(Cause::Wireless);
     assert_eq!(
-        losses[0][3..],
+        losses[0][3..7],
         [Cell::Word(3), wireless, wireless, time(ms(5))]
     );
     let place = batches
@@ -329,7 +329,7 @@ fn verdicts_are_those_that_are_scored() {
     "#;
     let scenario = Scenario::from_toml(text, "", &[]).unwrap();
     let mut trace = Trace::new(&scenario, TraceOptions::default(), Vec::new());
-    let measured = crate::run(&scenario, 1, &mut trace).unwrap();
+    let measured = crate::run_watched(&scenario, 1, &mut trace).unwrap();
     let batches = trace.finish().unwrap();
     let losses = cells(&batches, &LOSSES);
     for (index, flow) in measured.flows.iter().enumerate() {

@@ -9,7 +9,7 @@ use whyloss_link::{ChannelSpec, QueueSpec};
 use whyloss_sim::decider::{ReceiverDecider, SENDERS, SenderDecider};
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::scenario::{Flow, Transport};
-use whyloss_sim::{CsvFiles, Measurement, Scenario, Trace, TraceOptions, run};
+use whyloss_sim::{CsvFiles, Measurement, Scenario, Trace, TraceOptions, run, run_watched};
 
 /// The tiny network and a flow of IFTP, with this bit error rate on the radio, for so long.
 fn scenario(rate: f64, seconds: i64) -> Scenario {
@@ -45,7 +45,7 @@ fn coverage_of_the_packet_is_no_coverage() {
         let options = TraceOptions::default();
         let files = CsvFiles::create(directory.path()).expect("files");
         let mut trace = Trace::new(scenario, options, files);
-        run(scenario, 1, &mut trace).expect("it passes its checks");
+        run_watched(scenario, 1, &mut trace).expect("it passes its checks");
         trace.finish().expect("written");
         let entries = fs::read_dir(directory.path()).expect("there");
         let mut files: Vec<_> = entries

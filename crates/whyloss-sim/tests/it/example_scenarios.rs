@@ -34,6 +34,7 @@ fn all_are_valid() {
     assert_eq!(
         names,
         [
+            "beside.toml",
             "codel-radio.toml",
             "dumbbell.toml",
             "iftp.toml",

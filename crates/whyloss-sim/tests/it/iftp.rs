@@ -2,7 +2,7 @@
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_sim::scenario::Transport;
-use whyloss_sim::{CsvFiles, FlowResult, Scenario, Trace, TraceOptions, run};
+use whyloss_sim::{CsvFiles, FlowResult, Scenario, Trace, TraceOptions, run, run_watched};
 
 /// 10 Mbit/s, 100 ms there and back, any queue, and a radio that loses packets of 1024 bytes with this probability.
 fn scenario(transport: &str, classifier: &str, loss: f64) -> Scenario {
@@ -157,7 +157,7 @@ fn the_window_is_traced() {
     };
     let files = CsvFiles::create(directory.path()).unwrap();
     let mut trace = Trace::new(&scenario, options, files);
-    run(&scenario, 1, &mut trace).unwrap();
+    run_watched(&scenario, 1, &mut trace).unwrap();
     trace.finish().unwrap();
     let text = std::fs::read_to_string(directory.path().join("sources.csv")).unwrap();
     let mut rows = text

@@ -1,15 +1,20 @@
 //! The simulator as its users see it. One program, so that what these tests have in common is compiled and linked once.
 
-#![allow(clippy::single_range_in_vec_init)]
+#![allow(
+    clippy::single_range_in_vec_init,
+    reason = "lists of one range are meant"
+)]
 
 mod aqm;
 mod bit_errors;
+mod copa;
 mod delays;
 mod ecn;
 mod example_scenarios;
 mod iftp;
 mod modern_controllers;
 mod observers;
+mod practitioners;
 mod recovery;
 mod scenario_messages;
 mod scenario_properties;

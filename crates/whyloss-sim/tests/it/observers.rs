@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::tiny;
 use whyloss::Cause;
-use whyloss_sim::{Capture, CsvFiles, Measurement, Trace, TraceOptions, run};
+use whyloss_sim::{Capture, CsvFiles, Measurement, Trace, TraceOptions, run, run_watched};
 
 /// Runs the tiny network with both observers on `directory`.
 fn record(directory: &Path) -> Measurement {
@@ -15,7 +15,7 @@ fn record(directory: &Path) -> Measurement {
     let files = CsvFiles::create(directory).unwrap();
     let trace = Trace::new(&scenario, TraceOptions::default(), files);
     let mut observers = (trace, Some(Capture::create(&scenario, directory).unwrap()));
-    let measurement = run(&scenario, 1, &mut observers).unwrap();
+    let measurement = run_watched(&scenario, 1, &mut observers).unwrap();
     observers.0.finish().unwrap();
     observers.1.map_or(Ok(()), Capture::finish).unwrap();
     measurement

@@ -1,6 +1,6 @@
 //! Every transport sends what its application produces, when it may, and no more.
 
-use whyloss_sim::{CsvFiles, Delays, Measurement, Scenario, Trace, TraceOptions, run};
+use whyloss_sim::{CsvFiles, Delays, Measurement, Scenario, Trace, TraceOptions, run, run_watched};
 
 /// 1000-byte packets, two a frame, a frame every 40 ms: 400 kbit/s over a link that may be slower.
 fn scenario(transport: &str, link: &str) -> Scenario {
@@ -86,7 +86,7 @@ fn the_window_grows_with_what_the_application_needs() {
     let scenario = scenario(transport, "10 Mbit/s");
     let files = CsvFiles::create(directory.path()).unwrap();
     let mut trace = Trace::new(&scenario, TraceOptions::default(), files);
-    run(&scenario, 1, &mut trace).unwrap();
+    run_watched(&scenario, 1, &mut trace).unwrap();
     trace.finish().unwrap();
     let text = std::fs::read_to_string(directory.path().join("sources.csv")).unwrap();
     let windows: Vec<f64> = text

@@ -26,12 +26,22 @@ classifier = "oracle""#,
         r#"transport = { kind = "tcp", recovery = "reno", delayed_ack = "none", segments = 40 }"#,
         r#"transport = { kind = "tcp", recovery = "vegas" }
 classifier = "vegas""#,
+        r#"transport = { kind = "tcp", recovery = "rack" }
+classifier = "oracle""#,
+        r#"transport = { kind = "tcp", recovery = "rack", controller = "cubic", delayed_ack = "none", ecn = true }"#,
+        r#"transport = { kind = "tcp", recovery = "rack", controller = "bbr" }
+classifier = "episode""#,
+        r#"transport = { kind = "tcp", recovery = "rack", handshake = true }
+application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
         r#"transport = { kind = "tcp", controller = "cubic" }"#,
         r#"transport = { kind = "tcp", controller = "westwood", delayed_ack = "none" }
 classifier = "veno""#,
         r#"transport = { kind = "tcp", controller = "bbr" }"#,
         r#"transport = { kind = "tcp", controller = "bbr", delayed_ack = "none" }
 classifier = "oracle""#,
+        r#"transport = { kind = "tcp", controller = "copa" }"#,
+        r#"transport = { kind = "tcp", recovery = "rack", controller = "copa", delayed_ack = "none", ecn = true }
+classifier = "veno""#,
         r#"transport = { kind = "tfrc" }"#,
         r#"transport = { kind = "tfrc", base = "ns2" }
 classifier = "zbs""#,
@@ -93,6 +103,19 @@ fn queue() -> impl Strategy<Value = &'static str> {
     ])
 }
 
+/// What else a link with events of its own does.
+fn way() -> impl Strategy<Value = &'static str> {
+    pick(&[
+        r#"jitter = { kind = "exponential", mean = "3 ms", in_order = false }"#,
+        r#"jitter = { kind = "uniform", mean = "5 ms" }"#,
+        r#"jitter = { kind = "pareto", mean = "4 ms", shape = 1.5, in_order = false }"#,
+        r#"aggregation = { packets = 8, airtime = "4 ms", access = "1 ms" }"#,
+        r#"aggregation = { packets = 3, airtime = "50 ms", access = "0 ms" }"#,
+        r#"handovers = [{ at = "1 s", pause = "50 ms", lost = true, rate = "2 Mbit/s" }, { at = "2 s", delay = "3 ms", in_order = false }]"#,
+        r#"handovers = [{ at = "0.7 s", pause = "200 ms", delay = "90 ms" }, { at = "1.7 s", delay = "0 ms" }]"#,
+    ])
+}
+
 /// How a link sends again.
 fn arq() -> impl Strategy<Value = &'static str> {
     pick(&[
@@ -118,13 +141,21 @@ fn channel() -> impl Strategy<Value = &'static str> {
 /// A line of nodes, and flows of any kind between any two of them: links shared both ways.
 pub(super) fn line_of_nodes() -> impl Strategy<Value = String> {
     let link = (
-        pick(&["200 kbit/s", "1 Mbit/s", "4 Mbit/s", "1 Gbit/s"]),
+        pick(&[
+            r#""200 kbit/s""#,
+            r#""1 Mbit/s""#,
+            r#""4 Mbit/s""#,
+            r#""1 Gbit/s""#,
+            r#""4 Mbit/s""#,
+            r#"{ rates = ["4 Mbit/s", "500 kbit/s", "0 bit/s"], means = ["100 ms", "50 ms", "20 ms"] }"#,
+        ]),
         pick(&["0 ms", "1 ms", "20 ms", "200 ms"]),
         any_queue(),
         channel(),
         prop::option::weighted(0.1, (0.0..3.0, 0.0..0.1)),
         prop::bool::weighted(0.1),
         prop::option::weighted(0.15, arq()),
+        prop::option::weighted(0.2, way()),
     );
     let links = prop::collection::vec(link, 1..5);
     let ends = (0usize..8, 0usize..8);
@@ -132,16 +163,21 @@ pub(super) fn line_of_nodes() -> impl Strategy<Value = String> {
     (links, flows).prop_map(|(links, flows)| {
         let mut text = String::from("duration = \"3 s\"\nmeasure_from = \"500 ms\"\n");
         let nodes = links.len() + 1;
-        for (node, (rate, delay, queue, channel, change, one_way, arq)) in
+        for (node, (rate, delay, queue, channel, change, one_way, arq, way)) in
             links.into_iter().enumerate()
         {
+            // Who changes at handovers does not do so otherwise.
+            let handed = way.is_some_and(|way| way.starts_with("handovers"));
+            let rate = if handed { "\"3 Mbit/s\"" } else { rate };
+            let arq = arq.filter(|arq| way.is_none() || arq.contains("parallel"));
+            let change = change.filter(|_| !handed);
             let _ = writeln!(
                 text,
                 r#"
                 [[link]]
                 from = "n{node}"
                 to = "n{}"
-                rate = "{rate}"
+                rate = {rate}
                 delay = "{delay}"
                 queue = {queue}
                 channel = {channel}"#,
@@ -155,6 +191,9 @@ pub(super) fn line_of_nodes() -> impl Strategy<Value = String> {
             }
             if let Some(arq) = arq {
                 let _ = writeln!(text, "arq = {arq}");
+            }
+            if let Some(way) = way {
+                let _ = writeln!(text, "{way}");
             }
         }
         for (index, ((source, steps), flow)) in flows.into_iter().enumerate() {
@@ -223,7 +262,7 @@ pub(super) fn dumbbell() -> impl Strategy<Value = String> {
         prop::collection::vec(any_flow(), 2..6),
     ];
     let pairs = prop::collection::vec((access(), access()), 3);
-    let queue = prop_oneof![9 => queue(), 1 => any_queue()];
+    let queue = prop_oneof![1 => queue(), 1 => any_queue()];
     (queue, channel(), pairs, flows, 1usize..4, any::<bool>()).prop_map(
         |(queue, channel, pairs, flows, hosts, alike)| {
             let mut text = format!(
@@ -274,6 +313,7 @@ pub(super) fn dumbbell() -> impl Strategy<Value = String> {
 }
 
 /// Flows that share a link, each with a first link and a way back of its own: most of their sources are fused.
+#[expect(clippy::too_many_lines, reason = "lists of what is drawn")]
 pub(super) fn branches() -> impl Strategy<Value = String> {
     let queue = pick(&[
         r#""unlimited""#,
@@ -281,6 +321,7 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
         "{ packets = 15 }",
         r#"{ packets = 30, red = "adaptive" }"#,
         r#"{ packets = 30, red = { kind = "classic", min = 2, max = 12, weight = 0.2, ecn = true } }"#,
+        r#"{ packets = 30, aqm = { kind = "codel", target = "2 ms", interval = "20 ms", ecn = true } }"#,
     ]);
     let channel = pick(&[
         r#""none""#,
@@ -295,13 +336,14 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
             r#"recovery = "sack", "#,
             r#"recovery = "reno", "#,
             r#"recovery = "sack", controller = "bbr", "#,
+            r#"recovery = "sack", controller = "copa", "#,
             r#"recovery = "vegas", "#,
         ]),
         pick(&[
             "",
             "",
             "window = 1, ",
-            "window = 12, ",
+            r#"window = 12, ack_every = 5, rtt_tick = "7 ms", "#,
             "segments = 30, ",
             "ecn = true, ",
         ]),

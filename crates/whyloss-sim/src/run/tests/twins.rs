@@ -11,7 +11,7 @@ use super::drawn::{branches, dumbbell, line_of_nodes};
 use super::*;
 use crate::Delays;
 use crate::host::tcp;
-use crate::observe::{Observer, Order, SourceState};
+use crate::observe::{Observer, Order, SourceState, Watch};
 use crate::packet::{Packet, Payload};
 
 /// Something that an observer was told: what, when, and the numbers that it comes with.
@@ -57,7 +57,9 @@ impl<const BY_FLOW: bool> Observer for Log<BY_FLOW> {
     const STATES: bool = true;
     const ORDER: Order = if BY_FLOW { Order::Flow } else { Order::Place };
     const QUEUE_LENGTH: bool = true;
+}
 
+impl<const BY_FLOW: bool> Watch for Log<BY_FLOW> {
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
         let (fate, when) = match fate {
             Fate::Delivered(when) => (0, when),
@@ -230,6 +232,22 @@ fn marks_are_met() {
     }
     let few = [at_once, later, flows[0], flows[1]];
     assert!(few.iter().all(|&few| few >= 3), "{few:?}");
+}
+
+/// Links that decide as packets leave let them go on ahead of time, if nobody looks at them: two events less for each packet.
+#[test]
+fn prompt_links_are_met() {
+    let queue = r#"{ kind = "codel", target = "2 ms", interval = "20 ms" }"#;
+    let codel = DUMBBELL.replace(
+        "{ packets = 367 }",
+        &format!("{{ packets = 367, aqm = {queue} }}"),
+    );
+    assert_ne!(codel, DUMBBELL);
+    let scenario = scenario(&codel, 2.0);
+    let (plain, fast) = agree(&scenario, 1).expect("the same");
+    let watched = measure(&scenario, 1, APART).events;
+    assert!(fast * 10 < plain * 7, "{fast} {plain}");
+    assert!(fast * 10 < watched * 7, "{fast} {watched}");
 }
 
 /// There are sources and sinks that are worked out ahead of time in what is drawn.
