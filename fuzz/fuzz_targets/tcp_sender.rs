@@ -48,8 +48,9 @@ fuzz_target!(|input: Input| {
         Recovery::NewReno,
         Recovery::Sack,
         Recovery::Vegas,
+        Recovery::Rack,
     ];
-    let recovery = recovery[usize::from(input.recovery) % 4];
+    let recovery = recovery[usize::from(input.recovery) % recovery.len()];
     let mut options = if input.ns2 {
         Options::ns2(recovery, input.segment_size.into(), input.window.into())
     } else {

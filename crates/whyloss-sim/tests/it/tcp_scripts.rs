@@ -456,3 +456,21 @@ fn a_spared_window_comes_back_by_slow_start_where_the_receiver_limits() {
     assert_eq!(script.ack(202, 10), [10, 11]);
     assert_eq!(script.windows(), (2000, 10_000));
 }
+
+#[test]
+fn a_coarse_clock_measures_whole_ticks() {
+    let mut script = Script::after_ten(&Options {
+        rtt_tick: Duration::from_millis(30),
+        ..options(Recovery::NewReno)
+    });
+    // From 15 to 115 ms: from the tick at 0 to the one at 90.
+    script.ack(115, 1);
+    assert_eq!(script.sender.srtt(), Some(Duration::from_millis(90)));
+    // No round trip takes no time: one tick.
+    let mut script = Script::after_ten(&Options {
+        rtt_tick: Duration::from_secs(1),
+        ..options(Recovery::NewReno)
+    });
+    script.ack(115, 1);
+    assert_eq!(script.sender.srtt(), Some(Duration::from_secs(1)));
+}

@@ -37,11 +37,11 @@
 //! | Vegas: a handshake | one segment goes alone | two do |
 //! | receiver: another copy of the last segment delivered | acknowledged at once | its acknowledgement may be delayed |
 //!
-//! With a controller that wants delivery rates (BBR), segments are paced, and a retransmission that three later segments
+//! With a controller that wants delivery rates (BBR, Copa), segments are paced, and a retransmission that three later segments
 //! have overtaken is repeated: see `sender/metered_pacer.rs`.
 //!
-//! Neither dialect notices a spurious timeout: F-RTO (RFC 5682), Eifel (RFC 3522) and D-SACK (RFC 2883) are absent. Which
-//! script pins which rule is a table in `docs/recovery-scripts.md`.
+//! Neither dialect notices a spurious timeout: F-RTO (RFC 5682) and Eifel (RFC 3522) are absent. [`Recovery::Rack`] alone
+//! has D-SACK (RFC 2883), and knows no dialect. Which script pins which rule is a table in `docs/recovery-scripts.md`.
 //!
 //! What ns-2's window arithmetic does differently is [`Decrease::Window`](whyloss::congestion::Decrease).
 
@@ -84,14 +84,28 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// The selectively acknowledged ranges, in the order of the option: the most recent first (RFC 2018 §4).
+    /// The blocks of the option in their order: the most recent first (RFC 2018 §4), or [what came twice](Self::duplicate).
     pub fn sacked(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.sack.0.iter().map_while(|&(offset, len)| {
-            let start = self.next.saturating_add(u64::from(offset));
+            let below = u64::from(offset) & BELOW;
+            let start = self.next.saturating_add(u64::from(offset) & !BELOW);
+            let start = start.saturating_sub(below);
             (len > 0).then(|| start..start.saturating_add(u64::from(len)))
         })
     }
+
+    /// The D-SACK block: segments that had arrived before this acknowledgement's did (RFC 2883 §4). It comes first, below
+    /// `next` or within the second block.
+    pub fn duplicate(&self) -> Option<Range<u64>> {
+        let mut blocks = self.sacked();
+        let first = blocks.next()?;
+        let within = |block: Range<u64>| block.start <= first.start && first.end <= block.end;
+        (first.start < self.next || blocks.next().is_some_and(within)).then_some(first)
+    }
 }
+
+/// The bit of an offset from [`Ack::next`] that says that it is less than nothing, two's complement; no window is so large.
+const BELOW: u64 = 1 << 31;
 
 /// Up to three SACK blocks (RFC 2018; a time stamp leaves room for no more), stored as offset from [`Ack::next`] and
 /// length, the most recent first. See [`Ack::sacked`].
@@ -108,12 +122,21 @@ impl SackBlocks {
         let fitting = ranges.into_iter().filter_map(|range| {
             let offset = u32::try_from(range.start.checked_sub(next)?).ok()?;
             let len = u32::try_from(range.end.checked_sub(range.start)?).ok()?;
-            (len > 0).then_some((offset, len))
+            (len > 0 && u64::from(offset) < BELOW).then_some((offset, len))
         });
         for (slot, block) in blocks.0.iter_mut().zip(fitting) {
             *slot = block;
         }
         blocks
+    }
+
+    /// These blocks behind one that says that `sequence` came twice (RFC 2883 §4); the last of three gives way.
+    #[must_use]
+    pub fn with_duplicate(self, next: u64, sequence: u64) -> Self {
+        match i32::try_from(i128::from(sequence) - i128::from(next)) {
+            Ok(offset) => Self([(offset as u32, 1), self.0[0], self.0[1]]),
+            Err(_) => self,
+        }
     }
 
     /// Whether there is no block.
@@ -143,6 +166,9 @@ pub enum Recovery {
     FastRetransmit,
     /// Vegas's: by the third duplicate or a fine-grained timeout, if the controller has one (Brakmo & Peterson 1995).
     Vegas,
+    /// RACK-TLP (RFC 8985): by the times at which segments left, with probes for lost tails; windows are cut by
+    /// proportional rate reduction (RFC 9937). What kernels do. The receiver reports what came twice (RFC 2883).
+    Rack,
 }
 
 /// The TCP that is followed. See the table in the [module](self).
@@ -204,6 +230,9 @@ pub struct Options {
     pub limited_transmit: bool,
     /// Which round trips are measured.
     pub rtt_sampling: RttSampling,
+    /// The tick of the clock that measures round trips, which are whole ticks, at least one: 1 ms or 10 ms where time stamps
+    /// are coarse. At most 1 s (RFC 7323, 5.4).
+    pub rtt_tick: Duration,
     /// The segment whose time stamp an acknowledgement echoes.
     pub echo: Echo,
     /// The tick of the receiver's time stamp clock, by which controllers know when acknowledgements left (RFC 7323 §5.4:
@@ -213,6 +242,9 @@ pub struct Options {
     pub rto: RtoOptions,
     /// How long the acknowledgement of a lone segment waits for a second one; `None`: every segment is acknowledged.
     pub delayed_ack: Option<Duration>,
+    /// Segments in order that one acknowledgement answers at most, if it may wait; more than two are stretch
+    /// acknowledgements, which RFC 5681 §4.2 forbids and offloading makes.
+    pub ack_every: u8,
     /// Whether new segments are ECN-capable, and marks are echoed and answered (RFC 3168).
     pub ecn: bool,
 }
@@ -245,10 +277,12 @@ impl Options {
             handshake: false,
             limited_transmit: true,
             rtt_sampling: RttSampling::EveryAck,
+            rtt_tick: Duration::from_nanos(1),
             echo: Echo::Earliest,
             timestamp_tick: Some(Duration::from_millis(1)),
             rto: RtoOptions::default(),
             delayed_ack: Some(Duration::from_millis(100)),
+            ack_every: 2,
             ecn: false,
         }
     }
@@ -284,7 +318,10 @@ impl Options {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init)]
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "lists of one range are meant"
+)]
 mod tests {
     use super::*;
 
@@ -298,6 +335,25 @@ mod tests {
         };
         assert_eq!(ack.sacked().collect::<Vec<_>>(), [20..25, 12..13, 30..31]);
         assert_eq!((sack.len(), sack.is_empty()), (3, false));
+    }
+
+    #[test]
+    fn duplicates_come_first() {
+        let ack = |next, sequence, blocks: &[Range<u64>]| Ack {
+            next,
+            echo: Time::ZERO,
+            sack: SackBlocks::new(next, blocks.iter().cloned()).with_duplicate(next, sequence),
+        };
+        // Below what is expected, and within a block beyond it.
+        let below = ack(10, 7, &[20..25, 12..13, 30..31]);
+        assert_eq!(below.sacked().collect::<Vec<_>>(), [7..8, 20..25, 12..13]);
+        assert_eq!(below.duplicate(), Some(7..8));
+        let beyond = ack(10, 22, &[20..25]);
+        assert_eq!(beyond.duplicate(), Some(22..23));
+        let none = ack(u64::MAX, 3, &[]);
+        assert_eq!((none.duplicate(), none.sack), (None, SackBlocks::NONE));
+        let sack = SackBlocks::new(10, [20..25, 12..13]);
+        assert_eq!(Ack { sack, ..below }.duplicate(), None);
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The receiver: cumulative, delayed and selective acknowledgements (RFC 5681 §4.2, RFC 2018, RFC 7323 §4.3).
 //!
 //! ```text
-//! in order, nothing beyond, none waiting    the acknowledgement waits for the next segment or the delay
+//! in order, nothing beyond, none waiting    the acknowledgement waits for the next segment (or more) or the delay
 //! anything else                             the acknowledgement leaves at once
 //! echo                                      the stamp of the earliest segment not acknowledged yet, or of the latest
 //! SACK blocks                               the block of the segment that arrived, then those reported before
 //! ```
 //!
-//! A segment beyond the receiver's window is refused. There are no D-SACK blocks (RFC 2883).
+//! A segment beyond the receiver's window is refused. To a sender with RACK-TLP what came twice is reported first (RFC 2883,
+//! one segment in a block); to others it is not.
 
 use std::ops::Range;
 
@@ -29,13 +30,18 @@ pub struct Receiver {
     deadline: Time,
     /// How long it may; zero: not at all.
     delay: Duration,
+    /// Segments in order that one acknowledgement answers at most.
+    every: u8,
+    /// Segments in order whose acknowledgement waits.
+    waiting: u8,
     received: u64,
     duplicates: u64,
     /// How many segments `beyond` holds.
     ahead: u32,
     beyond: Option<Box<Beyond>>,
     window: u32,
-    sack: bool,
+    /// The sender's, by which it can read SACK and D-SACK blocks.
+    recovery: Recovery,
     handshake: bool,
     dialect: Dialect,
     /// Whether acknowledgements say ECE.
@@ -63,12 +69,14 @@ impl Receiver {
                 .delayed_ack
                 .unwrap_or(Duration::ZERO)
                 .max(Duration::ZERO),
+            every: options.ack_every,
+            waiting: 0,
             received: 0,
             duplicates: 0,
             ahead: 0,
             beyond: None,
             window: options.receive_window.max(1),
-            sack: options.recovery == Recovery::Sack,
+            recovery: options.recovery,
             handshake: options.handshake,
             dialect: options.dialect,
             echoes: false,
@@ -100,8 +108,7 @@ impl Receiver {
         self.note(segment);
         self.next += 1;
         self.may_acknowledge(now).then(|| {
-            self.deadline = Time::MAX;
-            self.acked = self.next;
+            self.settle();
             (self.next, self.recent)
         })
     }
@@ -155,8 +162,7 @@ impl Receiver {
 
     #[inline]
     fn acknowledge(&mut self, sack: SackBlocks) -> Ack {
-        self.deadline = Time::MAX;
-        self.acked = self.next;
+        self.settle();
         Ack {
             next: self.next,
             echo: self.recent,
@@ -164,12 +170,23 @@ impl Receiver {
         }
     }
 
+    /// An acknowledgement of all in order leaves.
+    #[inline]
+    fn settle(&mut self) {
+        self.deadline = Time::MAX;
+        self.waiting = 0;
+        self.acked = self.next;
+    }
+
     /// Whether a segment in order is acknowledged at once; if it may wait, it waits from now on.
     #[inline]
     fn may_acknowledge(&mut self, now: Time) -> bool {
-        let may_wait = self.delay > Duration::ZERO && self.deadline == Time::MAX;
+        let may_wait = self.delay > Duration::ZERO && self.waiting + 1 < self.every;
         if may_wait && (self.next > 1 || !self.handshake) {
-            self.deadline = now + self.delay;
+            if self.waiting == 0 {
+                self.deadline = now + self.delay;
+            }
+            self.waiting += 1;
             return false;
         }
         true
@@ -179,6 +196,7 @@ impl Receiver {
     #[cold]
     fn on_disorder(&mut self, now: Time, sequence: u64) -> Option<Ack> {
         let beyond = self.beyond.get_or_insert_default();
+        let duplicates = self.duplicates;
         if sequence < self.next {
             self.duplicates += 1;
             if self.dialect == Dialect::Ns2 && self.ahead == 0 && sequence + 1 == self.next {
@@ -197,11 +215,15 @@ impl Receiver {
             self.duplicates += 1;
             beyond.note(sequence);
         }
-        let sack = if self.sack && self.ahead > 0 {
+        let reports = matches!(self.recovery, Recovery::Sack | Recovery::Rack);
+        let mut sack = if reports && self.ahead > 0 {
             SackBlocks::new(self.next, beyond.blocks())
         } else {
             SackBlocks::NONE
         };
+        if self.recovery == Recovery::Rack && self.duplicates > duplicates {
+            sack = sack.with_duplicate(self.next, sequence);
+        }
         Some(self.acknowledge(sack))
     }
 }
@@ -233,7 +255,10 @@ impl Beyond {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init)]
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "lists of one range are meant"
+)]
 mod tests {
     use super::*;
 
@@ -264,6 +289,32 @@ mod tests {
 
     fn blocks(ack: Option<Ack>) -> Vec<Range<u64>> {
         ack.iter().flat_map(Ack::sacked).collect()
+    }
+
+    #[test]
+    fn stretch_acknowledgements_wait_for_more_segments() {
+        let mut receiver = Receiver::new(&Options {
+            ack_every: 4,
+            ..Options::default()
+        });
+        for k in 0..3 {
+            assert_eq!(arrive(&mut receiver, 10 + k, k, k), None);
+            assert_eq!(receiver.next_timeout(), ms(110));
+        }
+        let ack = arrive(&mut receiver, 13, 3, 3).expect("the fourth");
+        // The earliest stamp.
+        assert_eq!((ack.next, ack.echo), (4, ms(0)));
+        // Two more, and then nothing until the first of them has waited for 100 ms.
+        assert_eq!(arrive(&mut receiver, 20, 4, 9), None);
+        assert_eq!(arrive(&mut receiver, 50, 5, 9), None);
+        assert_eq!(next(receiver.on_timeout(ms(120))), Some(6));
+        // What is out of order is answered at once, and the next four count anew.
+        assert_eq!(next(arrive(&mut receiver, 130, 7, 9)), Some(6));
+        assert_eq!(next(arrive(&mut receiver, 131, 6, 9)), Some(8));
+        for k in 8..11 {
+            assert_eq!(arrive(&mut receiver, 140, k, 9), None);
+        }
+        assert_eq!(next(arrive(&mut receiver, 140, 11, 9)), Some(12));
     }
 
     #[test]
@@ -329,6 +380,27 @@ mod tests {
         arrive(&mut receiver, 1, 9, 0);
         let ack = arrive(&mut receiver, 1, 5, 0);
         assert_eq!((next(ack), blocks(ack)), (Some(11), vec![]));
+    }
+
+    #[test]
+    fn what_comes_twice_is_reported_to_who_can_read_it() {
+        for (recovery, reported) in [(Recovery::Rack, true), (Recovery::Sack, false)] {
+            let mut receiver = Receiver::new(&Options {
+                recovery,
+                delayed_ack: None,
+                ..Options::default()
+            });
+            let twice = |ack: Option<Ack>| ack.and_then(|ack| ack.duplicate());
+            assert_eq!(twice(arrive(&mut receiver, 0, 0, 0)), None);
+            assert_eq!(twice(arrive(&mut receiver, 1, 3, 0)), None);
+            // Below the left edge, and beyond it.
+            let ack = arrive(&mut receiver, 2, 0, 0);
+            assert_eq!(twice(ack), reported.then_some(0..1));
+            let ack = arrive(&mut receiver, 3, 3, 0);
+            assert_eq!(twice(ack), reported.then_some(3..4));
+            let repeated = usize::from(reported);
+            assert_eq!(blocks(ack)[repeated..], [3..4]);
+        }
     }
 
     #[test]

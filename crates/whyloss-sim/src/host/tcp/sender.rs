@@ -13,6 +13,10 @@
 mod ecn;
 mod held;
 mod metered_pacer;
+mod probe;
+mod prr;
+mod rack;
+mod rack_tlp;
 mod recovery;
 mod scoreboard;
 mod sent;
@@ -21,6 +25,7 @@ mod vegas;
 use self::ecn::Cuts;
 use self::held::Held;
 use self::metered_pacer::MeteredPacer;
+use self::rack_tlp::RackTlp;
 use self::scoreboard::Scoreboard;
 use self::vegas::Vegas;
 use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
@@ -67,12 +72,16 @@ pub struct Sender {
     min_rtt: Duration,
     /// The receiver's time stamp clock, in ticks of this length; zero: there is none.
     timestamp_tick: Duration,
+    /// Round trips are whole ticks of so many nanoseconds.
+    rtt_tick: u32,
     rto: Rto,
     segment_size: u32,
     receive_window: u32,
     rtt_sampling: RttSampling,
     /// Whether anything but the left edge needs attention, as [`Sender::settle`] decides.
     alert: bool,
+    /// Whether there are timers besides the retransmission timer: a meter's or RACK-TLP's.
+    has_timers: bool,
     recovery: Recovery,
     dialect: Dialect,
     limited_transmit: bool,
@@ -97,9 +106,11 @@ pub struct Sender {
     meter: Option<Box<MeteredPacer>>,
     /// What only Vegas keeps.
     vegas: Option<Box<Vegas>>,
+    /// What only RACK-TLP keeps.
+    by_time: Option<Box<RackTlp>>,
     /// What only an ECN-capable sender keeps.
     ecn: Option<Box<Cuts>>,
-    retransmitted: u64,
+    retransmitted: u32,
     timeouts: u32,
     fast_recoveries: u32,
 }
@@ -151,6 +162,7 @@ impl Sender {
             timed_at: Time::ZERO,
             control,
             attentive: listens(&decider) || meter.is_some(),
+            has_timers: meter.is_some() || options.recovery == Recovery::Rack,
             judged: false,
             judge: Box::new(Judge::new(decider, random)),
             judgement: None,
@@ -160,6 +172,7 @@ impl Sender {
             rto: Rto::new(&options.rto),
             segment_size,
             receive_window: options.receive_window.max(1),
+            rtt_tick: u32::try_from(options.rtt_tick.as_nanos()).unwrap_or(u32::MAX),
             rtt_sampling: options.rtt_sampling,
             alert: true,
             recovery: options.recovery,
@@ -178,6 +191,8 @@ impl Sender {
             scoreboard: None,
             meter,
             vegas: (options.recovery == Recovery::Vegas).then(Box::default),
+            by_time: (options.recovery == Recovery::Rack)
+                .then(|| Box::new(RackTlp::new(options.delayed_ack))),
             ecn: options.ecn.then(Box::default),
             retransmitted: 0,
             timeouts: 0,
@@ -248,7 +263,7 @@ impl Sender {
         };
         let retransmission = sequence < self.max;
         if retransmission {
-            self.retransmitted += 1;
+            self.retransmitted = self.retransmitted.saturating_add(1);
             self.judge.on_retransmission(sequence);
         } else {
             self.max = sequence + 1;
@@ -267,20 +282,27 @@ impl Sender {
         })
     }
 
-    /// When the retransmission timer expires, or a segment that pacing holds back may leave; [`Time::MAX`] if nothing is
-    /// outstanding.
+    /// When the retransmission timer expires, or RACK-TLP's, or a segment that pacing holds back may leave; [`Time::MAX`]
+    /// if nothing is outstanding.
     #[inline]
     pub fn next_timeout(&self) -> Time {
-        match &self.meter {
-            Some(meter) => self.deadline.min(meter.next_timeout()),
-            None => self.deadline,
+        let mut next = self.deadline;
+        if !self.has_timers {
+            return next;
         }
+        if let Some(meter) = &self.meter {
+            next = next.min(meter.next_timeout());
+        }
+        if let Some(by_time) = &self.by_time {
+            next = next.min(by_time.next_timeout());
+        }
+        next
     }
 
     /// Tells that [`Sender::next_timeout`] has come. Then call [`Sender::poll_transmit`] until it answers `None`.
     pub fn on_timeout(&mut self, now: Time) {
         self.judged = false;
-        if now < self.deadline || self.una == self.max {
+        if self.on_timers_by_time(now) || now < self.deadline || self.una == self.max {
             return;
         }
         self.timeouts += 1;
@@ -303,11 +325,14 @@ impl Sender {
         self.retransmit = false;
         self.duplicates = 0;
         self.inflation = 0;
+        let mut cleared = false;
         if let Some(scoreboard) = &mut self.scoreboard
             && (self.dialect == Dialect::Ns2 || scoreboard.reneged(self.una))
         {
             scoreboard.clear();
+            cleared = true;
         }
+        self.on_timeout_by_time(now, cleared);
         self.timed_sequence = UNTIMED;
         self.rto.back_off();
         self.deadline = now + self.rto.timeout();
@@ -404,12 +429,12 @@ impl Sender {
 
     /// Segments sent, retransmissions included.
     pub fn sent(&self) -> u64 {
-        self.max + self.retransmitted
+        self.max + u64::from(self.retransmitted)
     }
 
     /// Retransmissions.
     pub fn retransmitted(&self) -> u64 {
-        self.retransmitted
+        u64::from(self.retransmitted)
     }
 
     /// Expiries of the retransmission timer with data outstanding.
@@ -514,10 +539,30 @@ impl Sender {
 
     /// Asks why segment `una` was lost.
     fn classify(&mut self, loss: &LossEvent) -> Cause {
-        let said = self.judge.judge(loss, self.una);
+        self.classify_from(loss, self.una)
+    }
+
+    /// Asks why the segments from this one on were lost.
+    fn classify_from(&mut self, loss: &LossEvent, first: u64) -> Cause {
+        let said = self.judge.judge(loss, first);
         self.judgement = Some(said);
-        self.judged = true;
+        let before = (self.control.window(), self.control.ssthresh());
+        self.judged = !self.judge.waits(loss.detection, before.0, before.1);
         said.verdict
+    }
+
+    /// A recovery has ended: a verdict that waited for this is final, and what a loss called wireless did is undone.
+    fn conclude(&mut self, now: Time) {
+        let Some((cause, cwnd, ssthresh)) = self.judge.on_recovery_end(now) else {
+            return;
+        };
+        if let Some(said) = &mut self.judgement {
+            said.verdict = cause;
+            self.judged = true;
+        }
+        if cause == Cause::Wireless {
+            self.control.on_spurious_loss(now, cwnd, ssthresh);
+        }
     }
 
     /// Restarts the timer if anything is outstanding, and stops it otherwise (RFC 6298 §5.2, §5.3).
@@ -577,7 +622,7 @@ impl Sender {
             || sacked
             || self.meter.is_some()
             || self.ecn.is_some()
-            || self.recovery == Recovery::Vegas;
+            || matches!(self.recovery, Recovery::Vegas | Recovery::Rack);
     }
 
     /// Whether the connection waits for its first acknowledgement.
@@ -597,10 +642,24 @@ impl Sender {
                 self.timed_at
             }
         };
+        let (sent, now) = self.ticks(sent, now);
         self.rto.sample(sent, now);
         let rtt = now - sent;
         self.note_rtt(rtt);
         Some(rtt)
+    }
+
+    /// What the clock that measures round trips shows at both ends of one.
+    #[inline]
+    fn ticks(&self, sent: Time, now: Time) -> (Time, Time) {
+        let tick = u64::from(self.rtt_tick);
+        if tick <= 1 {
+            return (sent, now);
+        }
+        let sent = sent.as_nanos() / tick;
+        let now = (now.as_nanos() / tick).max(sent + 1);
+        let at = |ticks: u64| Time::from_nanos(ticks.saturating_mul(tick));
+        (at(sent), at(now))
     }
 
     #[inline]

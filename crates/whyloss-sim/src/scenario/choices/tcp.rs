@@ -1,5 +1,6 @@
 //! TCP's choices: a base, and each field that departs from it.
 
+use whyloss::Duration;
 use whyloss::congestion::{
     self, BacklogRtt, ControllerKind, ControllerSpec, Decrease, Growth, VegasDialect,
     WirelessPolicy,
@@ -12,10 +13,11 @@ use super::{Choice, positive};
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
 
-pub(super) const KEYS: [&str; 20] = [
+pub(super) const KEYS: [&str; 22] = [
     "base",
     "recovery",
     "delayed_ack",
+    "ack_every",
     "window",
     "initial_window",
     "initial_ssthresh",
@@ -23,6 +25,7 @@ pub(super) const KEYS: [&str; 20] = [
     "handshake",
     "limited_transmit",
     "rtt_sampling",
+    "rtt_tick",
     "echo",
     "timestamp_tick",
     "controller",
@@ -71,6 +74,7 @@ pub(super) fn options(
             ("sack", Recovery::Sack),
             ("fast-retransmit", Recovery::FastRetransmit),
             ("vegas", Recovery::Vegas),
+            ("rack", Recovery::Rack),
         ])
     })?;
     let window = choice.get("window").map(|field| segments(&field));
@@ -78,6 +82,11 @@ pub(super) fn options(
     let ns2 = choice.or("base", false, |field| {
         field.one_of(&[("rfc", false), ("ns2", true)])
     })?;
+    if let (true, Recovery::Rack, Some(field)) = (ns2, recovery, choice.get("recovery")) {
+        return Err(field.fault(
+            r#""rack" is none of ns-2's recoveries; leave out base = "ns2", or take "sack""#,
+        ));
+    }
     let base = if ns2 {
         Options::ns2(recovery, segment_size, window.unwrap_or(NS2_WINDOW))
     } else {
@@ -107,6 +116,13 @@ pub(super) fn options(
                 ("every-ack", RttSampling::EveryAck),
             ])
         })?,
+        rtt_tick: choice.or("rtt_tick", base.rtt_tick, |field| {
+            let tick = positive(field)?;
+            if tick > Duration::from_secs(1) {
+                return Err(field.unexpected("a tick of at most 1 s"));
+            }
+            Ok(tick)
+        })?,
         echo: choice.or("echo", base.echo, |field| {
             field.one_of(&[("earliest", Echo::Earliest), ("latest", Echo::Latest)])
         })?,
@@ -121,7 +137,11 @@ pub(super) fn options(
             wireless: choice.or("wireless", policy, wireless)?,
         },
         growth: choice.or("growth", base.growth, |field| {
-            field.one_of(&[("per-byte", Growth::PerByte), ("per-ack", Growth::PerAck)])
+            field.one_of(&[
+                ("per-byte", Growth::PerByte),
+                ("per-ack", Growth::PerAck),
+                ("per-window", Growth::PerWindow),
+            ])
         })?,
         rto: rto(choice, base.rto)?,
         ecn: choice.or("ecn", base.ecn, Field::flag)?,
@@ -130,6 +150,9 @@ pub(super) fn options(
                 return Ok(None);
             }
             positive(field).map(Some)
+        })?,
+        ack_every: choice.or("ack_every", base.ack_every, |field| {
+            field.integer(1..=255).map(|count| count as u8)
         })?,
         ..base
     })

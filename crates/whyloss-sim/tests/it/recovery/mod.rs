@@ -6,6 +6,7 @@
 
 mod exchanges;
 mod newreno;
+mod rack;
 mod receiver;
 mod reno;
 mod sack;

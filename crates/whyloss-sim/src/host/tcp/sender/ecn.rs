@@ -63,9 +63,9 @@ impl Sender {
         self.ecn.as_ref().is_some_and(|cuts| cuts.echoed)
     }
 
-    /// Whether the first segment that is not acknowledged was under way when a mark cut the window.
-    pub(super) fn was_cut_by_mark(&self) -> bool {
-        let cut = |cuts: &Cuts| self.una < cuts.by_mark;
+    /// Whether this segment was under way when a mark cut the window.
+    pub(super) fn was_cut_by_mark(&self, sequence: u64) -> bool {
+        let cut = |cuts: &Cuts| sequence < cuts.by_mark;
         self.ecn.as_deref().is_some_and(cut)
     }
 

@@ -1,11 +1,11 @@
-//! What a sender does for a controller that measures delivery rates and paces (BBR); no other has one of these.
+//! What a sender does for a controller that measures delivery rates and paces (BBR, Copa); no other has one of these.
 //!
 //! It remembers each segment of the window as it left, tells the controller what every acknowledgement delivers and which
 //! segments are lost, and holds back what the pacing rate does not allow yet. A sender with a meter is always alert, so
 //! that others need not ask.
 //!
 //! A segment counts as lost once RFC 6675's IsLost says so in a recovery, when it is retransmitted although neither
-//! acknowledged nor lost, or when the retransmission timer expires. A retransmission is lost, and repeated at once, when
+//! acknowledged nor lost, or when the retransmission timer expires; with RACK-TLP, when time says so. A retransmission is lost, and repeated at once, when
 //! a segment that left three or more after it has arrived (RFC 9002's packet threshold; RFC 6675 waits for the timer,
 //! which no controller that shrugs off losses can afford). Whether the controller hears of a loss depends on the verdict
 //! about the loss event that goes on ([`Governed::spares_losses`](whyloss::congestion::Governed::spares_losses)).
@@ -216,6 +216,7 @@ impl Sender {
     pub(super) fn meter_losses(&mut self, now: Time) {
         if let Some(meter) = &mut self.meter
             && self.in_recovery
+            && self.by_time.is_none()
             && let Some(scoreboard) = &mut self.scoreboard
         {
             meter.lose(now, scoreboard.lost_below(), &mut self.control);
@@ -223,6 +224,15 @@ impl Sender {
             scoreboard.pipe = (meter.path.in_flight() / u64::from(self.segment_size)) as i64;
             if again {
                 self.restart_timer(now);
+            }
+        }
+    }
+
+    /// Tells the controller of the losses that time has just found.
+    pub(super) fn meter_found(&mut self, now: Time) {
+        if let (Some(meter), Some(by_time)) = (&mut self.meter, &self.by_time) {
+            for &lost in &by_time.rack.found {
+                meter.lose_range(now, lost..lost + 1, &mut self.control);
             }
         }
     }

@@ -8,6 +8,7 @@
 //! alone           another loss (`tcp-westwood.cc` 1.3 of ns-2)
 //! SACK            third duplicate with news, or IsLost(una): retransmit una; then send NextSeg as long as
 //! (RFC 6675)      pipe < window. Ends at `recover`
+//! RACK-TLP        by the times at which segments left: see `rack_tlp.rs`
 //! ```
 //!
 //! After a timeout, `recover` is the highest segment sent: NewReno and SACK begin no recovery before it is acknowledged,
@@ -27,12 +28,15 @@ impl Sender {
     pub(super) fn on_ack_alert(&mut self, now: Time, ack: &Ack, stamped: Time) {
         if ack.next == self.una && self.una == self.max {
             // Nothing is outstanding: not a duplicate.
+            self.on_needless_ack(ack);
             return;
         }
         self.retransmit &= ack.next == self.una;
         self.meter_delivery(now, ack);
         if self.recovery == Recovery::Vegas {
             self.on_ack_vegas(now, ack, stamped);
+        } else if self.recovery == Recovery::Rack {
+            self.on_ack_by_time(now, ack, stamped);
         } else if self.recovery == Recovery::Sack {
             self.on_ack_selective(now, ack, stamped);
         } else if self.recovery == Recovery::FastRetransmit {
@@ -57,7 +61,11 @@ impl Sender {
         if !self.paced(now) {
             return None;
         }
-        let next = self.next_unpaced();
+        let next = if self.by_time.is_some() {
+            self.next_by_time(now)
+        } else {
+            self.next_unpaced()
+        };
         self.meter_sent(now, next);
         if let (Some(vegas), Some(next)) = (&mut self.vegas, next) {
             vegas.sent.leave(next, now);
@@ -112,7 +120,7 @@ impl Sender {
             self.inflation = self.inflation.saturating_add(1);
             self.open_inflated();
         } else if self.duplicates == DUP_THRESH && self.may_begin_recovery() {
-            self.begin_recovery(now);
+            self.begin_recovery(now, Detection::Duplicates);
             self.inflation = DUP_THRESH;
             self.open_inflated();
         } else if self.duplicates < DUP_THRESH {
@@ -127,7 +135,7 @@ impl Sender {
         if ack.next == self.una {
             self.count_duplicate(now, stamped, 0);
             if self.duplicates == DUP_THRESH {
-                self.begin_recovery(now);
+                self.begin_recovery(now, Detection::Duplicates);
             }
             self.open_window();
             return;
@@ -147,7 +155,7 @@ impl Sender {
         self.tell_duplicate(now, stamped, sacked);
     }
 
-    fn tell_duplicate(&mut self, now: Time, stamped: Time, sacked: u64) {
+    pub(super) fn tell_duplicate(&mut self, now: Time, stamped: Time, sacked: u64) {
         let event = AckEvent::new(now, self.segment_size)
             .sacked(sacked)
             .acknowledged(self.bytes(self.una))
@@ -176,7 +184,7 @@ impl Sender {
         }
     }
 
-    fn begin_recovery(&mut self, now: Time) {
+    pub(super) fn begin_recovery(&mut self, now: Time, detection: Detection) {
         self.fast_recoveries += 1;
         self.in_recovery = true;
         self.retransmit = true;
@@ -185,12 +193,12 @@ impl Sender {
         self.recover = self.max;
         // Without what limited transmit sent (RFC 5681 §3.2 step 2).
         let in_flight = self.nxt_before.saturating_sub(self.una);
-        let loss = self.loss_event(now, Detection::Duplicates, in_flight);
+        let loss = self.loss_event(now, detection, in_flight);
         let cause = self.classify(&loss);
-        if !self.was_cut_by_mark() {
+        if !self.was_cut_by_mark(self.una) {
             self.control.on_loss(&loss, cause);
         }
-        self.note_cut(Detection::Duplicates);
+        self.note_cut(detection);
         self.forget_timing();
         self.restart_timer(now);
     }
@@ -241,6 +249,7 @@ impl Sender {
             }
         }
         self.deflation = 0;
+        self.conclude(now);
         self.restart_timer(now);
         self.open_window();
     }
@@ -295,7 +304,7 @@ impl Sender {
                 self.duplicates >= DUP_THRESH || self.scoreboard.as_deref().is_some_and(lost)
             };
             if found && self.may_begin_recovery() {
-                self.begin_recovery(now);
+                self.begin_recovery(now, Detection::Duplicates);
                 let una = self.una;
                 if let Some(scoreboard) = &mut self.scoreboard {
                     scoreboard.begin(una);
@@ -330,6 +339,7 @@ impl Sender {
             self.in_recovery = false;
             self.duplicates = 0;
             self.control.on_recovery_end(now, u64::MAX);
+            self.conclude(now);
             if ns2 {
                 self.recover = 0;
                 self.clear_scoreboard();

@@ -36,6 +36,11 @@ impl Scoreboard {
         self.sacked.is_empty()
     }
 
+    /// How many segments are sacked.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
     /// How many segments below `sequence` are sacked.
     pub(super) fn count_below(&self, sequence: u64) -> u64 {
         self.sacked.count_below(sequence)
@@ -156,7 +161,10 @@ impl Scoreboard {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init)]
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "lists of one range are meant"
+)]
 mod tests {
     use super::*;
     use crate::host::tcp::SackBlocks;

@@ -136,7 +136,7 @@ impl Sender {
             loss.window = loss.window.saturating_add(inflation);
         }
         let cause = self.classify(&loss);
-        if !self.was_cut_by_mark() {
+        if !self.was_cut_by_mark(self.una) {
             self.control.on_loss(&loss, cause);
         }
         self.note_cut(detection);
