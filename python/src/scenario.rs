@@ -164,7 +164,7 @@ impl Parsed {
                 let watched = (Delays::new(&scenario), Media::new(&scenario));
                 let tracer = Trace::new(&scenario, TraceOptions::default(), Vec::new());
                 let mut watched = (watched, (Clock::new(&mut goes_on), tracer));
-                let measurement = whyloss_sim::run(&scenario, seed, &mut watched)?;
+                let measurement = whyloss_sim::run_watched(&scenario, seed, &mut watched)?;
                 let ((delays, media), (clock, tracer)) = watched;
                 let (delays, media) = (Some(delays), Some(media));
                 let run = Run::new(&scenario, seed, measurement, delays, media, clock.reached);

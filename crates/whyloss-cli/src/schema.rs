@@ -171,7 +171,10 @@ fn kinds(description: &Description, path: &str, selector: &str, names: &[String]
         keys(name).all(|(_, required)| !required) && !description.alternatives.contains_key(&path)
     };
     let alone: Vec<&String> = names.iter().filter(alone).collect();
-    let mut forms = vec![json!({ "enum": alone })];
+    let mut forms = Vec::new();
+    if !alone.is_empty() {
+        forms.push(json!({ "enum": alone }));
+    }
     forms.extend(names.iter().map(|name| {
         table(
             description,

@@ -103,10 +103,6 @@ pub struct Flow {
 /// What carries a flow.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a scenario has few flows, and a classifier's state is no allocation"
-)]
 pub enum Transport {
     /// A source without congestion control.
     Datagrams {

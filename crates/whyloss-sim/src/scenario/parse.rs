@@ -45,7 +45,7 @@ const TOP: [&str; 9] = [
     "link",
     "flow",
 ];
-const LINK: [&str; 12] = [
+const LINK: [&str; 15] = [
     "name",
     "from",
     "to",
@@ -56,6 +56,9 @@ const LINK: [&str; 12] = [
     "queue",
     "channel",
     "arq",
+    "jitter",
+    "aggregation",
+    "handovers",
     "both_ways",
     "reverse_channel",
 ];
@@ -220,10 +223,11 @@ impl Builder {
         let (channel, channel_before_queue) =
             optional(&fields, "channel", |f| choices::channel(f, &self.directory))?
                 .unwrap_or_default();
-        let (rate, trace) = choices::rate(&rate, &self.directory)?;
+        let rate = choices::rate(&rate, &self.directory)?;
         let forward = LinkSpec {
-            rate,
-            trace,
+            rate: rate.mean,
+            trace: rate.trace,
+            rates: rate.chain,
             delay: delay.duration()?,
             delay_changes: optional(&fields, "delay_changes", |f| {
                 f.changes(DELAY_CHANGES, Field::duration)
@@ -233,6 +237,9 @@ impl Builder {
             channel,
             channel_before_queue,
             arq: optional(&fields, "arq", choices::arq)?,
+            jitter: optional(&fields, "jitter", choices::jitter)?,
+            bursts: optional(&fields, "aggregation", choices::aggregation)?,
+            handovers: optional(&fields, "handovers", choices::handovers)?.unwrap_or_default(),
         };
         let (channel, channel_before_queue) = optional(&fields, "reverse_channel", |f| {
             choices::channel(f, &self.directory)

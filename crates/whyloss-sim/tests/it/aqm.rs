@@ -72,6 +72,21 @@ fn codel_keeps_the_queue_short() {
     assert!(utilisation > 0.99 && waited > 500.0, "{waited}");
 }
 
+/// The same at 100 Mbit/s and 100 ms, where a flow alone needs 833 packets under way: CoDel's queue of 5 ms is a twentieth of
+/// that, so NewReno's halving leaves the link idle at times, as RFC 8289 says of few flows over long ways.
+#[test]
+fn codel_keeps_the_queue_short_on_a_long_way() {
+    for (transport, least) in [(CUBIC, 0.85), (NEWRENO, 0.7)] {
+        for aqm in ["codel", "fq-codel"] {
+            let queue = format!("{{ packets = 1000, aqm = \"{aqm}\" }}");
+            let text = bottleneck(&queue, transport, (100, 100), 4);
+            let (utilisation, waited) = measured(&text, "bulk-1", 50.0 + 0.12);
+            assert!(utilisation > least, "{aqm}, {transport}: {utilisation}");
+            assert!(waited < 30.0, "{aqm}, {transport}: {waited} ms");
+        }
+    }
+}
+
 /// A sparse flow beside ten bulk flows waits for a packet in transmission and little more.
 #[test]
 fn a_sparse_flow_passes_the_bulk() {

@@ -141,6 +141,7 @@ const SPOILS: &[(&str, &str)] = &[
     ("\"mbiaz\"", "\"zigzag\""),
     ("upper = 1.25", "uper = 1.25"),
     ("\"newreno\"", "\"cubic\""),
+    ("\"newreno\"", "\"rack\", base = \"ns2\""),
     ("\"ns2\"", "\"ns3\""),
     // What cannot be.
     ("upper = 1.25", "upper = 12.5"),
@@ -419,5 +420,69 @@ fn places_are_exact() {
         let file = "test.toml".to_owned();
         assert_eq!(error.location, Location::File { file, line, column });
         assert_eq!(error.path, path);
+    }
+}
+
+/// What a link's way cannot be, and what the message says of it.
+#[test]
+fn ways_that_cannot_be() {
+    let bursts = "{ packets = 4, airtime = \"4 ms\", access = \"1 ms\" }";
+    for (overrides, says) in [
+        (&[("jitter", "exponential")][..], "needs `mean`"),
+        (
+            &[("jitter", "{ kind = \"gauss\", mean = \"1 ms\" }")],
+            "no law is called `gauss`",
+        ),
+        (
+            &[(
+                "aggregation",
+                "{ packets = 0, airtime = \"4 ms\", access = \"1 ms\" }",
+            )],
+            "a whole number from 1 to 1024",
+        ),
+        (
+            &[(
+                "aggregation",
+                "{ packets = 4, airtime = \"4 ms\", access = \"2 s\" }",
+            )],
+            "expected 0 s to 1 s",
+        ),
+        (
+            &[("aggregation", bursts), ("arq", "{ tries = 3 }")],
+            "`arq` needs `parallel = true`",
+        ),
+        (
+            &[("handovers", "[{ at = \"2 s\" }, { at = \"1 s\" }]")],
+            "comes after",
+        ),
+        (
+            &[
+                ("handovers", "[{ at = \"2 s\" }]"),
+                ("delay_changes", "[[\"1 s\", \"1 ms\"]]"),
+            ],
+            "found both `handovers` and `delay_changes`",
+        ),
+        (
+            &[(
+                "rate",
+                "{ rates = [\"1 Mbit/s\"], means = [\"1 s\", \"1 s\"] }",
+            )],
+            "found 2 times for 1 rates",
+        ),
+        (
+            &[(
+                "rate",
+                "{ rates = [\"0 bit/s\", \"0 bit/s\"], means = [\"1 s\", \"1 s\"] }",
+            )],
+            "no state has a rate above 0",
+        ),
+    ] {
+        let keys: Vec<_> = overrides
+            .iter()
+            .map(|(key, value)| (format!("link.shared.{key}"), *value))
+            .collect();
+        let overrides: Vec<_> = keys.iter().map(|(key, value)| (&**key, *value)).collect();
+        let found = message(GOOD, &overrides);
+        assert!(found.contains(says), "{found}");
     }
 }

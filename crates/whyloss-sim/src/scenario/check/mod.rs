@@ -4,6 +4,7 @@
 //! empty window), or what a slip would make so large that it eats the memory.
 
 mod application;
+mod link;
 mod problem;
 mod queue;
 mod transport;
@@ -12,8 +13,6 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use whyloss::{Duration, Rate, Time};
-use whyloss_link::arq::MOST_TRIES;
-use whyloss_link::{EventLink, LinkSpec};
 
 pub use problem::{CheckError, Place, Problem};
 
@@ -116,26 +115,7 @@ impl Scenario {
         let link = &self.links[index];
         let place = |key| Place::Link(index, key);
         self.check_ends((link.from, link.to), place)?;
-        let spec = &link.link;
-        check_rate(spec.rate, place("rate"))?;
-        check_delay(spec.rate, spec.delay, place("delay"))?;
-        check_order(&spec.delay_changes, place("delay_changes"))?;
-        for &(_, delay) in &spec.delay_changes {
-            check_delay(spec.rate, delay, place("delay_changes"))?;
-        }
-        queue::check(&spec.queue, spec.rate, place)?;
-        if spec.trace.is_some() {
-            check_traced(spec, place)?;
-        }
-        if let Some(arq) = &spec.arq {
-            if !(1..=MOST_TRIES).contains(&arq.tries) {
-                let expected = format!("1 to {MOST_TRIES} tries");
-                return out_of_range(place("arq.tries"), arq.tries.to_string(), expected);
-            }
-            check_delay(spec.rate, arq.turnaround, place("arq.turnaround"))?;
-        }
-        let checked = spec.channel.check();
-        checked.or_else(|error| fail(place("channel"), Problem::Channel(error)))
+        link::check(&link.link, place)
     }
 
     fn check_flow(&self, index: usize) -> Checked {
@@ -235,21 +215,6 @@ impl Scenario {
             to: self.nodes[to].clone(),
         })
     }
-}
-
-/// What a link that follows a trace cannot have.
-fn check_traced(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked {
-    let refused = |key, what| fail(place(key), Problem::Traced(what));
-    if !spec.delay_changes.is_empty() {
-        return refused("delay_changes", "changes of delay");
-    }
-    if spec.arq.is_some() {
-        return refused("arq", "retransmissions of its own");
-    }
-    if EventLink::is_needed(spec) {
-        return refused("queue", "a queue that decides as packets leave");
-    }
-    Ok(())
 }
 
 fn check_rate(rate: Rate, place: Place) -> Checked {

@@ -155,6 +155,9 @@ pub enum Problem {
     /// Something that a link with a trace cannot have.
     #[error("a link whose rate follows a trace cannot have {0}")]
     Traced(&'static str),
+    /// Two things that one link cannot have.
+    #[error("{0}")]
+    Together(&'static str),
     /// Too much in flight.
     #[error(
         "{rate} for {delay} keeps {bytes} bytes in flight; at most {MOST_IN_FLIGHT} are possible"

@@ -14,12 +14,14 @@ mod scheme;
 mod tcp;
 mod tfrc;
 mod transport;
+mod way;
 
 pub(super) use application::application;
 pub(super) use channel::channel;
 pub(super) use queue::{QUEUE, arq, queue};
 pub(super) use rate::{RATE, rate};
 pub(super) use transport::transport;
+pub(super) use way::{aggregation, handovers, jitter};
 
 use whyloss::Duration;
 

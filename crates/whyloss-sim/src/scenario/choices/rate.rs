@@ -1,10 +1,10 @@
-//! Rates of links: so many bits per second, or a recorded trace.
+//! Rates of links: so many bits per second, a recorded trace, or a chain of rates.
 
 use std::fs;
 use std::path::Path;
 
 use whyloss::Rate;
-use whyloss_link::Opportunities;
+use whyloss_link::{MarkovRates, Opportunities};
 
 use crate::scenario::document::Value;
 use crate::scenario::error::Fault;
@@ -12,38 +12,88 @@ use crate::scenario::fields::Field;
 use crate::scenario::schema::Shape;
 
 /// What is expected.
-pub(in crate::scenario) const RATE: &str =
-    r#"how fast bits leave, such as "150 kbit/s" or "trace:FILE""#;
+pub(in crate::scenario) const RATE: &str = r#"how fast bits leave, such as "150 kbit/s", "trace:FILE" or { rates = [ … ], means = [ … ] }"#;
 
 /// Most bytes of a trace's file.
 const MOST_BYTES: u64 = 100_000_000;
 
-/// A rate, or the mean rate of a trace and the trace, which is looked up from `directory`.
-pub(in crate::scenario) fn rate(
-    field: &Field<'_>,
-    directory: &Path,
-) -> Result<(Rate, Option<Opportunities>), Fault> {
-    field.noted(|| Shape::Trace);
-    let file = match &field.item.value {
-        Value::Text(text) => text.strip_prefix("trace:"),
-        _ => None,
-    };
-    let Some(file) = file else {
-        return Ok((field.rate()?, None));
-    };
-    let path = directory.join(file);
+/// A rate, or the mean of what it varies by, and that.
+#[derive(Default)]
+pub(in crate::scenario) struct LinkRate {
+    pub(in crate::scenario) mean: Rate,
+    pub(in crate::scenario) trace: Option<Opportunities>,
+    pub(in crate::scenario) chain: Option<MarkovRates>,
+}
+
+/// A rate; a trace is looked up from `directory`.
+pub(in crate::scenario) fn rate(field: &Field<'_>, directory: &Path) -> Result<LinkRate, Fault> {
+    let probed = field.noted(|| Shape::Trace);
+    if let Value::Table(_) = field.item.value {
+        return drawn(field);
+    }
+    if let Value::Text(text) = &field.item.value
+        && let Some(file) = text.strip_prefix("trace:")
+    {
+        return traced(field, &directory.join(file));
+    }
+    let mean = field.rate()?;
+    if probed {
+        drawn(field)?;
+    }
+    Ok(LinkRate {
+        mean,
+        ..LinkRate::default()
+    })
+}
+
+/// A chain of rates.
+fn drawn(field: &Field<'_>) -> Result<LinkRate, Fault> {
+    let fields = field.fields(RATE)?;
+    fields.only(&["rates", "means"])?;
+    let expected = r#"a list of rates, such as ["10 Mbit/s", "0 bit/s"]"#;
+    let rates = fields.need("rates", expected)?.list(expected)?;
+    let expected = r#"a list with the mean time at each rate, such as ["1 s", "150 ms"]"#;
+    let means_field = fields.need("means", expected)?;
+    let means = means_field.list(expected)?;
+    if rates.len() != means.len() {
+        return Err(means_field.fault(format!(
+            "found {} times for {} rates, expected one for each",
+            means.len(),
+            rates.len()
+        )));
+    }
+    let states = rates.iter().zip(&means);
+    let states = states.map(|(rate, mean)| Ok((rate.rate()?, mean.duration()?)));
+    let states = states.collect::<Result<_, Fault>>()?;
+    if field.item.probe().is_some() {
+        return Ok(LinkRate::default());
+    }
+    let chain = MarkovRates::new(states).map_err(|error| field.fault(error.to_string()))?;
+    Ok(LinkRate {
+        mean: chain.mean(),
+        trace: None,
+        chain: Some(chain),
+    })
+}
+
+/// A recorded trace.
+fn traced(field: &Field<'_>, path: &Path) -> Result<LinkRate, Fault> {
     let unreadable = |error: std::io::Error| {
         field.fault(format!("cannot read the trace {}: {error}", path.display()))
     };
-    let data = fs::metadata(&path).map_err(unreadable)?;
+    let data = fs::metadata(path).map_err(unreadable)?;
     if !data.is_file() || data.len() > MOST_BYTES {
         return Err(field.fault(format!(
             "{} is not a file of at most {MOST_BYTES} bytes",
             path.display()
         )));
     }
-    let text = fs::read_to_string(&path).map_err(unreadable)?;
+    let text = fs::read_to_string(path).map_err(unreadable)?;
     let trace = Opportunities::parse(&text)
         .map_err(|error| field.fault(format!("{}: {error}", path.display())))?;
-    Ok((trace.rate(), Some(trace)))
+    Ok(LinkRate {
+        mean: trace.rate(),
+        trace: Some(trace),
+        chain: None,
+    })
 }

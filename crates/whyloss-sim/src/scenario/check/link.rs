@@ -1,0 +1,117 @@
+//! What a link must satisfy, its ends not among it.
+
+use whyloss::Duration;
+use whyloss_link::arq::MOST_TRIES;
+use whyloss_link::{EventLink, LinkSpec};
+
+use super::{
+    Checked, Place, Problem, backwards, check_delay, check_order, check_rate, fail, out_of_range,
+    queue, require, span,
+};
+
+/// A link.
+pub(super) fn check(spec: &LinkSpec, place: impl Fn(&'static str) -> Place + Copy) -> Checked {
+    check_rate(spec.rate, place("rate"))?;
+    check_delay(spec.rate, spec.delay, place("delay"))?;
+    check_order(&spec.delay_changes, place("delay_changes"))?;
+    for &(_, delay) in &spec.delay_changes {
+        check_delay(spec.rate, delay, place("delay_changes"))?;
+    }
+    queue::check(&spec.queue, spec.rate, place)?;
+    if spec.trace.is_some() {
+        check_traced(spec, place)?;
+    }
+    if let Some(arq) = &spec.arq {
+        if !(1..=MOST_TRIES).contains(&arq.tries) {
+            let expected = format!("1 to {MOST_TRIES} tries");
+            return out_of_range(place("arq.tries"), arq.tries.to_string(), expected);
+        }
+        check_delay(spec.rate, arq.turnaround, place("arq.turnaround"))?;
+    }
+    check_way(spec, place)?;
+    let checked = spec.channel.check();
+    checked.or_else(|error| fail(place("channel"), Problem::Channel(error)))
+}
+
+/// Jitter, aggregation, handovers and rates that are drawn.
+fn check_way(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked {
+    let together = |key, what| fail(place(key), Problem::Together(what));
+    if let Some(rates) = &spec.rates {
+        check_rate(rates.highest(), place("rate"))?;
+        check_delay(rates.highest(), spec.delay, place("delay"))?;
+    }
+    if let Some(jitter) = &spec.jitter {
+        check_delay(spec.rate, jitter.mean, place("jitter.mean"))?;
+    }
+    if let Some(bursts) = &spec.bursts {
+        for (key, found) in [
+            ("aggregation.airtime", bursts.airtime),
+            ("aggregation.access", bursts.access),
+        ] {
+            if found < Duration::ZERO || found > Duration::from_secs(1) {
+                let expected = "0 s to 1 s".to_owned();
+                return out_of_range(place(key), span(found), expected);
+            }
+        }
+        if spec.arq.is_some_and(|arq| !arq.parallel) {
+            return together(
+                "arq",
+                "a burst does not stop and wait: `arq` needs `parallel = true`",
+            );
+        }
+    }
+    let handovers = &spec.handovers;
+    if let Some(pair) = handovers.windows(2).find(|pair| pair[0].at > pair[1].at) {
+        return fail(place("handovers"), backwards((pair[0].at, pair[1].at)));
+    }
+    for handover in handovers {
+        let rate = handover.rate.unwrap_or(spec.rate);
+        check_rate(rate, place("handovers"))?;
+        check_delay(
+            rate,
+            handover.delay.unwrap_or(spec.delay),
+            place("handovers"),
+        )?;
+        check_delay(rate, handover.pause, place("handovers"))?;
+        require(
+            handover.rate.is_none() || spec.rates.is_none(),
+            place("handovers"),
+            || {
+                Problem::Together(
+                    "a rate that is drawn from several cannot be changed by a handover",
+                )
+            },
+        )?;
+    }
+    if !handovers.is_empty() && !spec.delay_changes.is_empty() {
+        return together(
+            "delay_changes",
+            "handovers change the delay themselves: found both `handovers` and `delay_changes`",
+        );
+    }
+    Ok(())
+}
+
+/// What a link that follows a trace cannot have.
+fn check_traced(spec: &LinkSpec, place: impl Fn(&'static str) -> Place) -> Checked {
+    let refused = |key, what| fail(place(key), Problem::Traced(what));
+    if !spec.delay_changes.is_empty() {
+        return refused("delay_changes", "changes of delay");
+    }
+    if spec.arq.is_some() {
+        return refused("arq", "retransmissions of its own");
+    }
+    if spec.jitter.is_some() {
+        return refused("jitter", "jitter");
+    }
+    if spec.bursts.is_some() {
+        return refused("aggregation", "bursts");
+    }
+    if !spec.handovers.is_empty() {
+        return refused("handovers", "handovers");
+    }
+    if EventLink::is_needed(spec) {
+        return refused("queue", "a queue that decides as packets leave");
+    }
+    Ok(())
+}

@@ -1,0 +1,86 @@
+//! What happens to packets between a link's queue and its far end: jitter, aggregation, handovers.
+
+use whyloss_link::bursts::{BurstSpec, MOST_PACKETS};
+use whyloss_link::{Handover, JitterLaw, JitterSpec};
+
+use super::{Choice, positive};
+use crate::scenario::error::Fault;
+use crate::scenario::fields::Field;
+
+const LAWS: [&str; 3] = ["uniform", "exponential", "pareto"];
+
+/// The largest shape of a Pareto law, as that of a source's bursts.
+const MOST_SHAPE: f64 = 100.0;
+/// The smallest: at 1 there is no mean.
+const LEAST_SHAPE: f64 = 1.001;
+
+/// How delays vary from packet to packet.
+pub(in crate::scenario) fn jitter(field: &Field<'_>) -> Result<JitterSpec, Fault> {
+    let expected = r#"a table such as { kind = "exponential", mean = "5 ms" }"#;
+    let choice = Choice::of(field, "jitter", expected, &LAWS)?;
+    let law = match choice.name {
+        "uniform" | "exponential" => {
+            choice.only(&["mean", "in_order"])?;
+            if choice.name == "uniform" {
+                JitterLaw::Uniform
+            } else {
+                JitterLaw::Exponential
+            }
+        }
+        "pareto" => {
+            choice.only(&["mean", "shape", "in_order"])?;
+            JitterLaw::Pareto(
+                choice.or("shape", 2.5, |field| field.number(LEAST_SHAPE..=MOST_SHAPE))?,
+            )
+        }
+        _ => return Err(choice.unknown("law", LAWS)),
+    };
+    let mean = choice.need("mean", r#"the mean extra delay, such as "5 ms""#)?;
+    Ok(JitterSpec {
+        law,
+        mean: positive(&mean)?,
+        in_order: choice.or("in_order", true, Field::flag)?,
+    })
+}
+
+/// How several packets share one access.
+pub(in crate::scenario) fn aggregation(field: &Field<'_>) -> Result<BurstSpec, Fault> {
+    let expected = r#"a table such as { packets = 32, airtime = "4 ms", access = "200 us" }"#;
+    let fields = field.fields(expected)?;
+    fields.only(&["packets", "airtime", "access"])?;
+    let packets = fields.need(
+        "packets",
+        "how many packets a burst has at most, such as 32",
+    )?;
+    let airtime = fields.need("airtime", r#"how long a burst may last, such as "4 ms""#)?;
+    let access = fields.need(
+        "access",
+        r#"what a burst costs before it, such as "200 us""#,
+    )?;
+    Ok(BurstSpec {
+        packets: packets.integer(1..=u64::from(MOST_PACKETS))? as u32,
+        airtime: airtime.duration()?,
+        access: access.duration()?,
+    })
+}
+
+/// When the link becomes another one.
+pub(in crate::scenario) fn handovers(field: &Field<'_>) -> Result<Vec<Handover>, Fault> {
+    let expected = r#"a list of tables such as { at = "50 s", pause = "80 ms", delay = "60 ms" }"#;
+    let handover = |field: &Field<'_>| {
+        let fields = field.fields(expected)?;
+        fields.only(&["at", "pause", "rate", "delay", "lost", "in_order"])?;
+        let at = fields.need("at", r#"when the handover is, such as "50 s""#)?;
+        let flag = |key, default| fields.get(key).map_or(Ok(default), |field| field.flag());
+        let span = |key| fields.get(key).map(|field| field.duration()).transpose();
+        Ok(Handover {
+            at: at.time()?,
+            pause: span("pause")?.unwrap_or_default(),
+            rate: fields.get("rate").map(|field| field.rate()).transpose()?,
+            delay: span("delay")?,
+            lost: flag("lost", false)?,
+            in_order: flag("in_order", true)?,
+        })
+    };
+    field.list(expected)?.iter().map(handover).collect()
+}
