@@ -20,9 +20,14 @@ const MOST_NETWORKS: u64 = 100_000;
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command"
+)]
 pub(crate) struct ArenaArgs {
-    /// Classifiers as scenario files give them, `zigzag` or `{ name = "mbiaz", upper = 1.3 }` [default: every one that
-    /// the transport can have]. The oracle and the unaware one always compete.
+    /// Classifiers as scenario files give them, `zigzag` or `{ name = "mbiaz", upper = 1.3 }`; over TCP controllers, too, such as
+    /// `bbr`, which do without [default: every classifier that the transport can have, and over TCP `bbr` and `copa`]. The oracle
+    /// and the unaware one always compete.
     #[arg(value_name = "CLASSIFIER")]
     classifiers: Vec<String>,
     /// How many networks.
@@ -43,6 +48,12 @@ pub(crate) struct ArenaArgs {
     /// Let noisy links send again what their channels lost: 7 tries, 8 ms apart.
     #[arg(long)]
     arq: bool,
+    /// Let queues that drop early (RED, CoDel, FQ-CoDel, PIE) mark instead, and flows of TCP and TFRC be ECN-capable.
+    #[arg(long)]
+    ecn: bool,
+    /// Let noisy links have 1.5 times, once and half their rate, for a second each on average.
+    #[arg(long)]
+    varying: bool,
     /// Leave out harm to a plain flow, which takes two thirds of the time.
     #[arg(long)]
     no_harm: bool,
@@ -125,7 +136,10 @@ impl ArenaArgs {
                 Discipline::Pie => Queue::Pie,
             },
             arq: self.arq,
+            ecn: self.ecn,
+            varying: self.varying,
             harm: !self.no_harm,
+            ..Setting::default()
         }
     }
 }
@@ -141,7 +155,7 @@ pub(crate) fn run(args: &ArenaArgs, out: &mut dyn Write) -> Result<(), CliError>
         return Err(CliError::ReplayOfSenders);
     }
     let contenders: Vec<Contender> = if args.classifiers.is_empty() {
-        setting.transport.classifiers()
+        setting.transport.contenders()
     } else {
         args.classifiers.iter().cloned().map(Contender).collect()
     };

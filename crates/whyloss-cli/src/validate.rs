@@ -26,6 +26,14 @@ pub(crate) struct ValidateArgs {
     /// Fail if a peer is missing, if a run of one fails, or if anything differs for no known reason.
     #[arg(long)]
     require: bool,
+    /// Of the cases beside ns-2 and ns-3 those with this in their kind and name, such as "NewReno, dumbbell".
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true
+    )]
+    only: String,
     /// Threads [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
@@ -89,6 +97,7 @@ pub(crate) fn run(args: &ValidateArgs, out: &mut dyn Write) -> Result<(), CliErr
     let plan = Plan {
         suites: args.suites(),
         quick: args.quick,
+        only: args.only.clone(),
         cache: args.cache.directory()?,
     };
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;

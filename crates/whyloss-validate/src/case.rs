@@ -1,8 +1,8 @@
 //! A network that both sides simulate, and what is compared.
 
 use whyloss::Time;
-use whyloss_sim::Observer;
 use whyloss_sim::RunError;
+use whyloss_sim::Watch;
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::{Scenario, Transport};
 use whyloss_study::statistics::jain;
@@ -127,7 +127,7 @@ impl Case {
     /// Why the engine has no result.
     pub(crate) fn run(&self, seed: u64) -> Result<Observed, RunError> {
         let mut acknowledged = Acknowledged(vec![0; self.scenario.flows.len()]);
-        let run = whyloss_sim::run(&self.scenario, seed, &mut acknowledged)?;
+        let run = whyloss_sim::run_watched(&self.scenario, seed, &mut acknowledged)?;
         let flows = self.scenario.flows.iter().zip(&run.flows);
         let packets = flows.zip(acknowledged.0).map(|((flow, result), count)| {
             match &flow.transport {
@@ -155,7 +155,7 @@ impl Case {
 /// The number of segments that each flow's sender knows to have arrived.
 struct Acknowledged(Vec<u64>);
 
-impl Observer for Acknowledged {
+impl Watch for Acknowledged {
     fn reacted(&mut self, flow: usize, _at: Time, sender: &tcp::Sender) {
         self.0[flow] = sender.acknowledged();
     }

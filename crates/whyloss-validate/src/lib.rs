@@ -41,8 +41,18 @@ pub struct Plan {
     pub suites: Vec<Suite>,
     /// A few cases that take seconds, in the place of all.
     pub quick: bool,
+    /// Of the cases beside ns-2 and ns-3 those with this in `KIND, CASE`; empty: all.
+    pub only: String,
     /// Where scripts and compiled programs for the peers are kept.
     pub cache: PathBuf,
+}
+
+impl Plan {
+    /// The cases that are wanted.
+    fn of(&self, mut cases: Vec<case::Case>) -> Vec<case::Case> {
+        cases.retain(|case| format!("{}, {}", case.kind, case.name).contains(&self.only));
+        cases
+    }
 }
 
 /// What was found.
@@ -105,7 +115,7 @@ pub fn validate(
                 };
                 match Ns3::find(peer, &cache)? {
                     Ok(ns3) => {
-                        let cases = ns3_grid::cases(plan.quick);
+                        let cases = plan.of(ns3_grid::cases(plan.quick));
                         let theirs =
                             |case: &case::Case, seeds: &[u64]| ns3.run(&Asked::runs(case, seeds));
                         report.add(compare::compare(suite, &cases, 3, theirs, progress, stop));
@@ -115,7 +125,7 @@ pub fn validate(
             }
             Suite::Ns2 => match Ns2::find(&cache)? {
                 Ok(ns2) => {
-                    let cases = ns2_grid::cases(plan.quick);
+                    let cases = plan.of(ns2_grid::cases(plan.quick));
                     let theirs = |case: &case::Case, seeds: &[u64]| {
                         seeds
                             .iter()

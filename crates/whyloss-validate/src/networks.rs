@@ -42,7 +42,7 @@ pub(crate) enum Topology {
 pub(crate) enum Bottleneck {
     DropTail,
     Red,
-    /// The same, and it marks.
+    /// The same, and it marks; not gentle, since simulators differ in whether the gentle branch marks or drops.
     Marks,
 }
 
@@ -251,9 +251,14 @@ impl Build<'_> {
         let mut link = with_queue(link, packets);
         if self.discipline != Bottleneck::DropTail {
             let ecn = self.discipline == Bottleneck::Marks;
+            let red = RedSpec {
+                ecn,
+                gentle: !ecn,
+                ..RED
+            };
             link.queue = QueueSpec {
                 limit: Limit::Packets(50),
-                discipline: Discipline::Red(RedSpec { ecn, ..RED }),
+                discipline: Discipline::Red(red),
             };
         }
         self.simplex(from, to, link)

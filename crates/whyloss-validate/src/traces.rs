@@ -21,7 +21,7 @@ use whyloss_link::channel::{ErrorPattern, NextTrial};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, Fate, LinkSpec, QueueSpec, Streams};
 use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
-use whyloss_sim::{Observer, Packet};
+use whyloss_sim::{Packet, Watch};
 use whyloss_study::Progress;
 
 use crate::case::Case;
@@ -124,7 +124,8 @@ fn trace(ns2: &Ns2, stack: Stack) -> Result<Trace, Failure> {
         .trace(&asked)
         .map_err(|error| failed(error.to_string()))?;
     let mut ours = Packets(Vec::new());
-    whyloss_sim::run(&case.scenario, SEED, &mut ours).map_err(|error| failed(error.to_string()))?;
+    whyloss_sim::run_watched(&case.scenario, SEED, &mut ours)
+        .map_err(|error| failed(error.to_string()))?;
     Ok(first_divergence(stack.name, &ours.0, &theirs))
 }
 
@@ -163,7 +164,7 @@ fn first_divergence(kind: &'static str, ours: &[(f64, u64)], theirs: &[(f64, u64
 /// When and what the source offers to the first link.
 struct Packets(Vec<(f64, u64)>);
 
-impl Observer for Packets {
+impl Watch for Packets {
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, _: usize, _: Fate) {
         if let (0, Some(sequence)) = (link, packet.payload.sequence()) {
             self.0.push((at.as_secs_f64(), sequence));
@@ -261,7 +262,7 @@ mod tests {
     /// Which packets the last link loses, by their number in the order of departure.
     struct Losses(u64, Vec<u64>);
 
-    impl Observer for Losses {
+    impl Watch for Losses {
         fn offered(&mut self, link: usize, _: Time, _: &Packet, _: usize, fate: Fate) {
             if link as u64 == LOSSY {
                 match fate {
@@ -280,7 +281,7 @@ mod tests {
         for stack in STACKS {
             let mut losses = Losses(0, Vec::new());
             let scenario = case(stack).scenario;
-            whyloss_sim::run(&scenario, SEED, &mut losses).expect("a valid scenario");
+            whyloss_sim::run_watched(&scenario, SEED, &mut losses).expect("a valid scenario");
             assert_eq!(losses.1, LOST, "{}", stack.name);
         }
     }

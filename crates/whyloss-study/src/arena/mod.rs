@@ -43,25 +43,37 @@ impl Transport {
         }
     }
 
-    /// Its name in a scenario.
-    fn toml(self) -> &'static str {
-        match self {
-            Self::Tfrc => "\"tfrc\"",
-            Self::NewReno => "{ kind = \"tcp\", recovery = \"newreno\" }",
-            Self::Cubic => "{ kind = \"tcp\", controller = \"cubic\" }",
-        }
+    /// Its name in a scenario, ECN-capable or not.
+    fn toml(self, ecn: bool) -> String {
+        let kind = match self {
+            Self::Tfrc => "kind = \"tfrc\"",
+            Self::NewReno => "kind = \"tcp\", recovery = \"newreno\"",
+            Self::Cubic => "kind = \"tcp\", controller = \"cubic\"",
+        };
+        with_ecn(kind, ecn)
     }
 
-    /// Every classifier of the registry that can decide for it.
-    pub fn classifiers(self) -> Vec<Contender> {
+    /// Every classifier of the registry that can decide for it, and under TCP the controllers that need none ([`RIVALS`]).
+    pub fn contenders(self) -> Vec<Contender> {
         let contender = |id: &str| Contender(id.to_owned());
         let competes = |id: &&str| !matches!(*id, "oracle" | "unaware" | "random");
         let ids: Vec<&str> = match self {
             Self::Tfrc => RECEIVERS.lines().map(|line| line.id).collect(),
             Self::NewReno | Self::Cubic => SENDERS.lines().map(|line| line.id).collect(),
         };
-        ids.into_iter().filter(competes).map(contender).collect()
+        let rivals = RIVALS.iter().filter(|_| self != Self::Tfrc);
+        let ids = ids.into_iter().filter(competes);
+        ids.chain(rivals.copied()).map(contender).collect()
     }
+}
+
+/// Controllers that do without a classifier, since they go by rates and delays more than by losses.
+pub const RIVALS: [&str; 2] = ["bbr", "copa"];
+
+/// A transport of a scenario, ECN-capable or not.
+fn with_ecn(kind: &str, ecn: bool) -> String {
+    let ecn = if ecn { ", ecn = true" } else { "" };
+    format!("{{ {kind}{ecn} }}")
 }
 
 /// The queues of the links that may be narrow.
@@ -84,6 +96,10 @@ pub enum Queue {
 
 /// Which networks, and what carries the judged flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent choices, not one state"
+)]
 pub struct Setting {
     /// How many networks.
     pub networks: u64,
@@ -95,6 +111,13 @@ pub struct Setting {
     pub queue: Queue,
     /// Whether noisy links send again what their channels lost: 7 tries, 8 ms apart, others in between, in order.
     pub arq: bool,
+    /// Whether queues that drop early mark instead, and all flows of TCP and TFRC are ECN-capable.
+    pub ecn: bool,
+    /// Whether noisy links have 1.5 times, once and half their rate, for a second each on average.
+    pub varying: bool,
+    /// Whether round trips are uniform from 10 to 400 ms, and each last hop has the rate that is drawn: longer and wider
+    /// networks.
+    pub long: bool,
     /// Whether harm to a plain flow is measured, which takes three times the runs.
     pub harm: bool,
 }
@@ -107,6 +130,9 @@ impl Default for Setting {
             transport: Transport::Tfrc,
             queue: Queue::Drawn,
             arq: false,
+            ecn: false,
+            varying: false,
+            long: false,
             harm: true,
         }
     }
@@ -121,7 +147,8 @@ impl Setting {
     }
 }
 
-/// A classifier as a scenario file gives it: a name, or a table with the name and its parameters.
+/// A classifier as a scenario file gives it: a name, or a table with the name and its parameters. Under TCP also a controller's
+/// name, if no classifier has it: then all judged flows have that controller, SACK, and no classifier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Contender(pub String);
 
@@ -136,6 +163,13 @@ impl Contender {
         Self("unaware".into())
     }
 
+    /// Whether it is a controller over this transport, which says nothing about causes.
+    pub fn is_controller(&self, transport: Transport) -> bool {
+        transport != Transport::Tfrc
+            && SENDERS.lines().all(|line| line.id != self.0)
+            && whyloss::congestion::find(&self.0).is_some()
+    }
+
     /// The network as a scenario in which this decides for all judged flows.
     ///
     /// # Errors
@@ -146,7 +180,13 @@ impl Contender {
         transport: Transport,
         variant: Variant,
     ) -> Result<Scenario, ScenarioError> {
-        let decide = |flow: u64| (format!("flow.judged-{flow}.classifier"), self.0.clone());
+        let (key, value) = if self.is_controller(transport) {
+            let kind = format!("kind = \"tcp\", controller = \"{}\"", self.0);
+            ("transport", with_ecn(&kind, network.ecn))
+        } else {
+            ("classifier", self.0.clone())
+        };
+        let decide = |flow: u64| (format!("flow.judged-{flow}.{key}"), value.clone());
         let overrides: Vec<_> = (1..=network.flows).map(decide).collect();
         let name = format!("network {}", network.index);
         Scenario::from_toml(&network.scenario(transport, variant), &name, &overrides)
@@ -220,6 +260,9 @@ pub fn run(
     };
     let score = |network: usize, contender: usize| {
         let mut score = Score::new(tally(network, contender, 0), tally(network, 0, 0));
+        if all[contender].is_controller(setting.transport) {
+            score.forget_verdicts();
+        }
         if setting.harm {
             // All plain: the unaware one comes second.
             let harm = |variant| {
@@ -246,4 +289,61 @@ pub fn run(
 /// Whether a flow of a scenario is judged.
 fn is_judged(flow: &whyloss_sim::scenario::Flow) -> bool {
     !flow.background && flow.name != PLAIN
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use whyloss::congestion::{ControllerKind, CopaModes};
+    use whyloss_sim::scenario::Transport as Kind;
+
+    use super::*;
+    use crate::experiment::Unwatched;
+
+    /// A controller takes the place of all judged flows' own, marks and all, and has no verdicts to be scored.
+    #[test]
+    fn controllers_compete_under_tcp_alone() {
+        let setting = Setting {
+            ecn: true,
+            ..Setting::default()
+        };
+        let network = Network::draw(1, 2, &setting);
+        let copa = Contender("copa".into());
+        let scenario = copa.scenario(&network, Transport::NewReno, Variant::Beside);
+        for flow in scenario.expect("a controller").flows {
+            let judged = is_judged(&flow);
+            if let Kind::Tcp { options, .. } = flow.transport
+                && (judged || flow.name == PLAIN)
+            {
+                let kind = ControllerKind::Copa(CopaModes::Both);
+                assert_eq!(options.controller.kind == kind, judged, "{}", flow.name);
+                assert!(options.ecn);
+            }
+        }
+        let under_tfrc = copa.scenario(&network, Transport::Tfrc, Variant::Drawn);
+        assert!(under_tfrc.is_err());
+        assert!(!Transport::Tfrc.contenders().contains(&copa));
+        // A name of both is a classifier's.
+        assert!(!Contender("veno".into()).is_controller(Transport::Cubic));
+    }
+
+    #[test]
+    fn what_controllers_receive_is_a_share_of_the_oracles() {
+        let setting = Setting {
+            networks: 1,
+            transport: Transport::NewReno,
+            harm: false,
+            ..Setting::default()
+        };
+        let stop = AtomicBool::new(false);
+        let context = Context::new(&Unwatched, &stop).with_seeds(1);
+        let found = run(&context, &setting, &[Contender("bbr".into())]).expect("runs");
+        let (_, scores) = &found.contenders[2];
+        assert!(scores[0].received.is_some_and(|share| share > 0.1));
+        assert_eq!(
+            (scores[0].mc, scores[0].mw, scores[0].balanced),
+            (None, None, None)
+        );
+    }
 }

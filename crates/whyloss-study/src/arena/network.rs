@@ -18,7 +18,8 @@
 //! | their law | one in three each: independent; Gilbert–Elliott by packet, a lost one followed by one with 0.1 to 0.6; by time, bad states of 5 to 200 ms (log-uniform) that lose 30 to 100 % |
 //! | cross traffic on the core | with 0.6 bursts (half exponential, half Pareto) that take 5 to 40 % on average; with 0.25 one CUBIC; with 0.25 web transfers of 2 to 15 %; on the radio of two queues again |
 //!
-//! Packets have 1000 bytes. A core that is no bottleneck has 1.2 to 4 R, local networks 10 R.
+//! Packets have 1000 bytes. A core that is no bottleneck has 1.2 to 4 R, local networks 10 R. In `long` networks
+//! ([`Setting::long`]) round trips are uniform, each last hop has R, and the core before it 1.2 to 4 N·R.
 
 use std::fmt::Write as _;
 
@@ -87,6 +88,8 @@ pub struct Network {
     core_queue: String,
     channel: String,
     arq: bool,
+    pub(super) ecn: bool,
+    varying: bool,
     core: f64,
     radio: f64,
     /// One-way seconds: of each access link, of the core, and of what comes behind it.
@@ -119,10 +122,17 @@ impl Network {
     pub fn draw(seed: u64, index: u64, setting: &Setting) -> Self {
         let mut random = Streams::new(seed).stream("arena", index);
         let family = Family::ALL[(index % 3) as usize];
-        let rate = log_uniform(&mut random, 0.2e6, 30e6);
-        let round_trip = log_uniform(&mut random, 0.01, 0.4);
+        let mut rate = log_uniform(&mut random, 0.2e6, 30e6);
+        let round_trip = if setting.long {
+            0.01 + 0.39 * random.uniform()
+        } else {
+            log_uniform(&mut random, 0.01, 0.4)
+        };
         let most = libm::floor(rate / 1e5).clamp(1.0, 16.0);
         let flows = libm::floor(log_uniform(&mut random, 1.0, 17.0)).min(most);
+        if setting.long && family == Family::LastHop {
+            rate *= flows;
+        }
         let products = log_uniform(&mut random, 0.25, 2.0);
         let core = rate * log_uniform(&mut random, 1.2, 4.0);
         let radio = rate * log_uniform(&mut random, 1.0, 2.0);
@@ -157,15 +167,13 @@ impl Network {
             round_trip,
             buffer,
             loss,
-            queue: queue(setting.queue, buffer, red[0]),
+            queue: queue(setting, buffer, red[0]),
             // A core with room to spare has no discipline to speak of.
-            core_queue: queue(
-                setting.queue,
-                core_buffer,
-                red[1] && family == Family::TwoQueues,
-            ),
+            core_queue: queue(setting, core_buffer, red[1] && family == Family::TwoQueues),
             channel,
             arq: setting.arq,
+            ecn: setting.ecn,
+            varying: setting.varying,
             core,
             radio,
             access,
@@ -189,11 +197,19 @@ impl Network {
         let (none, wide) = ("\"none\"", "{ packets = 2000 }");
         let local = 10.0 * self.rate;
         let [core_delay, last_delay] = self.delays;
-        let arq = self.arq;
-        let mut link = |name: &str, (from, to): (&str, &str), rate, delay, queue: &str, channel| {
+        let (arq, varying) = (self.arq, self.varying);
+        // Noisy links are the radios, whether their channels are on or not.
+        let mut link = |name: &str,
+                        (from, to): (&str, &str),
+                        rate: f64,
+                        delay,
+                        queue: &str,
+                        channel: Option<&str>| {
+            let rate = rate_words(rate, varying && channel.is_some());
+            let channel = channel.unwrap_or(none);
             let _ = write!(
                 text,
-                "\n[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate:.0} bit/s\"\ndelay = \"{:.0} ns\"\nqueue = {queue}\nchannel = {channel}\n",
+                "\n[[link]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nrate = {rate}\ndelay = \"{:.0} ns\"\nqueue = {queue}\nchannel = {channel}\n",
                 delay * 1e9
             );
             if arq && channel != none {
@@ -208,13 +224,13 @@ impl Network {
                 local,
                 *delay,
                 wide,
-                none,
+                None,
             );
         }
         let (core_channel, end) = match self.family {
-            Family::Backbone => (channel, "r2"),
-            Family::LastHop => (none, "r2"),
-            Family::TwoQueues => (none, "r3"),
+            Family::Backbone => (Some(channel), "r2"),
+            Family::LastHop => (None, "r2"),
+            Family::TwoQueues => (None, "r3"),
         };
         let core_queue = match self.family {
             Family::Backbone => &self.queue,
@@ -238,29 +254,29 @@ impl Network {
                 self.radio,
                 delay,
                 &self.queue,
-                channel,
+                Some(channel),
             );
         }
         for flow in 1..=self.flows {
             let (name, to) = (format!("last-{flow}"), format!("d{flow}"));
             if self.family == Family::LastHop {
                 let rate = self.rate / self.flows as f64;
-                link(&name, (end, &to), rate, behind, &self.queue, channel);
+                link(&name, (end, &to), rate, behind, &self.queue, Some(channel));
             } else {
-                link(&name, (end, &to), local, behind, wide, none);
+                link(&name, (end, &to), local, behind, wide, None);
             }
         }
         // Other traffic comes from next door.
-        link("cross-in", ("c", "r1"), local, 0.001, wide, none);
-        link("cross-out", ("r2", "e"), local, 0.001, wide, none);
+        link("cross-in", ("c", "r1"), local, 0.001, wide, None);
+        link("cross-out", ("r2", "e"), local, 0.001, wide, None);
         if self.family == Family::TwoQueues {
-            link("radio-cross-out", ("r3", "f"), local, 0.001, wide, none);
+            link("radio-cross-out", ("r3", "f"), local, 0.001, wide, None);
         }
         if variant != Variant::Drawn {
             let delay = self.access.first().copied().unwrap_or_default();
-            link("access-plain", ("plain", "r1"), local, delay, wide, none);
+            link("access-plain", ("plain", "r1"), local, delay, wide, None);
         }
-        self.push_flows(&mut text, transport.toml(), variant);
+        self.push_flows(&mut text, &transport.toml(self.ecn), variant);
         text
     }
 
@@ -277,9 +293,10 @@ impl Network {
                 "\n[[flow]]\nname = \"{PLAIN}\"\nfrom = \"plain\"\nto = \"d1\"\npacket = \"{PACKET} B\"\ntransport = {kind}\nstart = [\"0 s\", \"2 s\"]\nbackground = true\n"
             );
         }
-        self.cross[0].push(text, "core", ("c", "e"), self.core);
+        let ecn = self.ecn;
+        self.cross[0].push(text, "core", ("c", "e"), self.core, ecn);
         if self.family == Family::TwoQueues {
-            self.cross[1].push(text, "radio", ("r2", "f"), self.radio);
+            self.cross[1].push(text, "radio", ("r2", "f"), self.radio, ecn);
         }
     }
 }
@@ -302,7 +319,8 @@ impl Cross {
     }
 
     /// Adds its flows to a scenario.
-    fn push(&self, text: &mut String, link: &str, (from, to): (&str, &str), rate: f64) {
+    fn push(&self, text: &mut String, link: &str, (from, to): (&str, &str), rate: f64, ecn: bool) {
+        let ecn = if ecn { ", ecn = true" } else { "" };
         let mut flow = |name: &str, transport: &str| {
             let _ = write!(
                 text,
@@ -319,21 +337,25 @@ impl Cross {
             );
         }
         if self.tcp {
-            flow("tcp", "{ kind = \"tcp\", controller = \"cubic\" }");
+            flow(
+                "tcp",
+                &format!("{{ kind = \"tcp\", controller = \"cubic\"{ecn} }}"),
+            );
         }
         if let Some(load) = self.web {
             let transfers = (load * rate / 8.0 / 12_000.0).max(0.01);
             flow(
                 "web",
-                &format!("{{ kind = \"web\", transfers = {transfers:.4}, size = \"12 kB\" }}"),
+                &format!("{{ kind = \"web\", transfers = {transfers:.4}, size = \"12 kB\"{ecn} }}"),
             );
         }
     }
 }
 
-fn queue(asked: Queue, buffer: u64, red: bool) -> String {
-    let aqm = |kind: &str| format!("{{ packets = 1000, aqm = \"{kind}\" }}");
-    let red = match asked {
+fn queue(setting: &Setting, buffer: u64, red: bool) -> String {
+    let ecn = if setting.ecn { ", ecn = true" } else { "" };
+    let aqm = |kind: &str| format!("{{ packets = 1000, aqm = {{ kind = \"{kind}\"{ecn} }} }}");
+    let red = match setting.queue {
         Queue::Drawn => red,
         Queue::DropTail => false,
         Queue::Red => true,
@@ -347,8 +369,18 @@ fn queue(asked: Queue, buffer: u64, red: bool) -> String {
     let buffer = buffer.max(12);
     let (min, max) = (buffer as f64 / 6.0, buffer as f64 / 2.0);
     format!(
-        "{{ packets = {buffer}, red = {{ kind = \"adaptive\", min = {min:.3}, max = {max:.3} }} }}"
+        "{{ packets = {buffer}, red = {{ kind = \"adaptive\", min = {min:.3}, max = {max:.3}{ecn} }} }}"
     )
+}
+
+/// A rate in a scenario, or one that varies about it.
+fn rate_words(rate: f64, varying: bool) -> String {
+    let words = |share: f64| format!("\"{:.0} bit/s\"", share * rate);
+    if !varying {
+        return words(1.0);
+    }
+    let rates = [1.5, 1.0, 0.5].map(words).join(", ");
+    format!("{{ rates = [{rates}], means = [\"1 s\", \"1 s\", \"1 s\"] }}")
 }
 
 /// What loses packets, and how many of them.
@@ -388,7 +420,13 @@ mod tests {
     #[test]
     fn all_are_valid() {
         for index in 0..60 {
-            let network = Network::draw(7, index, &Setting::default());
+            let setting = Setting {
+                ecn: index % 2 == 1,
+                varying: index % 4 > 1,
+                long: index % 8 > 3,
+                ..Setting::default()
+            };
+            let network = Network::draw(7, index, &setting);
             for transport in Transport::ALL {
                 for variant in [Variant::Drawn, Variant::Beside, Variant::BesideClean] {
                     let text = network.scenario(transport, variant);

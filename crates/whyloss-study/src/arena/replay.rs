@@ -8,7 +8,7 @@
 use whyloss::receiver::{self, Arrival, Classifier, ReceiverClassifier};
 use whyloss::{Cause, Confusion, Time};
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Observer, Order, Packet};
+use whyloss_sim::{Packet, Watch};
 
 use super::{Contender, LEAST, Network, Setting, Transport, Variant, is_judged};
 use crate::{Context, ExperimentError, statistics};
@@ -88,11 +88,7 @@ struct Ear {
     truth: Vec<Cause>,
 }
 
-impl Observer for Bank {
-    const ORDER: Order = Order::Place;
-    const LINKS: bool = false;
-    const SOURCES: bool = false;
-
+impl Watch for Bank {
     fn judged(&mut self, flow: usize, _: Time, _: u64, truth: Cause, _: Cause) {
         if let Some(ear) = &mut self.flows[flow] {
             ear.truth.push(truth);
@@ -226,7 +222,7 @@ fn listen(
         from: scenario.measure_from,
         counts: vec![Confusion::default(); candidates.len()],
     };
-    whyloss_sim::run(&scenario, seed, &mut bank)
+    whyloss_sim::run_watched(&scenario, seed, &mut bank)
         .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
     Ok(bank.counts)
 }

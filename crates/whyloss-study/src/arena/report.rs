@@ -85,7 +85,9 @@ fn notes(found: &Found) -> Vec<String> {
         let known = found
             .contenders
             .iter()
-            .map(|(_, scores)| scores.iter().filter_map(of).count());
+            .map(|(_, scores)| scores.iter().filter_map(of).count())
+            // A controller has no verdicts anywhere.
+            .filter(|&networks| networks > 0);
         let (least, most) = (known.clone().min(), known.max());
         match (least, most) {
             (Some(least), Some(most)) if least < most => format!("{least} to {most}"),

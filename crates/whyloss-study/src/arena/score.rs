@@ -120,6 +120,11 @@ impl Score {
         }
     }
 
+    /// Leaves out what is about verdicts: there were none worth the name.
+    pub(super) fn forget_verdicts(&mut self) {
+        (self.mc, self.mw, self.balanced) = (None, None, None);
+    }
+
     /// Percent that a plain flow loses if those beside it have a classifier.
     pub(super) fn harm(own: &Tally, plain: &Tally) -> Option<f64> {
         (plain.plain >= LEAST).then(|| 100.0 * (1.0 - own.plain as f64 / plain.plain as f64))

@@ -14,7 +14,7 @@ use whyloss::{Duration, Rate, Time};
 use whyloss_link::{Fate, Link, LinkSpec, Streams};
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
-use whyloss_sim::{Observer, Packet};
+use whyloss_sim::{Packet, Watch};
 
 use super::Law;
 use crate::case::Metric;
@@ -113,7 +113,7 @@ fn simulated(load: f64, seconds: i64, seed: u64) -> Result<(f64, f64), String> {
         sum: 0.0,
         count: 0,
     };
-    whyloss_sim::run(&scenario, seed, &mut waits).map_err(|error| error.to_string())?;
+    whyloss_sim::run_watched(&scenario, seed, &mut waits).map_err(|error| error.to_string())?;
     let service = SIZE * 8.0 / RATE.as_bps() as f64;
     let law = load * service / (2.0 * (1.0 - load));
     Ok((1e3 * waits.sum / waits.count as f64, 1e3 * law))
@@ -126,7 +126,7 @@ struct Waits {
     count: u64,
 }
 
-impl Observer for Waits {
+impl Watch for Waits {
     fn arrived(&mut self, _: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
         if at >= self.from {
             self.sum += (at - packet.sent - RATE.transmission_time(packet.size)).as_secs_f64();
