@@ -1,15 +1,15 @@
 //! Captures and logs: what was lost, and why, as tables.
 
-use std::fs::File;
+use std::path::Path;
 
 use arrow_array::ArrayRef;
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use whyloss_diagnose::classifiers::{receivers, senders};
+use whyloss_diagnose::classifiers;
 use whyloss_diagnose::flow::Flow;
 use whyloss_diagnose::loss::{Loss, Side};
-use whyloss_diagnose::{Diagnosis, Options, report};
+use whyloss_diagnose::{Diagnosis, Error, Options, diagnose_path, report};
 
 use crate::table::{Table, counts, flags, reals, texts};
 
@@ -32,12 +32,11 @@ pub(crate) fn diagnose(
             connections,
             ..Options::default()
         };
-        let file = File::open(path)?;
-        Ok::<_, PyErr>(
-            whyloss_diagnose::diagnose(Box::new(file), options)
-                .map_err(|error| CaptureError::new_err(format!("`{path}`: {error}"))),
-        )
-    })??;
+        diagnose_path(Path::new(path), options).map_err(|error| match error {
+            Error::Io(error) => error.into(),
+            error => CaptureError::new_err(format!("`{path}`: {error}")),
+        })
+    })?;
     Ok((
         report::json::render(&diagnosis, None).to_string(),
         report::text::render(&diagnosis, None),
@@ -213,12 +212,13 @@ fn losses(diagnosis: &Diagnosis) -> PyResult<Table> {
             ),
         ),
     ];
-    let ids = [
-        senders().map(|one| one.id).collect::<Vec<_>>(),
-        receivers().map(|one| one.id).collect(),
+    let mut names = classifiers::columns().into_iter();
+    let counts = [
+        classifiers::senders().count(),
+        classifiers::receivers().count(),
     ];
-    for (before, ids) in ids.into_iter().enumerate() {
-        for (index, id) in ids.into_iter().enumerate() {
+    for (before, count) in counts.into_iter().enumerate() {
+        for (index, name) in names.by_ref().take(count).enumerate() {
             let said = all.iter().map(|(flow, loss)| {
                 let event = flow.events.get(loss.event? as usize)?;
                 let asked = usize::from(event.detection.is_none()) == before;
@@ -227,7 +227,7 @@ fn losses(diagnosis: &Diagnosis) -> PyResult<Table> {
                     .flatten()
                     .map(report::name)
             });
-            columns.push((id.to_owned(), "", texts(said)));
+            columns.push((name, "", texts(said)));
         }
     }
     Table::of(columns)

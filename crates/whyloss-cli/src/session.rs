@@ -57,6 +57,9 @@ pub(crate) struct SendArgs {
     /// Send a file instead, `-` for standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "application")]
     file: Option<PathBuf>,
+    /// Stop after so many packets.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    packets: Option<u64>,
     /// Stop after this time.
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
@@ -139,6 +142,7 @@ pub(crate) fn run_send(args: &SendArgs) -> Result<(), CliError> {
         peer,
         flow,
         file: args.file.clone(),
+        packets: args.packets,
         time: args.time.as_deref().map(duration).transpose()?,
         lite: args.flow.udp_lite,
         stats: args.flow.stats.clone(),

@@ -181,6 +181,11 @@ impl Arrivals {
         found.map(|one| one.certain = true).is_some()
     }
 
+    /// The first packet has that number: what is missing before it was lost.
+    pub(crate) fn expect(&mut self, first: u64) {
+        self.next.get_or_insert(first);
+    }
+
     /// The number that comes next.
     pub(crate) fn next(&self) -> u64 {
         self.next.unwrap_or(0)

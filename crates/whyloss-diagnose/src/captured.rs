@@ -67,6 +67,7 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
         kept.extend(Flow::of_connection(connection));
     }
     diagnosis.skipped = dissector.skipped();
+    diagnosis.notes.extend(dissector.unread());
     let (early, unread) = (streams.evicted, streams.unread);
     let (flows, others) = streams.finish();
     kept.extend(flows.into_iter());
@@ -75,6 +76,11 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
         (
             order.late,
             "packets are in the capture behind later ones, and were put in the order of their times",
+        ),
+        (
+            order.set_back,
+            "packets lie more than 2 s behind earlier ones in the capture: its clock was set back, or it is out of order \
+             (`reordercap` mends that); what is said of connections across such places may be wrong",
         ),
         (
             capture.damaged,

@@ -25,6 +25,16 @@ pub fn receivers() -> impl Iterator<Item = &'static receiver::Entry> {
         .filter(|entry| !REFERENCES.contains(&entry.id))
 }
 
+/// The columns of their answers, senders' first: their ids. Of an id at both ends, the receiver's column is `receiver-` and the id.
+pub fn columns() -> Vec<String> {
+    let column = |entry: &receiver::Entry| {
+        let both = senders().any(|sender| sender.id == entry.id);
+        format!("{}{}", if both { "receiver-" } else { "" }, entry.id)
+    };
+    let senders = senders().map(|entry| entry.id.to_owned());
+    senders.chain(receivers().map(column)).collect()
+}
+
 /// Every sender classifier with its defaults.
 #[derive(Clone, Debug)]
 pub(crate) struct Senders(Vec<sender::Classifier>);
@@ -87,5 +97,16 @@ mod tests {
         assert_eq!(Senders::new().0.len(), senders().count());
         assert_eq!(Receivers::new().0.len(), receivers().count());
         assert!(senders().count() <= 32 && receivers().count() <= 32);
+    }
+
+    #[test]
+    fn no_two_columns_have_one_name() {
+        let mut columns = columns();
+        assert!(columns.iter().any(|name| name == "trees"));
+        assert!(columns.iter().any(|name| name == "receiver-trees"));
+        columns.sort_unstable();
+        let all = columns.len();
+        columns.dedup();
+        assert_eq!(columns.len(), all);
     }
 }

@@ -87,6 +87,8 @@ pub struct Around {
     pub after: Option<u32>,
     /// The smallest and the largest of the seconds before.
     pub range: Option<(u32, u32)>,
+    /// How long, ns, and how many transmissions later than the one before it the one after it was heard of.
+    pub spacing: Option<(u64, u64)>,
 }
 
 /// Delays of one direction of a path.
@@ -95,7 +97,8 @@ pub(crate) struct Delays {
     pub(crate) histogram: Histogram,
     pub(crate) track: Track,
     least: Option<u32>,
-    recent: VecDeque<(u64, u32)>,
+    /// Order, delay, and when that was known.
+    recent: VecDeque<(u64, u32, u64)>,
     epoch: u64,
     /// Of this epoch and the one before.
     ranges: [Option<(u32, u32)>; 2],
@@ -117,11 +120,11 @@ impl Delays {
         }
         let range = self.ranges[0].unwrap_or((delay, delay));
         self.ranges[0] = Some((range.0.min(delay), range.1.max(delay)));
-        let at = self.recent.partition_point(|&(other, _)| other < order);
+        let at = self.recent.partition_point(|&(other, ..)| other < order);
         if at == self.recent.len() {
-            self.recent.push_back((order, delay));
+            self.recent.push_back((order, delay, now));
         } else {
-            self.recent.insert(at, (order, delay));
+            self.recent.insert(at, (order, delay, now));
         }
         if self.recent.len() > REMEMBERED {
             self.recent.pop_front();
@@ -140,31 +143,44 @@ impl Delays {
         self.least
     }
 
+    /// Whether all are 0, or nearly all: the clock that they were measured by stood still.
+    pub(crate) fn stand_still(&self) -> bool {
+        self.histogram.quantile(0.995) == Some(0)
+    }
+
     /// Delays around the transmission of that `order`.
     pub(crate) fn around(&self, order: u64) -> Around {
-        let at = self.recent.partition_point(|&(other, _)| other < order);
-        let near = |&&(other, _): &&(u64, u32)| other.abs_diff(order) <= NEAR;
+        let at = self.recent.partition_point(|&(other, ..)| other < order);
+        let near = |&&(other, ..): &&(u64, u32, u64)| other.abs_diff(order) <= NEAR;
         let before = self
             .recent
             .range(..at)
             .rev()
             .take(BEFORE)
             .filter(near)
-            .map(|&(_, delay)| delay)
+            .map(|&(_, delay, _)| delay)
             .min();
         let after = self
             .recent
             .range(at..)
-            .find(|&&(other, _)| other > order)
+            .find(|&&(other, ..)| other > order)
             .filter(near);
         let range = match self.ranges {
             [Some(now), Some(last)] => Some((now.0.min(last.0), now.1.max(last.1))),
             [now, last] => now.or(last),
         };
+        // The packet that shows a gap may have the order that is asked for.
+        let two = self.recent.range(..at).next_back();
+        let two = two
+            .filter(near)
+            .zip(self.recent.range(at..).next().filter(near));
+        let spacing =
+            two.and_then(|(last, next)| Some((next.2.checked_sub(last.2)?, next.0 - last.0)));
         Around {
             before,
-            after: after.map(|&(_, delay)| delay),
+            after: after.map(|&(_, delay, _)| delay),
             range,
+            spacing,
         }
     }
 }
@@ -198,13 +214,15 @@ mod tests {
     fn delays_around_a_packet() {
         let mut delays = Delays::default();
         for (order, delay) in [(1, 90), (2, 70), (3, 50), (4, 60), (6, 40)] {
-            delays.add(0, order, delay);
+            delays.add(order * 1000, order, delay);
         }
         let around = delays.around(5);
         assert_eq!(
             (around.before, around.after, around.range),
             (Some(50), Some(40), Some((40, 90)))
         );
-        assert_eq!(delays.around(500).before, None);
+        assert_eq!(around.spacing, Some((2000, 2)));
+        let far = delays.around(500);
+        assert_eq!((far.before, far.spacing), (None, None));
     }
 }

@@ -21,6 +21,10 @@ pub enum Protocol {
     Quic,
     /// RTP over UDP.
     Rtp,
+    /// Datagrams, from the log of a network.
+    Udp,
+    /// A flow of a simulated run, whatever its transport.
+    Simulated,
 }
 
 impl Protocol {
@@ -30,6 +34,8 @@ impl Protocol {
             Self::Tcp => "TCP",
             Self::Quic => "QUIC",
             Self::Rtp => "RTP",
+            Self::Udp => "UDP",
+            Self::Simulated => "simulated",
         }
     }
 }
@@ -41,6 +47,8 @@ pub struct Flow {
     pub number: u64,
     /// What carries it.
     pub protocol: Protocol,
+    /// What its network calls it; captures have no names.
+    pub name: Option<String>,
     /// Who sends the data; of a log without addresses, unspecified.
     pub source: SocketAddr,
     /// Who receives it.
@@ -125,13 +133,17 @@ impl Flow {
         let mut flow = Self {
             number: 0,
             protocol: Protocol::Tcp,
+            name: None,
             source: connection.ends[side],
             destination: connection.ends[1 - side],
             span,
             first_sequence: half.first_sequence(),
             acknowledged: half.acknowledged(),
             vantage: Vantage::of(before, beyond),
-            counts: half.ledger.counts,
+            counts: Counts {
+                copies: connection.copied[side],
+                ..half.ledger.counts
+            },
             portrait,
             cannot_tell: Vec::new(),
             features,
@@ -163,6 +175,9 @@ impl Flow {
         if !half.sack && !self.losses.is_empty() && half.delays.least().is_some() {
             say("by SACK which packets arrived: no block was seen".to_owned());
         }
+        if half.delays.stand_still() && !self.losses.is_empty() {
+            say("causes of losses behind the point of capture: acknowledgements have the time of what they acknowledge, so delays are not known".to_owned());
+        }
         if half.cut {
             say("what options say: the capture cut some of them off".to_owned());
         }
@@ -181,8 +196,13 @@ impl Flow {
             ));
         }
         if self.counts.unresolved > 0 {
+            let were = if self.counts.unresolved == 1 {
+                "was"
+            } else {
+                "were"
+            };
             say(format!(
-                "whether {} that were sent again, or missing, arrived: the capture ends before that shows",
+                "whether {} that {were} sent again, or missing, arrived: the capture ends before that shows",
                 packets(self.counts.unresolved)
             ));
         }
@@ -197,14 +217,22 @@ impl Flow {
 
     /// What is said about packets with numbers of their own, one way, and what it cannot tell.
     pub(crate) fn of_direction(mut direction: Direction, limits: Vec<String>) -> Self {
-        let delays = (&direction.delays, &direction.one_way);
-        let rates = &direction.rates.histogram;
         let features = judge(
             &mut direction.ledger,
-            delays,
-            rates,
+            (&direction.delays, &direction.one_way),
+            &direction.rates.histogram,
             (direction.largest, direction.protocol),
         );
+        let mut flow = Self::of_record(direction);
+        flow.features = features;
+        flow.cannot_tell.splice(0..0, limits);
+        flow
+    }
+
+    /// The same of one whose causes are known.
+    pub(crate) fn of_record(mut direction: Direction) -> Self {
+        let delays = (&direction.delays, &direction.one_way);
+        let rates = &direction.rates.histogram;
         let base = direction.delays.least().map(|us| u64::from(us) * 1000);
         let passed = direction.span.1.saturating_sub(direction.span.0);
         let delivered = (direction.delivered, passed);
@@ -213,6 +241,7 @@ impl Flow {
         let mut flow = Self {
             number: 0,
             protocol: direction.protocol,
+            name: None,
             source,
             destination,
             span: direction.span,
@@ -221,8 +250,8 @@ impl Flow {
             vantage: direction.vantage,
             counts: direction.ledger.counts,
             portrait,
-            cannot_tell: limits,
-            features,
+            cannot_tell: Vec::new(),
+            features: Vec::new(),
             delays: longer(&mut direction.delays, &mut direction.one_way),
             delivered: direction.rates.track,
             events: direction.ledger.events,
@@ -230,6 +259,14 @@ impl Flow {
         };
         flow.cannot_tell.extend(flow.few());
         flow
+    }
+
+    /// Who sends it to whom, in words: addresses, or what a network without addresses calls it.
+    pub fn names(&self) -> [String; 2] {
+        match &self.name {
+            Some(name) => [name.clone(), String::new()],
+            None => [self.source, self.destination].map(|end| end.to_string()),
+        }
     }
 }
 
@@ -287,6 +324,9 @@ fn judge(
         }
     };
     let shared = [Side::Beyond, Side::Before].map(|side| {
+        if side == Side::Beyond && beyond.stand_still() {
+            return None;
+        }
         let losses = ledger.losses.iter().filter(|loss| loss.side == side);
         verdict::Shared::new(
             of(side),
@@ -304,12 +344,13 @@ fn judge(
             .map(|event| event.votes);
         let found = shared[usize::from(before)].as_ref().and_then(|shared| {
             let votes = votes.unwrap_or_default();
-            shared.features(of(loss.side), loss.around, loss.run, votes, before)
+            let heard = before || protocol == Protocol::Rtp;
+            shared.features(of(loss.side), loss.around, loss.run, votes, heard)
         });
         loss.verdict = found.and_then(|features| {
             verdict::verdict(match protocol {
-                Protocol::Tcp | Protocol::Quic => verdict::wireless(&features, before),
                 Protocol::Rtp => verdict::wireless_of_media(&features),
+                _ => verdict::wireless(&features, before),
             })
         });
         features.push(found);

@@ -37,6 +37,7 @@ pub mod flow;
 pub mod input;
 mod ledger;
 pub mod loss;
+mod network;
 mod order;
 pub mod packet;
 pub mod portrait;
@@ -57,7 +58,9 @@ pub use flow::{Flow, Protocol};
 pub use vantage::Vantage;
 
 use std::cmp::Reverse;
+use std::fs::File;
 use std::io::Read;
+use std::path::Path;
 
 use input::Input;
 use input::json::Record;
@@ -110,6 +113,36 @@ pub fn diagnose(reader: Box<dyn Read>, options: Options) -> Result<Diagnosis, Er
     }
 }
 
+/// Reads a file, or a directory that `whyloss link --log` or `whyloss run --trace` wrote.
+///
+/// # Errors
+/// As [`diagnose`]; and when a directory is neither.
+pub fn diagnose_path(path: &Path, options: Options) -> Result<Diagnosis, Error> {
+    if path.is_dir() {
+        let log = path.join("packets.jsonl");
+        if log.is_file() {
+            return diagnose(Box::new(File::open(log)?), options);
+        }
+        let table = path.join("packets.parquet");
+        if table.is_file() {
+            return network::of_table(&table, options);
+        }
+        if network::simulated::is_here(path) {
+            return network::simulated::read(path, options);
+        }
+        return Err(Error::Directory);
+    }
+    let read = diagnose(Box::new(File::open(path)?), options);
+    if let Err(Error::Piped) = read {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        if network::simulated::is_table(&name) {
+            return Err(Error::OneTable);
+        }
+        return network::of_table(path, options);
+    }
+    read
+}
+
 impl Diagnosis {
     /// Takes the flows, in the order of their beginning.
     fn number(&mut self, mut flows: Vec<Flow>) {
@@ -142,27 +175,37 @@ impl Diagnosis {
 fn of_log(log: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
     let mut quic = quic::Log::new(options.connections);
     let mut kept = Kept::new(options.flows);
+    let mut emulated: Option<network::Emulated> = None;
     let mut traces = 0;
     let partial = input::json::read(log, &mut |record| {
         let mut done = |flows: Vec<Flow>| kept.extend(flows.into_iter());
-        match record {
-            Record::Trace(about) => {
+        match (record, &mut emulated) {
+            (Record::Event(record), Some(emulated)) => emulated.on_record(record),
+            (Record::Event(record), none) if traces == 0 && network::Emulated::knows(&record) => {
+                none.get_or_insert_default().on_record(record);
+            }
+            (Record::Trace(about), _) => {
                 traces += 1;
                 quic.on_trace(&about, &mut done);
             }
-            Record::Event(event) if traces > 0 || quic::Log::knows(&event) => {
+            (Record::Event(event), _) if traces > 0 || quic::Log::knows(&event) => {
                 traces += 1;
                 quic.on_event(event, &mut done);
             }
-            Record::Event(_) => {
+            (Record::Event(_), _) => {
                 return Err(Error::Header {
                     kind: "JSON",
-                    problem: "its first record is no event of a qlog".to_owned(),
+                    problem: "its first record is neither an event of a qlog nor a packet of an emulated link's log".to_owned(),
                 });
             }
         }
         Ok(())
     })?;
+    if let Some(emulated) = emulated {
+        let mut diagnosis = emulated.finish(options);
+        diagnosis.partial = partial.or(diagnosis.partial);
+        return Ok(diagnosis);
+    }
     quic.flush(&mut |flows| kept.extend(flows.into_iter()));
     let mut diagnosis = Diagnosis {
         frames: quic.records,

@@ -81,6 +81,8 @@ pub enum Evidence {
     Number,
     /// Its receiver says that it lacks it (RTCP).
     Feedback,
+    /// The network says so, and why.
+    Log,
 }
 
 impl Evidence {
@@ -93,6 +95,7 @@ impl Evidence {
             Self::Gap => "gap",
             Self::Number => "number",
             Self::Feedback => "feedback",
+            Self::Log => "log",
         }
     }
 }
@@ -152,6 +155,8 @@ pub struct Counts {
     pub reordered: u64,
     /// Bytes that were acknowledged and are not in the capture: what the capture dropped, or what went another way.
     pub uncaptured_bytes: u64,
+    /// Packets that the capture shows another time: the capture's doing, or a copy made on the way.
+    pub copies: u64,
     /// Keep-alives and probes of a closed window.
     pub keep_alives: u64,
     /// Pieces sent more than once of which the capture does not show whether they arrived.

@@ -19,6 +19,8 @@ pub(crate) struct Order<T> {
     wait: u64,
     /// Packets that came behind later ones.
     pub(crate) late: u64,
+    /// Times that the clock was set back.
+    pub(crate) set_back: u64,
 }
 
 impl<T> Order<T> {
@@ -28,6 +30,7 @@ impl<T> Order<T> {
             latest: 0,
             wait: 0,
             late: 0,
+            set_back: 0,
         }
     }
 
@@ -38,6 +41,7 @@ impl<T> Order<T> {
             self.late += 1;
             self.wait = self.wait.max((2 * behind).min(FARTHEST));
         } else {
+            self.set_back += u64::from(behind > FARTHEST);
             self.latest = time;
         }
         self.wait == 0
@@ -107,6 +111,9 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_back_holds_nothing_up() {
+        let mut clock = Order::<u64>::new();
+        let _ = [9_000_000_000, 1_000_000_000].map(|time| clock.passes(time));
+        assert_eq!((clock.set_back, clock.late), (1, 0));
         let out = order(&[9000, 9010, 9005, 9020, 1000, 1010, 1020, 1015]);
         assert_eq!(out, [9000, 9010, 9005, 9020, 1000, 1010, 1015, 1020]);
     }

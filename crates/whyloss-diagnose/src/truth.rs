@@ -10,16 +10,17 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::path::Path;
 
 use whyloss::{Cause, Confusion};
 
-use crate::Diagnosis;
 use crate::classifiers::{receivers, senders};
 use crate::flow::Flow;
 use crate::loss::{Loss, Side};
+use crate::{Diagnosis, Error};
 
 /// IP packets of at most so many bytes may be bare acknowledgements: IPv4's and TCP's headers with all of TCP's options.
-const BARE: u32 = 80;
+pub(crate) const BARE: u32 = 80;
 
 /// One packet at one link, as a network's log has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,16 @@ struct Packets {
 }
 
 impl Truth {
+    /// Takes the log that `whyloss link --log` wrote into this directory.
+    ///
+    /// # Errors
+    /// If there is none, or it cannot be read.
+    pub fn read(directory: &Path) -> Result<Self, Error> {
+        let mut truth = Self::default();
+        crate::network::packets(directory, &mut |passage| truth.add(passage))?;
+        Ok(truth)
+    }
+
     /// Takes the next line of the log.
     pub fn add(&mut self, passage: &Passage) {
         let ends = [passage.source, passage.destination];
@@ -168,6 +179,22 @@ impl Score {
             Some(verdict) => self.combined.record(truth, verdict.cause),
             None => self.silent += 1,
         }
+        self.ask(flow, loss, truth);
+    }
+
+    /// Counts what classifiers said of a flow whose causes are known from the start.
+    pub(crate) fn hear(&mut self, flow: &Flow) {
+        if self.classifiers.is_empty() {
+            self.classifiers = Self::new().classifiers;
+        }
+        for loss in &flow.losses {
+            if let Some(Fate::Lost(cause)) = loss.truth {
+                self.ask(flow, loss, cause);
+            }
+        }
+    }
+
+    fn ask(&mut self, flow: &Flow, loss: &Loss, truth: Cause) {
         let Some(event) = loss.event.and_then(|event| flow.events.get(event as usize)) else {
             return;
         };

@@ -19,6 +19,8 @@ pub enum Vantage {
     Receiver,
     /// Between them, with this share of the round trip before it.
     Between(f64),
+    /// Everywhere: the network's own record.
+    Log,
     /// The capture does not tell, and why.
     Unknown(&'static str),
 }
@@ -63,6 +65,7 @@ impl Vantage {
             Self::Sender => "sender",
             Self::Receiver => "receiver",
             Self::Between(_) => "between",
+            Self::Log => "log",
             Self::Unknown(_) => "unknown",
         }
     }
@@ -72,6 +75,7 @@ impl Vantage {
             Self::Sender => "at the sender".to_owned(),
             Self::Receiver => "at the receiver".to_owned(),
             Self::Between(share) => format!("between, at {:.0} %", share * 100.0),
+            Self::Log => "by the network".to_owned(),
             Self::Unknown(_) => "cannot tell".to_owned(),
         }
     }

@@ -11,7 +11,7 @@ use whyloss_diagnose::loss::{Evidence, Side};
 use whyloss_diagnose::{Diagnosis, Options, Vantage, diagnose};
 use whyloss_link::Fate;
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Observer, Packet, Scenario, run};
+use whyloss_sim::{Packet, Scenario, Watch, run_watched};
 
 const SENDER: [u8; 4] = [192, 0, 2, 1];
 const RECEIVER: [u8; 4] = [198, 51, 100, 2];
@@ -44,7 +44,7 @@ struct Log {
     lost: Vec<(u64, Cause)>,
 }
 
-impl Observer for Log {
+impl Watch for Log {
     fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
         if let (0, Payload::Datagram(number), Fate::Lost(cause, _)) =
             (packet.flow, packet.payload, fate)
@@ -119,7 +119,7 @@ fn diagnosis(mut frames: Vec<(u64, Vec<u8>)>) -> Diagnosis {
 fn judge(rate: f64, queue: u32, loss: f64) -> (Confusion, usize) {
     let scenario = Scenario::from_toml(&network(rate, queue, loss), "test", &[]);
     let mut log = Log::default();
-    run(&scenario.expect("a scenario"), 3, &mut log).expect("a run");
+    run_watched(&scenario.expect("a scenario"), 3, &mut log).expect("a run");
     let first = log.arrived[0].0;
     let last = log.arrived[log.arrived.len() - 1].0;
     // Numbers begin close to where 16 bits end.
@@ -178,6 +178,159 @@ fn losses_of_simulated_sources_are_found_with_their_causes() {
     assert!(all.accuracy() > Some(0.7), "{all:?}");
 }
 
+/// Sets the diagnosis of a capture at the source beside the truth; the sink's transport-wide feedback, or RFC 8888's, tells of
+/// each packet every 100 ms.
+fn judge_behind(rate: f64, queue: u32, loss: f64, wide: bool) -> (Confusion, usize) {
+    let scenario = Scenario::from_toml(&network(rate, queue, loss), "test", &[]);
+    let mut log = Log::default();
+    run_watched(&scenario.expect("a scenario"), 3, &mut log).expect("a run");
+    // One megabit a second in packets of 1500 bytes.
+    let last = log.arrived[log.arrived.len() - 1].0;
+    let times: std::collections::HashMap<u64, u64> = log
+        .arrived
+        .iter()
+        .map(|&(number, _, at)| (number, at))
+        .collect();
+    let (zero, since, _) = log.arrived[0];
+    let apart = (log.arrived[log.arrived.len() - 1].1 - since) / (last - zero);
+    let sent = |number: u64| since + (number - zero) * apart;
+    let mut frames: Vec<(u64, Vec<u8>)> = (zero..=last)
+        .map(|number| {
+            (
+                sent(number),
+                rtp(number, sent(number), wide.then_some(number as u16)),
+            )
+        })
+        .collect();
+    let mut next = zero;
+    // Long enough after the last of them for all to have arrived.
+    for at in (1..600).map(|step| since + step * 100_000_000) {
+        let end = (next..=last)
+            .find(|&number| sent(number) + 400_000_000 > at)
+            .unwrap_or(last + 1);
+        if end == next {
+            continue;
+        }
+        frames.push((at, rtcp(&feedback(next, end, at, &times, wide))));
+        next = end;
+    }
+    let diagnosis = diagnosis(frames);
+    let flow = &diagnosis.flows[0];
+    let lost = log.lost.iter().filter(|(number, _)| *number >= zero);
+    let causes: std::collections::HashMap<u64, Cause> = lost
+        .map(|&(number, cause)| (number - zero, cause))
+        .collect();
+    let (mut confusion, mut silent) = (Confusion::default(), 0);
+    for loss in &flow.losses {
+        assert_eq!(
+            (loss.side, loss.evidence),
+            (Side::Beyond, Evidence::Feedback)
+        );
+        match loss.verdict {
+            Some(verdict) => confusion.record(causes[&loss.offset], verdict.cause),
+            None => silent += 1,
+        }
+    }
+    let told = causes
+        .keys()
+        .filter(|&&number| number < next - zero)
+        .count();
+    assert_eq!(flow.losses.len(), told);
+    assert!(
+        flow.cannot_tell
+            .iter()
+            .all(|what| !what.contains("not when the others arrived"))
+    );
+    (confusion, silent)
+}
+
+/// A report at `at` about the packets from `first` up to `end`.
+fn feedback(
+    first: u64,
+    end: u64,
+    at: u64,
+    times: &std::collections::HashMap<u64, u64>,
+    wide: bool,
+) -> Vec<u8> {
+    let mut body = SSRC.to_be_bytes().to_vec();
+    if wide {
+        let reference = (at / 64_000_000).saturating_sub(20);
+        body.extend((first as u16).to_be_bytes());
+        body.extend(((end - first) as u16).to_be_bytes());
+        body.extend(&(reference as u32).to_be_bytes()[1..]);
+        body.push(0);
+        // Large steps for all, seven to a chunk.
+        let numbers: Vec<u64> = (first..end).collect();
+        for chunk in numbers.chunks(7) {
+            let bits = chunk
+                .iter()
+                .enumerate()
+                .fold(0xc000_u16, |bits, (place, number)| {
+                    bits | if times.contains_key(number) {
+                        2 << (12 - 2 * place)
+                    } else {
+                        0
+                    }
+                });
+            body.extend(bits.to_be_bytes());
+        }
+        let mut ticks = reference * 256;
+        for arrived in numbers.iter().filter_map(|number| times.get(number)) {
+            let now = arrived / 250_000;
+            body.extend(((now as i64 - ticks as i64) as i16).to_be_bytes());
+            ticks = now;
+        }
+        body.resize(body.len().next_multiple_of(4), 0);
+    } else {
+        body.extend((first as u16).to_be_bytes());
+        body.extend(((end - first) as u16).to_be_bytes());
+        for number in first..end {
+            let status = times.get(&number).map_or(0, |arrived| {
+                0x8000 | ((at - arrived) * 1024 / 1_000_000_000) as u16
+            });
+            body.extend(status.to_be_bytes());
+        }
+        body.resize(body.len().next_multiple_of(4), 0);
+        body.extend(((u128::from(at) * 65_536 / 1_000_000_000) as u32).to_be_bytes());
+    }
+    let mut report = vec![if wide { 0x8f } else { 0x8b }, 205];
+    report.extend(((body.len() / 4 + 1) as u16).to_be_bytes());
+    report.extend([0, 0, 0, 9]);
+    report.extend(body);
+    report
+}
+
+/// The figures of docs/diagnosis.md: `cargo test -p whyloss-diagnose --test rtp -- --nocapture feedback_with_times`.
+#[test]
+fn feedback_with_times_tells_the_causes_of_losses_behind() {
+    for wide in [true, false] {
+        let (mut all, mut withheld) = (Confusion::default(), 0);
+        for rate in [3.0, 5.0, 8.0] {
+            for queue in [15, 40] {
+                for loss in [0.0, 0.003, 0.01] {
+                    let (confusion, silent) = judge_behind(rate, queue, loss, wide);
+                    all.merge(&confusion);
+                    withheld += silent;
+                }
+            }
+        }
+        let told = all.total(Cause::Congestion) + all.total(Cause::Wireless);
+        println!(
+            "RTP at its source, {}: {told} verdicts, {withheld} withheld, accuracy {:?}, Mc {:?}, Mw {:?}; {all:?}",
+            if wide {
+                "transport-wide feedback"
+            } else {
+                "RFC 8888"
+            },
+            all.accuracy(),
+            all.mc(),
+            all.mw()
+        );
+        assert!(told > 400, "{told} {withheld}");
+        assert!(all.accuracy() > Some(0.7), "{all:?}");
+    }
+}
+
 /// 300 packets, 20 ms apart; 50 and 51 are missing here, 100 is late.
 fn stream(transport: bool) -> Vec<(u64, Vec<u8>)> {
     let at = |number: u64| (number + 1) * 20_000_000;
@@ -220,6 +373,15 @@ fn a_receiver_that_asks_tells_what_was_lost_behind() {
     }
     let diagnosis = diagnosis(frames);
     assert_eq!(by_side(&diagnosis), [vec![50, 51], vec![80, 82]]);
+    // It does not say when the others arrived, so there is no cause, and that is said.
+    let flow = &diagnosis.flows[0];
+    let behind = flow.losses.iter().filter(|loss| loss.side == Side::Beyond);
+    assert!(behind.clone().count() == 2 && behind.into_iter().all(|loss| loss.verdict.is_none()));
+    assert!(
+        flow.cannot_tell
+            .iter()
+            .any(|what| what.contains("not when the others arrived"))
+    );
     let counts = diagnosis.flows[0].counts;
     assert_eq!((counts.reordered, counts.retransmissions), (1, 2));
 }

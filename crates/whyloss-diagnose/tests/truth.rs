@@ -10,7 +10,7 @@ use whyloss_diagnose::loss::Side;
 use whyloss_diagnose::truth::{Fate, Passage, Truth};
 use whyloss_diagnose::{Diagnosis, Options, diagnose, report};
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{NodeCapture, Observer, Packet, Scenario, run};
+use whyloss_sim::{NodeCapture, Packet, Scenario, Watch, run_watched};
 
 const SEGMENT: u64 = 1448;
 /// How far the log's clock is behind the capture's, ns.
@@ -20,7 +20,7 @@ const BEHIND: u64 = 77_000_000_000;
 #[derive(Default)]
 struct Log(Vec<(u64, u64, u64, Fate)>);
 
-impl Observer for Log {
+impl Watch for Log {
     fn offered(
         &mut self,
         _: usize,
@@ -51,7 +51,7 @@ fn captured(node: usize) -> (Diagnosis, Log) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("capture.pcapng");
     let mut both = (Log::default(), NodeCapture::new(&scenario, node, &path));
-    run(&scenario, 1, &mut both).expect("a run");
+    run_watched(&scenario, 1, &mut both).expect("a run");
     both.1.finish().expect("a capture");
     let file = File::open(&path).expect("a capture");
     let diagnosis = diagnose(Box::new(file), Options::default()).expect("a diagnosis");

@@ -1,15 +1,15 @@
 //! `whyloss diagnose`: why packets of a capture died.
 
 mod page;
-mod truth;
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use whyloss_diagnose::anonymise::Anonymiser;
-use whyloss_diagnose::{Diagnosis, Options, diagnose, report};
+use whyloss_diagnose::truth::Truth;
+use whyloss_diagnose::{Diagnosis, Options, diagnose, diagnose_path, report};
 
 use whyloss_study::report as study;
 
@@ -18,7 +18,7 @@ use crate::error::CliError;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct DiagnoseArgs {
-    /// Captures and logs; `-` is standard input.
+    /// Captures, logs, and directories that `whyloss link --log` or `whyloss run --trace` wrote; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show one flow, with each of its losses.
@@ -42,7 +42,8 @@ pub(crate) struct DiagnoseArgs {
     connections: u32,
 }
 
-const HELP: &str = "Reads pcap, pcapng and qlog, as they are or compressed with gzip or zstd. Take captures with at least 96 bytes of \
+const HELP: &str = "Reads pcap, pcapng and qlog, as they are or compressed with gzip or zstd, and what emulated links and simulated runs \
+    say of their packets. Take captures with at least 96 bytes of \
     each packet (`tcpdump -s 96`), so that TCP's options are in them.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -57,31 +58,32 @@ enum Format {
 
 pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let anonymiser = Anonymiser::default();
-    // All are opened before the first is read: a name that is wrong is found at once.
-    let opened: Vec<(&Path, Box<dyn Read>)> = args
-        .files
-        .iter()
-        .map(|path| Ok((path.as_path(), open(path)?)))
-        .collect::<Result<_, CliError>>()?;
-    for (path, reader) in opened {
+    // All are looked at before the first is read: a name that is wrong is found at once.
+    for path in args.files.iter().filter(|path| !is_standard_input(path)) {
+        fs::metadata(path).map_err(|source| refuse(path, source.into()))?;
+    }
+    for (index, path) in args.files.iter().enumerate() {
         let options = Options {
             connections: args.connections as usize,
             ..Options::default()
         };
-        let mut diagnosis = diagnose(reader, options).map_err(|source| CliError::Capture {
-            path: path.to_owned(),
-            source,
-        })?;
+        let read = if is_standard_input(path) {
+            diagnose(Box::new(io::stdin()), options)
+        } else {
+            diagnose_path(path, options)
+        };
+        let mut diagnosis = read.map_err(|source| refuse(path, source))?;
         check(&diagnosis, args.flow, path)?;
         if let Some(log) = &args.truth {
-            diagnosis.compare(&mut truth::read(log)?);
+            let mut truth = Truth::read(log).map_err(|source| refuse(log, source))?;
+            diagnosis.compare(&mut truth);
         }
         if args.anonymise {
             diagnosis.anonymise(&anonymiser);
         }
         if let Some(out) = &args.out {
             let anonymiser = args.anonymise.then_some(&anonymiser);
-            write(args, out, path, &diagnosis, anonymiser)?;
+            write(args, out, index, &diagnosis, anonymiser)?;
         }
         if args.files.len() > 1 && matches!(args.format, Format::Table) {
             writeln!(out, "{}\n", path.display())?;
@@ -98,24 +100,30 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
     Ok(())
 }
 
-/// Writes all there is to know of one file.
+/// Writes all there is to know of one file, the `index`th that was named.
 fn write(
     args: &DiagnoseArgs,
     out: &Path,
-    path: &Path,
+    index: usize,
     diagnosis: &Diagnosis,
     anonymiser: Option<&Anonymiser>,
 ) -> Result<(), CliError> {
+    let path = &args.files[index];
     let name = path
         .file_name()
         .map_or("standard input".into(), |name| name.to_string_lossy());
-    let name = if path.as_os_str() == "-" {
+    let name = if is_standard_input(path) {
         "standard input".into()
     } else {
         name
     };
     let dir = if args.files.len() > 1 {
-        out.join(name.as_ref())
+        let same = |other: &&PathBuf| other.file_name() == path.file_name();
+        let before = args.files[..index].iter().filter(same).count();
+        out.join(match before {
+            0 => name.to_string(),
+            before => format!("{name}-{}", before + 1),
+        })
     } else {
         out.to_owned()
     };
@@ -156,18 +164,16 @@ fn annotate(
         let path = path.to_owned();
         move |source: io::Error| CliError::Out(study::ReportError::Write { path, source })
     };
+    let again = File::open(path).map_err(|source| refuse(path, source.into()))?;
     let file = BufWriter::new(File::create(&part).map_err(failed(&part))?);
-    let written = report::annotated::write(diagnosis, open(path)?, file, anonymiser);
+    let written = report::annotated::write(diagnosis, Box::new(again), file, anonymiser);
     let done = match written {
         Ok(_) => fs::rename(&part, &whole)
             .map(|()| true)
             .map_err(failed(&whole)),
-        Err(whyloss_diagnose::Error::Header { .. }) => Ok(false),
+        Err(whyloss_diagnose::Error::Header { .. } | whyloss_diagnose::Error::Piped) => Ok(false),
         Err(whyloss_diagnose::Error::Io(source)) => Err(failed(&part)(source)),
-        Err(source) => Err(CliError::Capture {
-            path: path.to_owned(),
-            source,
-        }),
+        Err(source) => Err(refuse(path, source)),
     };
     if !matches!(done, Ok(true)) {
         // The first error is the one to tell of.
@@ -176,19 +182,15 @@ fn annotate(
     done
 }
 
-fn open(path: &Path) -> Result<Box<dyn Read>, CliError> {
-    if path.as_os_str() == "-" {
-        return Ok(Box::new(io::stdin()));
-    }
-    let source = |source: io::Error| CliError::Capture {
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn refuse(path: &Path, source: whyloss_diagnose::Error) -> CliError {
+    CliError::Capture {
         path: path.to_owned(),
-        source: source.into(),
-    };
-    let file = File::open(path).map_err(source)?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(source(io::Error::from(io::ErrorKind::IsADirectory)));
+        source,
     }
-    Ok(Box::new(file))
 }
 
 fn check(diagnosis: &Diagnosis, flow: Option<u64>, path: &Path) -> Result<(), CliError> {

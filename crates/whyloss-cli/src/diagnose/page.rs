@@ -65,16 +65,9 @@ pub(super) fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (Stri
     let drawn = |flow: &&Flow| !flow.losses.is_empty() || flow.counts.data_packets >= DRAWN_FROM;
     for flow in flows.into_iter().filter(drawn) {
         let id = format!("flow-{}", flow.number);
-        page.section(
-            &id,
-            &format!(
-                "Flow {}: {} to {}",
-                flow.number, flow.source, flow.destination
-            ),
-        );
+        page.section(&id, &title_of(flow));
         page.text(&summary::paragraph(flow));
-        let figure = figure(flow, &id);
-        if !figure.panels.is_empty() {
+        for figure in pictures(flow, &id) {
             page.figure_with_file(&figure);
             figures.push(figure);
         }
@@ -110,11 +103,21 @@ pub(super) fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (Stri
     (html, figures)
 }
 
+fn title_of(flow: &Flow) -> String {
+    format!("Flow {}", name_of(flow))
+}
+
+fn name_of(flow: &Flow) -> String {
+    let number = flow.number;
+    match flow.names() {
+        [name, to] if to.is_empty() => format!("{number}: {name}"),
+        [source, destination] => format!("{number}: {source} to {destination}"),
+    }
+}
+
 fn table(flows: &[&Flow]) -> Table {
     let mut table = Table::new([
         "flow",
-        "from",
-        "to",
         "",
         "captured",
         "packets",
@@ -131,9 +134,7 @@ fn table(flows: &[&Flow]) -> Table {
         let real =
             |real: Option<f64>| real.map_or(Entry::from("–"), |real| format!("{real:.1}").into());
         table.row([
-            count(flow.number),
-            flow.source.to_string().into(),
-            flow.destination.to_string().into(),
+            name_of(flow).into(),
             flow.protocol.name().into(),
             flow.vantage.place().into(),
             count(flow.counts.data_packets),
@@ -148,11 +149,11 @@ fn table(flows: &[&Flow]) -> Table {
     table
 }
 
-/// What was delivered over time, and the delay, with the losses on both.
-fn figure(flow: &Flow, id: &str) -> Figure {
+/// What was delivered over time, and the delay, with the losses on both: a picture each, so that both can be read on a telephone.
+fn pictures(flow: &Flow, id: &str) -> Vec<Figure> {
     let start = flow.span.0;
     let seconds = |time: u64| time.saturating_sub(start) as f64 / 1e9;
-    let mut panels = Vec::new();
+    let mut figures = Vec::new();
     let delivered: Vec<(f64, f64)> = flow
         .delivered
         .points()
@@ -163,7 +164,11 @@ fn figure(flow: &Flow, id: &str) -> Figure {
         series.extend(marks(flow, |loss| {
             flow.delivered.at(loss.time).map(|kb| kb / 1000.0)
         }));
-        panels.push(Panel::new("sequence", ("time, s", "delivered, MB"), series));
+        figures.push(Figure::of(
+            &format!("{id}-delivered"),
+            "What was delivered over time. A mark is a lost packet.",
+            Panel::new("", ("time, s", "delivered, MB"), series),
+        ));
     }
     let least = flow
         .delays
@@ -192,20 +197,13 @@ fn figure(flow: &Flow, id: &str) -> Figure {
             let around = loss.around.before.map(f64::from);
             around.or_else(|| flow.delays.at(loss.time)).map(above)
         }));
-        panels.push(Panel::new(
-            "delay",
-            ("time, s", "above the least, ms"),
-            series,
+        figures.push(Figure::of(
+            &format!("{id}-delay"),
+            "The delay over time. A mark is a lost packet, at the delay of those just before it.",
+            Panel::new("", ("time, s", "delay above the least, ms"), series),
         ));
     }
-    Figure {
-        name: id.to_owned(),
-        caption: format!(
-            "Flow {} over time. A mark is a lost packet, at the delay of those just before it.",
-            flow.number
-        ),
-        panels,
-    }
+    figures
 }
 
 /// The losses by verdict, at a height that `height` tells.

@@ -2,8 +2,9 @@
 
 use whyloss::Cause;
 use whyloss_diagnose::loss::Side;
+use whyloss_diagnose::verdict::verdict;
 
-use crate::Found;
+use crate::{Found, QUIC};
 
 const N: usize = 32;
 /// Keeps weights of features that hardly vary small.
@@ -11,7 +12,14 @@ const RIDGE: f64 = 1.0;
 /// A network weighs no more than so many losses: those with very many would be all that counts.
 const PER_NETWORK: f64 = 300.0;
 
-pub(crate) fn print(found: &[Found]) {
+/// Weights of one side, and the odds that a loss is by congestion, before it is looked at, where they were found.
+#[derive(Clone, Copy)]
+pub(crate) struct Fit {
+    weights: [f64; N],
+    congestion: f64,
+}
+
+pub(crate) fn print([beyond, before]: [Fit; 2]) {
     println!("//! Weights of the combined verdict.\n//!");
     println!(
         "//! Found by `cargo run --release -p whyloss-diagnose --example evaluate -- --fit`; do not edit by hand.\n"
@@ -19,23 +27,27 @@ pub(crate) fn print(found: &[Found]) {
     println!(
         "/// For losses behind the point of capture: delays are round trips, votes those of sender classifiers."
     );
-    weights("BEYOND", found, Side::Beyond);
+    constant("BEYOND", &beyond);
     println!(
         "\n/// For losses before it: delays are one-way, votes those of receiver classifiers."
     );
-    weights("BEFORE", found, Side::Before);
+    constant("BEFORE", &before);
+    println!(
+        "\n/// How many losses were by congestion for each by the link, before the point of capture."
+    );
+    println!("pub(super) const PRIOR: f64 = {:.4};", before.congestion);
 }
 
 #[allow(
     clippy::needless_range_loop,
     reason = "matrices are read by row and column"
 )]
-fn weights(name: &str, found: &[Found], side: Side) {
+pub(crate) fn fit(found: &[Found], side: Side) -> Fit {
     let mut many = std::collections::HashMap::new();
     let usable = || {
-        found
-            .iter()
-            .filter(|one| one.side == side && one.features.is_some() && one.truth.is_some())
+        found.iter().filter(|one| {
+            one.side == side && one.place != QUIC && one.features.is_some() && one.truth.is_some()
+        })
     };
     for one in usable() {
         *many.entry((one.network, one.place)).or_insert(0.0) += 1.0;
@@ -74,12 +86,42 @@ fn weights(name: &str, found: &[Found], side: Side) {
             break;
         }
     }
+    let of = |wireless: bool| -> f64 {
+        let mine = samples.iter().filter(|sample| (sample.1 > 0.5) == wireless);
+        mine.map(|sample| sample.2).sum()
+    };
+    Fit {
+        weights: w,
+        congestion: of(false) / of(true),
+    }
+}
+
+fn constant(name: &str, fit: &Fit) {
     println!("pub(super) const {name}: [f64; {N}] = [");
-    for w in w {
+    for w in fit.weights {
         println!("    {w:.4},");
     }
     println!("];");
-    eprintln!("{name}: {} losses", samples.len());
+}
+
+/// Gives each loss the verdict that these weights would.
+pub(crate) fn judge(found: &mut [Found], [beyond, before]: [Fit; 2]) {
+    for one in found {
+        let fit = if one.side == Side::Beyond {
+            beyond
+        } else {
+            before
+        };
+        one.verdict = one.features.and_then(|features| {
+            let sum: f64 = fit
+                .weights
+                .iter()
+                .zip(&features.0)
+                .map(|(w, x)| w * x)
+                .sum();
+            verdict(1.0 / (1.0 + (-sum).exp()))
+        });
+    }
 }
 
 /// Gauss elimination with pivoting.

@@ -6,26 +6,31 @@
 //! ```
 //!
 //! Networks 0, 2, 4, … are those that weights are found on, 1, 3, 5, … those that the table judges by; `--networks N`
-//! takes the first N of both together.
+//! takes the first N of both together. `--radio` replaces every noisy channel by one that is bad for a while, now and then;
+//! weights are found on both kinds, and on captures alone: no log of QUIC has a say. `--fit` prints the weights, and then the
+//! tables of both kinds as they would be with them.
 
 mod fit;
 mod networks;
+mod qlog;
 mod table;
 mod truth;
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::Cursor;
 use std::path::Path;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use whyloss::Cause;
 use whyloss_diagnose::loss::{Side, Sure, Votes};
 use whyloss_diagnose::verdict::Features;
 use whyloss_diagnose::{Options, Vantage, diagnose};
-use whyloss_sim::{NodeCapture, Scenario, run};
+use whyloss_sim::{NodeCapture, Scenario, run_watched};
 
 use networks::Network;
+use qlog::Qlog;
 use truth::Truth;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -38,10 +43,15 @@ pub(crate) const PLACES: [(&str, &str); 4] = [
     ("d", "at the receiver"),
 ];
 
+/// The log of a QUIC sender, instead of a capture.
+pub(crate) const QUIC: usize = PLACES.len();
+
 /// A loss that was found, and its true cause if it was one.
 pub(crate) struct Found {
     pub(crate) place: usize,
-    pub(crate) network: u64,
+    /// Whether its channel is bad for stretches of time, and its number.
+    pub(crate) network: (bool, u64),
+    pub(crate) controller: &'static str,
     pub(crate) side: Side,
     pub(crate) truth: Option<Cause>,
     pub(crate) votes: Votes,
@@ -52,11 +62,13 @@ pub(crate) struct Found {
 /// One capture's score.
 pub(crate) struct Score {
     pub(crate) place: usize,
-    pub(crate) network: u64,
+    pub(crate) network: (bool, u64),
     pub(crate) controller: &'static str,
     pub(crate) vantage: Vantage,
     /// Original transmissions that never arrived, and how many of them were found; before and beyond the capture.
     pub(crate) originals: [[u64; 2]; 2],
+    /// Of those before the capture, the ones that left no hole in it: nothing sent later came before their repair.
+    pub(crate) traceless: u64,
     /// Retransmissions that never arrived beyond the capture, and how many were found.
     pub(crate) again: [u64; 2],
     pub(crate) spurious: u64,
@@ -72,23 +84,21 @@ fn main() -> Result<(), Failure> {
     };
     let networks = value("--networks").map_or(Ok(400), |value| value.parse())?;
     let fitting = arguments.iter().any(|argument| argument == "--fit");
-    let wanted = u64::from(!fitting);
+    let radio = arguments.iter().any(|argument| argument == "--radio");
     let only: Option<u64> = value("--only").map(|value| value.parse()).transpose()?;
+    let jobs: Vec<(u64, bool)> = (0..networks)
+        .flat_map(|index| [(index, false), (index, true)])
+        .filter(|&(index, of_radio)| fitting || (index % 2 == 1 && of_radio == radio))
+        .filter(|&(index, _)| only.is_none_or(|only| only == index))
+        .collect();
     let directory = tempfile::tempdir()?;
-    let next = AtomicU64::new(wanted);
+    let next = AtomicUsize::new(0);
     let results = Mutex::new((Vec::new(), Vec::new(), Vec::<Failure>::new()));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(2, Ordering::Relaxed);
-                    if index >= networks {
-                        break;
-                    }
-                    if only.is_some_and(|only| only != index) {
-                        continue;
-                    }
-                    let network = networks::draw(index);
+                while let Some(&(index, radio)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let network = networks::draw(index, radio);
                     let judged = judge(&network, directory.path(), only.is_some());
                     let Ok(mut results) = results.lock() else {
                         return;
@@ -113,12 +123,24 @@ fn main() -> Result<(), Failure> {
     scores.sort_by_key(|score| (score.place, score.network));
     found.sort_by_key(|found| (found.place, found.network));
     if fitting {
-        fit::print(&found);
-    } else {
-        table::print(&scores, &found);
+        let (training, judged): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|one| one.network.1 % 2 == 0);
+        found = judged;
+        let fits = [Side::Beyond, Side::Before].map(|side| fit::fit(&training, side));
+        fit::print(fits);
+        fit::judge(&mut found, fits);
+        scores.retain(|score| score.network.1 % 2 == 1);
     }
-    if arguments.iter().any(|argument| argument == "--each") {
-        table::print_each(&scores);
+    let (in_stretches, plain): (Vec<_>, Vec<_>) = scores.into_iter().partition(|one| one.network.0);
+    let (of_stretches, of_plain): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|one| one.network.0);
+    for (scores, found) in [(plain, of_plain), (in_stretches, of_stretches)] {
+        if !scores.is_empty() {
+            table::print(&scores, &found);
+        }
+        if arguments.iter().any(|argument| argument == "--each") {
+            table::print_each(&scores);
+        }
     }
     Ok(())
 }
@@ -137,7 +159,8 @@ fn judge(
             .position(|node| node == name)
             .ok_or("no such node")
     };
-    let path = |place: usize| directory.join(format!("{}-{place}.pcapng", network.index));
+    let path =
+        |place: usize| directory.join(format!("{}-{}-{place}.pcapng", network.id.0, network.id.1));
     let capture = |place: usize| {
         Ok::<_, Failure>(NodeCapture::new(
             &scenario,
@@ -146,11 +169,14 @@ fn judge(
         ))
     };
     let mut observers = (
-        Truth::new(&scenario),
+        (
+            Truth::new(&scenario),
+            Qlog::new(&scenario, node("s")?, node("d")?),
+        ),
         ((capture(0)?, capture(1)?), (capture(2)?, capture(3)?)),
     );
-    run(&scenario, network.index + 1, &mut observers)?;
-    let (truth, ((a, b), (c, d))) = observers;
+    run_watched(&scenario, network.id.1 + 1, &mut observers)?;
+    let ((truth, qlog), ((a, b), (c, d))) = observers;
     for capture in [a, b, c, d] {
         capture.finish()?;
     }
@@ -161,7 +187,30 @@ fn judge(
         scores.push(score);
         all.extend(found);
     }
+    all.extend(of_quic(network, qlog)?);
     Ok((scores, all))
+}
+
+/// What a diagnosis of the log finds that a QUIC sender would have written.
+fn of_quic(network: &Network, qlog: Qlog) -> Result<Vec<Found>, Failure> {
+    let (log, causes) = qlog.write();
+    let diagnosis = diagnose(Box::new(Cursor::new(log)), Options::default())?;
+    let flow = diagnosis.flows.into_iter().next().ok_or("an empty log")?;
+    let found = flow.losses.iter().zip(&flow.features);
+    let found = found.map(|(loss, features)| {
+        let event = loss.event.and_then(|event| flow.events.get(event as usize));
+        Found {
+            place: QUIC,
+            network: network.id,
+            controller: network.controller,
+            side: loss.side,
+            truth: causes.get(&loss.offset).copied(),
+            votes: event.map_or_else(Votes::default, |event| event.votes),
+            verdict: loss.verdict,
+            features: *features,
+        }
+    });
+    Ok(found.collect())
 }
 
 #[allow(clippy::too_many_lines, reason = "a comparison, step by step")]
@@ -185,10 +234,11 @@ fn score(
     // Order of the nodes along the path.
     let mut score = Score {
         place,
-        network: network.index,
+        network: network.id,
         controller: network.controller,
         vantage: flow.vantage,
         originals: [[0; 2]; 2],
+        traceless: 0,
         again: [0; 2],
         spurious: flow.counts.spurious,
     };
@@ -217,6 +267,11 @@ fn score(
         }
     }
     score.originals[0][0] = before.len() as u64;
+    let passed = truth.at(node);
+    let traceless = before
+        .keys()
+        .filter(|&&segment| !passed.shows_hole(segment));
+    score.traceless = traceless.count() as u64;
     // Lost ones that were not repaired are true all the same.
     let mut open = HashMap::new();
     for drop in &truth.drops {
@@ -254,7 +309,8 @@ fn score(
             let event = loss.event.and_then(|event| flow.events.get(event as usize));
             found.push(Found {
                 place,
-                network: network.index,
+                network: network.id,
+                controller: network.controller,
                 side: loss.side,
                 truth,
                 votes: event.map_or_else(Votes::default, |event| event.votes),

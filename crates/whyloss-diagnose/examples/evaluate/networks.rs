@@ -12,15 +12,16 @@ use whyloss_link::{Random, Streams};
 
 /// A network, and what the table calls it.
 pub(crate) struct Network {
-    pub(crate) index: u64,
+    /// Whether its channel is bad for stretches of time, and its number.
+    pub(crate) id: (bool, u64),
     pub(crate) controller: &'static str,
     pub(crate) scenario: String,
 }
 
 const CONTROLLERS: [&str; 3] = ["reno", "cubic", "bbr"];
 
-/// Network number `index`; the same for ever.
-pub(crate) fn draw(index: u64) -> Network {
+/// Network number `index`; the same for ever. With `radio`, what its channel loses comes in stretches of time.
+pub(crate) fn draw(index: u64, radio: bool) -> Network {
     let mut random = Streams::new(0x_d1a6).stream("network", index);
     let controller = CONTROLLERS[(index % 3) as usize];
     let rate = log_uniform(&mut random, 1e6, 40e6);
@@ -39,7 +40,7 @@ pub(crate) fn draw(index: u64) -> Network {
     } else {
         format!("{{ packets = {buffer} }}")
     };
-    let channel = channel(&mut random);
+    let channel = in_stretches(channel(&mut random), radio.then_some(index));
     // Which link is noisy: most often the last.
     let noisy = [0, 1, 2, 2, 2][random.below(5) as usize];
     let channels: Vec<&str> = (0..3)
@@ -117,7 +118,7 @@ transport = {{ kind = "tcp", recovery = "sack", controller = "{controller}", del
         channels[2],
     );
     Network {
-        index,
+        id: (radio, index),
         controller,
         scenario,
     }
@@ -134,6 +135,21 @@ fn channel(random: &mut Random) -> String {
         ),
         _ => format!("{{ kind = \"burst-renewal\", loss = {loss:.6}, lengths = [0.7, 0.2, 0.1] }}"),
     }
+}
+
+/// The channel, or, of a radio, one in its place: bad for 10 to 200 ms every 0.3 to 3 s, on average, and losing 5 to 50 % then.
+fn in_stretches(channel: String, radio: Option<u64>) -> String {
+    let Some(index) = radio.filter(|_| channel.starts_with('{')) else {
+        return channel;
+    };
+    let mut random = Streams::new(0x_d1a6).stream("radio", index);
+    let random = &mut random;
+    format!(
+        "{{ kind = \"timed-gilbert-elliott\", mean_good = \"{:.0} ns\", mean_bad = \"{:.0} ns\", loss_bad = {:.4} }}",
+        log_uniform(random, 0.3, 3.0) * 1e9,
+        log_uniform(random, 0.01, 0.2) * 1e9,
+        log_uniform(random, 0.05, 0.5),
+    )
 }
 
 fn traffic(random: &mut Random, rate: f64, seconds: f64) -> String {

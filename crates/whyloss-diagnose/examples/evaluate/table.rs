@@ -4,7 +4,7 @@ use whyloss::Cause;
 use whyloss_diagnose::classifiers::{receivers, senders};
 use whyloss_diagnose::loss::Side;
 
-use crate::{Found, PLACES, Score};
+use crate::{Found, PLACES, QUIC, Score};
 
 pub(crate) fn print(scores: &[Score], found: &[Found]) {
     let networks = scores.iter().filter(|score| score.place == 0).count();
@@ -14,7 +14,9 @@ pub(crate) fn print(scores: &[Score], found: &[Found]) {
     for side in [Side::Beyond, Side::Before] {
         causes(found, side);
     }
+    quic(found);
     calibration(found);
+    by_controller(found);
 }
 
 fn percent(part: u64, whole: u64) -> String {
@@ -27,7 +29,8 @@ fn percent(part: u64, whole: u64) -> String {
 
 fn finding(scores: &[Score], found: &[Found]) {
     println!(
-        "| capture | losses | lost | recall % | precision % | lost again | recall % |\n|---|---|---|---|---|---|---|"
+        "| capture | losses | lost | recall % | without a trace | recall of the others % | precision % | lost again | recall % |\n\
+         |---|---|---|---|---|---|---|---|---|"
     );
     for (place, (_, name)) in PLACES.iter().enumerate() {
         for (index, side) in [Side::Before, Side::Beyond].into_iter().enumerate() {
@@ -57,11 +60,21 @@ fn finding(scores: &[Score], found: &[Found]) {
             if of(0) + all == 0 {
                 continue;
             }
+            let traceless: u64 = scores
+                .iter()
+                .filter(|s| s.place == place)
+                .map(|s| s.traceless)
+                .sum();
+            let (traceless, of_others) = if side == Side::Before {
+                (traceless.to_string(), percent(of(1), of(0) - traceless))
+            } else {
+                Default::default()
+            };
             let again =
                 (side == Side::Beyond).then(|| (again(0).to_string(), percent(again(1), again(0))));
             let (many, recall) = again.unwrap_or_default();
             println!(
-                "| {name} | {} | {} | {} | {} | {many} | {recall} |",
+                "| {name} | {} | {} | {} | {traceless} | {of_others} | {} | {many} | {recall} |",
                 if side == Side::Before {
                     "before it"
                 } else {
@@ -143,7 +156,7 @@ fn causes(found: &[Found], side: Side) {
     let losses = || {
         found
             .iter()
-            .filter(move |one| one.side == side)
+            .filter(move |one| one.side == side && one.place != QUIC)
             .filter_map(|one| Some((one, one.truth?)))
     };
     let (name, ids): (_, Vec<&str>) = match side {
@@ -176,38 +189,105 @@ fn causes(found: &[Found], side: Side) {
     println!();
 }
 
-fn calibration(found: &[Found]) {
+/// Losses that QUIC's senders logged.
+fn quic(found: &[Found]) {
+    let mine = || found.iter().filter(|one| one.place == QUIC);
+    let right = mine().filter(|one| one.truth.is_some()).count() as u64;
     println!(
-        "| confidence | beyond: losses | right % | mean confidence % | before: losses | right % | mean confidence % |\n|---|---|---|---|---|---|---|"
+        "Losses in QUIC's logs: precision {} % of {}\n",
+        percent(right, mine().count() as u64),
+        mine().count()
     );
+    println!(
+        "| classifier | answers % | accuracy % | Mc % | Mw % | losses |\n|---|---|---|---|---|---|"
+    );
+    let print = |name: &str, verdict: &dyn Fn(&Found) -> Option<Cause>| {
+        let mut matrix = Matrix::default();
+        let known = mine().filter_map(|one| Some((one, one.truth?)));
+        known.for_each(|(one, truth)| matrix.add(truth, verdict(one)));
+        matrix.print(name);
+    };
+    print("(always congestion)", &|_| Some(Cause::Congestion));
+    for (index, entry) in senders().enumerate() {
+        print(entry.id, &|one| one.votes.of(index));
+    }
+    print("**combined**", &|one| Some(one.verdict?.cause));
+    println!();
+}
+
+/// Whose confidence is looked at: of TCP beyond and before the point of capture, and of QUIC.
+const KINDS: [&str; 3] = ["beyond", "before", "QUIC"];
+
+fn kind(one: &Found) -> usize {
+    match (one.place == QUIC, one.side) {
+        (true, _) => 2,
+        (false, Side::Before) => 1,
+        (false, Side::Beyond) => 0,
+    }
+}
+
+/// How many of some verdicts there are, how many of them are right, and how sure they are on average.
+fn right<'a>(found: impl Iterator<Item = &'a Found>) -> String {
+    let (mut all, mut right, mut sum) = (0_u64, 0_u64, 0.0);
+    for one in found {
+        if let (Some(truth), Some(sure)) = (one.truth, one.verdict) {
+            all += 1;
+            right += u64::from(sure.cause == truth);
+            sum += sure.confidence;
+        }
+    }
+    if all == 0 {
+        return "0 | – | –".to_owned();
+    }
+    let mean = 100.0 * sum / all as f64;
+    format!("{all} | {} | {mean:.1}", percent(right, all))
+}
+
+fn heading(first: &str) {
+    let columns = KINDS.map(|kind| format!(" {kind}: losses | right % | mean confidence % |"));
+    println!("| {first} |{}\n|---|{}", columns.concat(), "---|".repeat(9));
+}
+
+fn calibration(found: &[Found]) {
+    heading("confidence");
     let bins = [0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.99, 1.0001];
     for bin in bins.windows(2) {
-        let mut cells = Vec::new();
-        for side in [Side::Beyond, Side::Before] {
-            let (mut all, mut right, mut sum) = (0_u64, 0_u64, 0.0);
-            for one in found.iter().filter(|one| one.side == side) {
-                if let (Some(truth), Some(sure)) = (one.truth, one.verdict)
-                    && (bin[0]..bin[1]).contains(&sure.confidence)
-                {
-                    all += 1;
-                    right += u64::from(sure.cause == truth);
-                    sum += sure.confidence;
-                }
-            }
-            cells.push(format!(
-                "{all} | {} | {:.1}",
-                percent(right, all),
-                100.0 * sum / all.max(1) as f64
-            ));
-        }
+        let cells = [0, 1, 2].map(|of| {
+            right(found.iter().filter(|one| {
+                kind(one) == of
+                    && one
+                        .verdict
+                        .is_some_and(|sure| (bin[0]..bin[1]).contains(&sure.confidence))
+            }))
+        });
         println!(
-            "| {:.0}–{:.0} % | {} | {} |",
+            "| {:.0}–{:.0} % | {} |",
             bin[0] * 100.0,
             bin[1].min(1.0) * 100.0,
-            cells[0],
-            cells[1]
+            cells.join(" | ")
         );
     }
+    println!();
+}
+
+/// What is called at least 90 % sure, by controller and by verdict.
+fn by_controller(found: &[Found]) {
+    heading("90 % sure and more");
+    for controller in ["reno", "cubic", "bbr"] {
+        for cause in [Cause::Congestion, Cause::Wireless] {
+            let cells = [0, 1, 2].map(|of| {
+                right(found.iter().filter(|one| {
+                    kind(one) == of
+                        && one.controller == controller
+                        && one
+                            .verdict
+                            .is_some_and(|sure| sure.cause == cause && sure.confidence >= 0.9)
+                }))
+            });
+            println!("| {controller}, {cause:?} | {} |", cells.join(" | "));
+        }
+    }
+    println!();
 }
 
 pub(crate) fn print_each(scores: &[Score]) {
@@ -220,9 +300,10 @@ pub(crate) fn print_each(scores: &[Score]) {
             originals,
             again,
             spurious,
+            traceless,
         } = score;
         println!(
-            "{} {network} {controller} {vantage:?} before {:?} beyond {:?} again {again:?} spurious {spurious}",
+            "{} {network:?} {controller} {vantage:?} before {:?} beyond {:?} again {again:?} spurious {spurious} traceless {traceless}",
             PLACES[*place].0, originals[0], originals[1]
         );
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Observer, Packet, Scenario};
+use whyloss_sim::{Packet, Scenario, Watch};
 
 /// A transmission that the path lost.
 #[derive(Clone, Copy, Debug)]
@@ -20,8 +20,9 @@ pub(crate) struct Drop {
 /// Watches flow 0.
 pub(crate) struct Truth {
     near: Vec<usize>,
+    far: Vec<usize>,
     pub(crate) drops: Vec<Drop>,
-    /// When each transmission left each node.
+    /// When each transmission passed each node.
     pub(crate) passed: HashMap<(usize, u64, Time), Time>,
     /// The next segment expected, by the last acknowledgement that reached the source.
     pub(crate) acknowledged: u64,
@@ -29,9 +30,9 @@ pub(crate) struct Truth {
 
 impl Truth {
     pub(crate) fn new(scenario: &Scenario) -> Self {
-        let near = scenario.links.iter().map(|link| link.from).collect();
         Self {
-            near,
+            near: scenario.links.iter().map(|link| link.from).collect(),
+            far: scenario.links.iter().map(|link| link.to).collect(),
             drops: Vec::new(),
             passed: HashMap::new(),
             acknowledged: 0,
@@ -39,7 +40,39 @@ impl Truth {
     }
 }
 
-impl Observer for Truth {
+/// What passed a node.
+pub(crate) struct Passed {
+    /// When each transmission did, its segment, and the largest segment up to then.
+    in_order: Vec<(Time, u64, u64)>,
+}
+
+impl Truth {
+    /// What passed a node.
+    pub(crate) fn at(&self, node: usize) -> Passed {
+        let mine = self.passed.iter().filter(|((at, ..), _)| *at == node);
+        let mut passed: Vec<_> = mine
+            .map(|(&(_, sequence, _), &at)| (at, sequence))
+            .collect();
+        passed.sort_unstable();
+        let in_order = passed.into_iter().scan(0, |largest, (at, sequence)| {
+            *largest = sequence.max(*largest);
+            Some((at, sequence, *largest))
+        });
+        Passed {
+            in_order: in_order.collect(),
+        }
+    }
+}
+
+impl Passed {
+    /// Whether a later segment passed before the first copy of this one did: only then is there a hole to see.
+    pub(crate) fn shows_hole(&self, segment: u64) -> bool {
+        let first = self.in_order.iter().find(|passed| passed.1 == segment);
+        first.is_none_or(|&(_, _, largest)| largest > segment)
+    }
+}
+
+impl Watch for Truth {
     fn offered(&mut self, link: usize, at: Time, packet: &Packet, _: usize, fate: Fate) {
         if packet.flow != 0 {
             return;
@@ -48,13 +81,18 @@ impl Observer for Truth {
             Payload::Segment(segment) => {
                 self.passed
                     .insert((self.near[link], segment.sequence, packet.sent), at);
-                if let Fate::Lost(cause, _) = fate {
-                    self.drops.push(Drop {
+                match fate {
+                    Fate::Delivered(at) => {
+                        let far = (self.far[link], segment.sequence, packet.sent);
+                        self.passed.insert(far, at);
+                    }
+                    Fate::Lost(cause, _) => self.drops.push(Drop {
                         sequence: segment.sequence,
                         sent: packet.sent,
                         retransmission: segment.retransmission,
                         cause,
-                    });
+                    }),
+                    Fate::Damaged(..) => {}
                 }
             }
             Payload::Ack(ack) if matches!(fate, Fate::Delivered(_)) => {

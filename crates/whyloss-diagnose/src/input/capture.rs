@@ -51,7 +51,7 @@ impl<R: Read> Capture<R> {
     pub(super) fn pcap(reader: R) -> Result<Self, Error> {
         let reader = PcapReader::with_capacity(reader, BUFFER).map_err(|error| Error::Header {
             kind: "pcap",
-            problem: error.to_string(),
+            problem: at_start(&error.to_string(), matches!(error, PcapReadError::Io(_))),
         })?;
         Ok(Self::new(Reader::Pcap(reader)))
     }
@@ -60,7 +60,7 @@ impl<R: Read> Capture<R> {
         let reader =
             PcapNgReader::with_capacity(reader, BUFFER).map_err(|error| Error::Header {
                 kind: "pcapng",
-                problem: error.to_string(),
+                problem: at_start(&error.to_string(), matches!(error, PcapNgReadError::Io(_))),
             })?;
         Ok(Self::new(Reader::PcapNg(Box::new(reader))))
     }
@@ -147,10 +147,19 @@ fn next_of_pcap<R: Read>(
     }
 }
 
+/// What is wrong with an input that cannot be read from the start.
+fn at_start(problem: &str, io: bool) -> String {
+    if io {
+        "it ends within that header".to_owned()
+    } else {
+        problem.to_owned()
+    }
+}
+
 /// A sentence for an input that ends within a packet, or goes wrong there.
 fn ended(problem: &str, io: bool) -> String {
     if io {
-        format!("it ends within a packet, or has one of more than {BUFFER} bytes ({problem})")
+        format!("it ends within a packet, or has one of more than {BUFFER} bytes")
     } else {
         problem.to_owned()
     }

@@ -5,11 +5,13 @@
 
 mod capture;
 pub(crate) mod json;
+mod old;
 
 pub use capture::{Capture, Frame, Stop};
 
 use std::io::{self, BufReader, Cursor, Read};
 
+use self::old::Old;
 use crate::error::Error;
 
 /// How many compressions may lie inside each other.
@@ -31,19 +33,37 @@ pub enum Input {
 /// When nothing can be read, or the first bytes are of no known kind.
 pub fn open(reader: Box<dyn Read>) -> Result<Input, Error> {
     let mut reader = reader;
+    let mut compressed = None;
     for _ in 0..=LAYERS {
-        let (head, whole) = peek(reader)?;
+        let (head, whole) = peek(reader).map_err(|error| match (compressed, error) {
+            (Some(kind), Error::Io(_)) => Error::Header {
+                kind,
+                problem: "nothing can be decompressed: it is damaged, or ends too early".to_owned(),
+            },
+            (_, error) => error,
+        })?;
         match head.as_slice() {
             [] => return Err(Error::Empty),
             [0x1f, 0x8b, ..] => {
                 reader = Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(whole)));
+                compressed = Some("gzip");
             }
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => reader = Box::new(Zstd::new(whole)?),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+                reader = Box::new(Zstd::new(whole)?);
+                compressed = Some("zstd");
+            }
             [0x0a, 0x0d, 0x0d, 0x0a, ..] => return Capture::pcapng(whole).map(Input::Capture),
             [0xa1, 0xb2, 0xc3, 0xd4, ..]
             | [0xd4, 0xc3, 0xb2, 0xa1, ..]
             | [0xa1, 0xb2, 0x3c, 0x4d, ..]
-            | [0x4d, 0x3c, 0xb2, 0xa1, ..] => return Capture::pcap(whole).map(Input::Capture),
+            | [0x4d, 0x3c, 0xb2, 0xa1, ..] => {
+                return Capture::pcap(Box::new(Old::new(whole)) as Box<dyn Read>)
+                    .map(Input::Capture);
+            }
+            [b'P', b'A', b'R', b'1', ..] => return Err(Error::Piped),
+            head if crate::network::simulated::HEAD.starts_with(head) => {
+                return Err(Error::OneTable);
+            }
             // JSON, JSON-SEQ (record separator), or either behind a byte order mark.
             [b'{' | b'[' | 0x1e | b' ' | b'\t' | b'\r' | b'\n', ..] | [0xef, 0xbb, 0xbf, ..] => {
                 return Ok(Input::Json(whole));

@@ -1,6 +1,6 @@
 //! Link layers: where IP begins in a frame.
 //!
-//! Ethernet (with VLAN, QinQ, MPLS, PPPoE), Linux cooked (both versions), PPP, null and loop, raw IP. Numbers are the
+//! Ethernet (with VLAN, QinQ, MPLS, PPPoE), FDDI, Linux cooked (both versions), PPP, null and loop, raw IP. Numbers are the
 //! link types of <https://www.tcpdump.org/linktypes.html>, ether types those of IANA.
 
 use super::Pass;
@@ -8,6 +8,7 @@ use super::Pass;
 const NULL: u32 = 0;
 const ETHERNET: u32 = 1;
 const PPP: u32 = 9;
+const FDDI: u32 = 10;
 const PPP_HDLC: u32 = 50;
 const PPP_ETHER: u32 = 51;
 const RAW: u32 = 101;
@@ -26,6 +27,8 @@ const TAGS: usize = 16;
 pub(super) fn network(link: u32, bytes: &[u8]) -> Result<&[u8], Pass> {
     match link {
         ETHERNET => ether(bytes, 12),
+        // Frame control and two addresses; then LLC with SNAP, as behind a length of 802.3.
+        FDDI => ether_type(0, bytes.get(13..).ok_or(Pass::Short)?),
         LINUX_SLL => ether(bytes, 14),
         LINUX_SLL2 => {
             let rest = bytes.get(20..).ok_or(Pass::Short)?;
@@ -37,7 +40,7 @@ pub(super) fn network(link: u32, bytes: &[u8]) -> Result<&[u8], Pass> {
         NULL | LOOP => ip(bytes.get(4..).ok_or(Pass::Short)?),
         PPP | PPP_HDLC => ppp(bytes.strip_prefix(&[0xff, 0x03]).unwrap_or(bytes)),
         PPP_ETHER => ppp(bytes.get(6..).ok_or(Pass::Short)?),
-        _ => Err(Pass::Other),
+        _ => Err(Pass::Link),
     }
 }
 
@@ -148,6 +151,13 @@ mod tests {
             (ETHERNET, ethernet(&pppoe)),
             (ETHERNET, ethernet(&labels)),
             (ETHERNET, ethernet(&snap)),
+            (
+                ETHERNET,
+                [&[0; 12][..], &[0x91, 0, 0, 7, 0x81, 0, 0, 9, 8, 0]].concat(),
+            ),
+            (FDDI, [&[0x50; 13][..], &snap[2..]].concat()),
+            (PPP_HDLC, vec![0xff, 3, 0, 0x21]),
+            (PPP_ETHER, vec![0x11, 0, 0, 1, 0, 9, 0, 0x21]),
             (LINUX_SLL, [&[0; 14][..], &[8, 0]].concat()),
             (LINUX_SLL2, [&[8, 0][..], &[0; 18]].concat()),
             (NULL, vec![2, 0, 0, 0]),
@@ -172,7 +182,7 @@ mod tests {
             Err(Pass::Other)
         );
         assert_eq!(network(RAW, &[0x05]), Err(Pass::Other));
-        assert_eq!(network(4711, &IP), Err(Pass::Other));
+        assert_eq!(network(4711, &IP), Err(Pass::Link));
         let tags = [&[0; 12][..], &[0x81, 0, 0, 1].repeat(20)].concat();
         assert_eq!(behind(ETHERNET, &tags), Err(Pass::Malformed));
     }

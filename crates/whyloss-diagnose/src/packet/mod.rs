@@ -58,12 +58,16 @@ pub struct Skipped {
 pub struct Dissector {
     fragments: Fragments,
     skipped: Skipped,
+    /// The first link type that is not read here.
+    unread: Option<u32>,
 }
 
 /// Why a frame holds no packet of a transport that is read here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pass {
     Other,
+    /// The link layer is not read here.
+    Link,
     Short,
     Malformed,
     /// A fragment that waits for the others.
@@ -85,11 +89,28 @@ impl Dissector {
         match found {
             Ok(packet) => return Some(packet),
             Err(Pass::Other) => self.skipped.other += 1,
+            Err(Pass::Link) => {
+                self.unread.get_or_insert(link);
+                self.skipped.other += 1;
+            }
             Err(Pass::Short) => self.skipped.short += 1,
             Err(Pass::Malformed) => self.skipped.malformed += 1,
             Err(Pass::Waits) => {}
         }
         None
+    }
+
+    /// A sentence about frames whose link layer is not read here, if there were some.
+    pub fn unread(&self) -> Option<String> {
+        let link = self.unread?;
+        let hint = match link {
+            105 | 119 | 127 | 163 | 192 => {
+                " (Wi-Fi as it is on the air, most often encrypted; capture on the interface that has the address instead)"
+            }
+            u32::MAX => " (the capture does not describe the interface)",
+            _ => " (its number at https://www.tcpdump.org/linktypes.html)",
+        };
+        Some(format!("frames of link type {link} are not read{hint}"))
     }
 
     /// What was passed over so far.

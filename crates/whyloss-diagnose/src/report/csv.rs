@@ -2,22 +2,19 @@
 
 use std::fmt::Write as _;
 
-use super::{cause, votes};
+use super::cause;
 use crate::Diagnosis;
-use crate::classifiers::{receivers, senders};
+use crate::classifiers::{columns, senders};
 use crate::loss::Side;
 
-/// Losses of all flows, or of flow number `one`. No field needs quotes: all are numbers and words of ours.
+/// Losses of all flows, or of flow number `one`. No field but a flow's name may need quotes: all are numbers and words of ours.
 pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
     let mut text = "flow,source,destination,protocol,time_s,frame,offset,bytes,packets,side,retransmission,evidence,run,\
                     delay_before_ms,cause,confidence,truth"
         .to_owned();
-    let ids: Vec<&str> = senders()
-        .map(|entry| entry.id)
-        .chain(receivers().map(|entry| entry.id))
-        .collect();
-    for id in &ids {
-        let _ = write!(text, ",{id}");
+    let (columns, senders) = (columns(), senders().count());
+    for column in &columns {
+        let _ = write!(text, ",{column}");
     }
     text.push('\n');
     for flow in diagnosis
@@ -25,13 +22,14 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
         .iter()
         .filter(|flow| one.is_none_or(|one| flow.number == one))
     {
+        let [source, destination] = flow.names().map(|name| quoted(&name));
         for loss in &flow.losses {
             let _ = write!(
                 text,
                 "{},{},{},{},{}.{:09},{},{},{},{},{},{},{},{},{},{},{},{}",
                 flow.number,
-                flow.source,
-                flow.destination,
+                source,
+                destination,
                 flow.protocol.name(),
                 loss.time / 1_000_000_000,
                 loss.time % 1_000_000_000,
@@ -59,20 +57,28 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
                 )),
                 loss.truth.map_or("", crate::truth::Fate::name),
             );
-            let said: Vec<_> = loss
-                .event
-                .and_then(|event| flow.events.get(event as usize))
-                .map(|event| votes(event).collect())
-                .unwrap_or_default();
-            for id in &ids {
-                let of = said
-                    .iter()
-                    .find(|(other, _)| other == id)
-                    .map_or("", |(_, cause)| cause);
-                let _ = write!(text, ",{of}");
+            let event = loss.event.and_then(|event| flow.events.get(event as usize));
+            for column in 0..columns.len() {
+                let said = event.and_then(|event| {
+                    let index = match event.detection {
+                        Some(_) => (column < senders).then_some(column),
+                        None => column.checked_sub(senders),
+                    };
+                    event.votes.of(index?)
+                });
+                let _ = write!(text, ",{}", said.map_or("", super::name));
             }
             text.push('\n');
         }
     }
     text
+}
+
+/// A field as CSV has it.
+fn quoted(field: &str) -> String {
+    if field.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", field.replace('"', "\"\""))
+    } else {
+        field.to_owned()
+    }
 }

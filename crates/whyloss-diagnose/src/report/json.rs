@@ -39,6 +39,7 @@ fn flow(flow: &Flow) -> Value {
     json!({
         "flow": flow.number,
         "protocol": flow.protocol.name(),
+        "name": flow.name,
         "source": flow.source.to_string(),
         "destination": flow.destination.to_string(),
         "first_s": seconds(flow.span.0),
@@ -54,6 +55,7 @@ fn flow(flow: &Flow) -> Value {
             "spurious": counts.spurious,
             "reordered": counts.reordered,
             "uncaptured_bytes": counts.uncaptured_bytes,
+            "copies": counts.copies,
             "keep_alives": counts.keep_alives,
             "unresolved": counts.unresolved,
             "restarts": counts.restarts,

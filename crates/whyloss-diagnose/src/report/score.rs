@@ -12,6 +12,9 @@ pub const COLUMNS: [&str; 5] = ["verdict", "losses", "accuracy %", "Mc %", "Mw %
 
 /// What was found of what was lost, in a sentence.
 pub fn sentence(score: &Score) -> String {
+    if score.lost == [0; 2] && score.unfounded == 0 {
+        return "classifiers at the receiver, on losses whose causes are known".to_owned();
+    }
     let share = |index: usize| {
         let (found, lost) = (score.found[index], score.lost[index]);
         let percent = share(lost.checked_sub(1).map(|_| found as f64 / lost as f64));
@@ -57,8 +60,11 @@ pub fn rows(score: &Score) -> Vec<[String; 5]> {
 
 /// The same as text.
 pub(super) fn render(text: &mut String, score: &Score) {
-    let _ = writeln!(text, "\nbeside the network's log: {}", sentence(score));
     let rows = rows(score);
+    if rows.is_empty() && score.lost == [0; 2] && score.unfounded == 0 {
+        return;
+    }
+    let _ = writeln!(text, "\nbeside the network's log: {}", sentence(score));
     if rows.is_empty() {
         return;
     }

@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::flow::{Flow, packets};
+use crate::flow::{Flow, Protocol, packets};
 use crate::loss::Side;
 
 /// Losses of known cause below which nothing is said about their shares.
 const FEW: u64 = 10;
 /// A share from which on one cause is what a flow suffers from.
-const MOST: f64 = 0.7;
+const MOST: f64 = 0.8;
 
 /// Says what was lost and why, and what it cost.
 pub fn paragraph(flow: &Flow) -> String {
@@ -106,7 +106,7 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
     } else {
         let _ = write!(
             text,
-            "Both causes: of those that can be told, {} % came with a full queue and {} % were lost by a link.",
+            "Both causes, congestion and a lossy link: of those that can be told, {} % came with a full queue and {} % were lost by the link.",
             percent(1.0 - wireless),
             percent(wireless)
         );
@@ -121,10 +121,13 @@ fn speed(text: &mut String, flow: &Flow) {
     if let (Some(mean), Some(full)) = (flow.portrait.mean_mbps, flow.portrait.full_mbps)
         && full > mean
     {
+        let who = match flow.protocol {
+            Protocol::Simulated => "The flow",
+            protocol => protocol.name(),
+        };
         let _ = write!(
             text,
-            " {} reached {mean:.1} of the {full:.1} Mbit/s that it delivered at its best.",
-            flow.protocol.name()
+            " {who} reached {mean:.1} of the {full:.1} Mbit/s that it delivered at its best."
         );
     }
 }

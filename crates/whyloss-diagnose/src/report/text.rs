@@ -63,10 +63,11 @@ fn table(text: &mut String, flows: &[&Flow]) {
         let causes = flow.portrait.by_cause;
         let number =
             |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.1}"));
+        let [source, destination] = flow.names();
         rows.push([
             flow.number.to_string(),
-            flow.source.to_string(),
-            flow.destination.to_string(),
+            source,
+            destination,
             flow.protocol.name().to_owned(),
             flow.vantage.place(),
             flow.counts.data_packets.to_string(),
@@ -123,6 +124,10 @@ fn describe(text: &mut String, flow: &Flow) {
     for (many, what) in [
         (counts.spurious, "sent again although it had arrived"),
         (counts.reordered, "overtaken, not lost"),
+        (
+            counts.copies,
+            "a copy of a packet that is in the capture already",
+        ),
         (
             counts.keep_alives,
             "keep-alive, or probe of a closed window",

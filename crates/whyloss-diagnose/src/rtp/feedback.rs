@@ -18,15 +18,51 @@ pub(super) enum Told {
     Block(Block),
     /// Numbers that are missing.
     Nack { ssrc: u32, numbers: Vec<u16> },
-    /// Numbers, from a first one on, and whether each arrived.
+    /// Numbers, from a first one on, and what became of each.
     Arrived {
         ssrc: u32,
         first: u16,
-        arrived: Vec<bool>,
+        heard: Vec<Heard>,
     },
     /// The same in numbers of the transport, which all streams share.
-    Transport { first: u16, arrived: Vec<bool> },
+    Transport { first: u16, heard: Vec<Heard> },
 }
+
+/// What a receiver says of one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// It did not come.
+    Missing,
+    /// It came; when, if that is said.
+    Arrived(Option<Instant>),
+}
+
+/// A time on a receiver's clock, ns, which starts again after a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Instant {
+    pub(super) ns: u64,
+    pub(super) period: u64,
+}
+
+impl Instant {
+    /// How long after `other` it is, ns, if that is less than half a period.
+    pub(super) fn since(self, other: Self) -> i64 {
+        let period = i128::from(self.period.max(1));
+        let apart = (i128::from(self.ns) - i128::from(other.ns)).rem_euclid(period);
+        let apart = if apart >= period / 2 {
+            apart - period
+        } else {
+            apart
+        };
+        apart as i64
+    }
+}
+
+/// A step of transport-wide feedback, ns, and of its reference times, of which there are 2²⁴.
+const STEP: i64 = 250_000;
+const REFERENCE: u64 = 64_000_000;
+/// RFC 8888's report has the middle of an NTP time: 65536 s in all.
+const NTP: u64 = 65_536_000_000_000;
 
 /// What was received of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,12 +114,19 @@ pub(super) fn read(bytes: &[u8], told: &mut Vec<Told>) -> bool {
                     told.push(Told::Nack { ssrc, numbers });
                 } else if let Ok(twcc) = feedback.parse_fci::<Twcc<'_>>() {
                     let packets = twcc.packets().take(SPOKEN_OF).map_while(Result::ok);
-                    let arrived = packets
-                        .map(|(_, status)| !matches!(status, TwccPacketStatus::NotReceived))
-                        .collect();
+                    let period = REFERENCE << 24;
+                    let mut ns = REFERENCE * u64::from(twcc.reference_time());
+                    // Each step counts from the one before.
+                    let heard = packets.map(|(_, status)| match status {
+                        TwccPacketStatus::NotReceived => Heard::Missing,
+                        TwccPacketStatus::Received { delta } => {
+                            ns = ns.saturating_add_signed(STEP * i64::from(delta));
+                            Heard::Arrived(Some(Instant { ns, period }))
+                        }
+                    });
                     told.push(Told::Transport {
                         first: twcc.base_sequence_number(),
-                        arrived,
+                        heard: heard.collect(),
                     });
                 }
             }
@@ -124,8 +167,21 @@ fn each(mut bytes: &[u8], mut take: impl FnMut(u8, u8, &[u8])) {
 /// Congestion control feedback: of each stream a first number, how many follow, and two bytes about each.
 fn congestion(body: &[u8], told: &mut Vec<Told>) {
     // Its sender's source before the streams, the time of the report behind them.
-    let Some(mut streams) = body.get(4..body.len().saturating_sub(4)) else {
+    let end = body.len().saturating_sub(4);
+    let (Some(mut streams), Some(&[a, b, c, d])) = (body.get(4..end), body.get(end..)) else {
         return;
+    };
+    let report = u64::from(u32::from_be_bytes([a, b, c, d])) * 1_000_000_000 / 65_536;
+    let heard = |two: &[u8]| {
+        if two[0] >> 7 == 0 {
+            return Heard::Missing;
+        }
+        // How long before the report, in 1/1024 s; the last two say that it is longer, or not known.
+        let before = u64::from(u16::from_be_bytes([two[0], two[1]]) & 0x1fff);
+        Heard::Arrived((before < 0x1ffe).then(|| Instant {
+            ns: (report + NTP - before * 1_000_000_000 / 1024) % NTP,
+            period: NTP,
+        }))
     };
     while let [a, b, c, d, high, low, more, less, rest @ ..] = streams {
         let ssrc = u32::from_be_bytes([*a, *b, *c, *d]);
@@ -136,7 +192,7 @@ fn congestion(body: &[u8], told: &mut Vec<Told>) {
         told.push(Told::Arrived {
             ssrc,
             first: u16::from_be_bytes([*high, *low]),
-            arrived: metrics.chunks(2).map(|two| two[0] >> 7 == 1).collect(),
+            heard: metrics.chunks(2).map(heard).collect(),
         });
         // Padded to whole words.
         streams = rest.get(2 * (many + many % 2)..).unwrap_or(&[]);
@@ -178,12 +234,34 @@ mod tests {
         bytes.extend([1, 2, 3, 4]);
         let mut told = Vec::new();
         read(&bytes, &mut told);
-        let expected = Told::Arrived {
-            ssrc: 2,
-            first: 65_535,
-            arrived: vec![true, false, true],
+        let [
+            Told::Arrived {
+                ssrc: 2,
+                first: 65_535,
+                heard,
+            },
+        ] = told.as_slice()
+        else {
+            panic!("{told:?}");
         };
-        assert!(told.contains(&expected), "{told:?}");
+        let &[
+            Heard::Arrived(Some(one)),
+            Heard::Missing,
+            Heard::Arrived(Some(other)),
+        ] = heard.as_slice()
+        else {
+            panic!("{heard:?}");
+        };
+        // 1/1024 s and 2/1024 s before the report: 976,562.5 ns apart.
+        assert_eq!(other.since(one), -976_563);
+    }
+
+    #[test]
+    fn clocks_that_start_again_go_on() {
+        let at = |ns| Instant { ns, period: 1000 };
+        assert_eq!(at(10).since(at(990)), 20);
+        assert_eq!(at(990).since(at(10)), -20);
+        assert_eq!(at(300).since(at(100)), 200);
     }
 
     #[test]

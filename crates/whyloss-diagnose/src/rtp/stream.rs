@@ -1,15 +1,18 @@
 //! One stream: what passes, what is missing, and what its receiver says of it.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+
+use whyloss::Time;
 
 use super::clock::Clock;
-use super::feedback::{Block, Told};
+use super::feedback::{Block, Heard, Instant, Told};
 use super::header::{Header, transport_number};
 use super::{Ends, Seen};
 use crate::arrivals::{Arrivals, Arrived, Place};
-use crate::delay::{Around, Delays};
+use crate::delay::Around;
 use crate::flow::{Direction, Flow, Protocol, packets};
 use crate::loss::{Evidence, Loss, Side};
+use crate::stamps::FIRST;
 use crate::vantage::Vantage;
 
 /// Packets that feedback may speak of.
@@ -23,6 +26,8 @@ const REPORT: u64 = 60_000_000_000;
 #[derive(Clone, Copy, Debug)]
 struct Passed {
     number: u64,
+    /// Its place among those that passed.
+    place: u64,
     transport: Option<u16>,
     seen: Seen,
     bytes: u32,
@@ -35,6 +40,14 @@ pub(super) struct Stream {
     clock: Clock,
     arrivals: Arrivals,
     passed: VecDeque<Passed>,
+    places: u64,
+    /// What passed and did not arrive.
+    lost: Vec<Passed>,
+    /// What passed as it arrived behind the point of capture, numbered by its place, so that what was lost before it is no
+    /// gap; delays are those from here to there, as feedback tells them.
+    behind: Arrivals,
+    /// What makes the first of those delays what it is taken for: when it passed, and when it arrived.
+    clock_behind: Option<(u64, Instant)>,
     first_number: Option<u16>,
     /// From the point of capture to the receiver and back, ns.
     beyond: Option<u64>,
@@ -51,6 +64,10 @@ impl Stream {
             clock: Clock::default(),
             arrivals: Arrivals::default(),
             passed: VecDeque::new(),
+            places: 0,
+            lost: Vec::new(),
+            behind: Arrivals::default(),
+            clock_behind: None,
             first_number: None,
             beyond: None,
             reported: None,
@@ -90,11 +107,13 @@ impl Stream {
         if place == Place::New {
             self.passed.push_back(Passed {
                 number,
+                place: self.places,
                 transport: transport_number(bytes),
                 seen,
                 bytes: length,
                 lost: false,
             });
+            self.places += 1;
             if self.passed.len() > PASSED
                 && let Some(oldest) = self.passed.pop_front()
             {
@@ -127,28 +146,29 @@ impl Stream {
                     self.on_missing(number);
                 }
             }
-            Told::Arrived { first, arrived, .. } => {
+            Told::Arrived { first, heard, .. } => {
                 self.named = true;
-                for (step, &arrived) in (0..).zip(arrived) {
+                for (step, &heard) in (0..).zip(heard) {
                     let number = first.wrapping_add(step);
-                    if arrived {
-                        self.on_arrived(|one| one.number as u16 == number);
-                    } else {
-                        self.on_missing(number);
+                    match heard {
+                        Heard::Arrived(at) => {
+                            self.on_arrived(|one| one.number as u16 == number, at);
+                        }
+                        Heard::Missing => self.on_missing(number),
                     }
                 }
             }
-            Told::Transport { first, arrived } => {
+            Told::Transport { first, heard } => {
                 let speaks = self
                     .passed
                     .back()
                     .is_some_and(|one| one.transport.is_some());
                 self.named |= speaks;
-                for (step, &arrived) in (0..).zip(arrived).filter(|_| speaks) {
+                for (step, &heard) in (0..).zip(heard).filter(|_| speaks) {
                     let number = first.wrapping_add(step);
                     let same = |one: &Passed| one.transport == Some(number);
-                    if arrived {
-                        self.on_arrived(same);
+                    if let Heard::Arrived(at) = heard {
+                        self.on_arrived(same, at);
                     } else if let Some(one) = self.passed.iter_mut().rev().find(|one| same(one)) {
                         one.lost = true;
                     }
@@ -191,44 +211,69 @@ impl Stream {
     }
 
     /// The receiver has it after all. (One that it asked for and was sent again it lists as arrived, too: then it was lost.)
-    fn on_arrived(&mut self, is: impl Fn(&Passed) -> bool) {
+    fn on_arrived(&mut self, is: impl Fn(&Passed) -> bool, at: Option<Instant>) {
         let again = self.arrivals.ledger.counts.retransmissions > 0;
-        if let Some(one) = self.passed.iter_mut().rev().find(|one| is(one))
-            && !again
-        {
-            one.lost = false;
-        }
+        let Some(one) = self.passed.iter_mut().rev().find(|one| is(one)) else {
+            return;
+        };
+        one.lost &= again;
+        let (Some(at), false) = (at, one.lost) else {
+            return;
+        };
+        let (passed, first) = *self.clock_behind.get_or_insert((one.seen.now, at));
+        let there = i128::from(at.since(first)) / 1000;
+        let here = (i128::from(one.seen.now) - i128::from(passed)) / 1000;
+        let delay = (there - here + i128::from(FIRST)).clamp(0, u32::MAX.into()) as u32;
+        self.behind.on_packet(Arrived {
+            now: one.seen.now.saturating_add(u64::from(delay) * 1000),
+            frame: one.seen.frame,
+            number: one.place,
+            bytes: one.bytes,
+            sent: Some((Time::from_nanos(one.seen.now), delay)),
+        });
     }
 
     /// Feedback about it comes no more.
     fn settle(&mut self, one: Passed) {
-        if !one.lost {
-            return;
+        if one.lost {
+            self.lost.push(one);
         }
-        self.arrivals.ledger.keep(Loss {
-            time: one.seen.now,
-            frame: one.seen.frame,
-            offset: one.number,
-            bytes: one.bytes,
-            packets: 1,
-            side: Side::Beyond,
-            retransmission: false,
-            evidence: Evidence::Feedback,
-            event: None,
-            order: one.number,
-            // Delays up to here tell nothing of queues behind.
-            around: Around::default(),
-            run: 1,
-            verdict: None,
-            truth: None,
-        });
+    }
+
+    /// Takes what was lost behind the point of capture into the account, with what feedback tells of delays there.
+    fn settle_all(&mut self) {
+        for one in std::mem::take(&mut self.passed) {
+            self.settle(one);
+        }
+        self.behind.finish();
+        let gaps = self.behind.ledger.losses.iter();
+        let gaps: HashMap<u64, &Loss> = gaps.map(|gap| (gap.offset, gap)).collect();
+        for one in std::mem::take(&mut self.lost) {
+            let gap = gaps.get(&one.place);
+            let event = gap.and_then(|gap| self.behind.ledger.events.get(gap.event? as usize));
+            let event = event.and_then(|event| self.arrivals.ledger.event(*event));
+            self.arrivals.ledger.keep(Loss {
+                time: one.seen.now,
+                frame: one.seen.frame,
+                offset: one.number,
+                bytes: one.bytes,
+                packets: 1,
+                side: Side::Beyond,
+                retransmission: false,
+                evidence: Evidence::Feedback,
+                event,
+                order: one.number,
+                around: gap.map_or_else(Around::default, |gap| gap.around),
+                run: 1,
+                verdict: None,
+                truth: None,
+            });
+        }
     }
 
     /// All that is known of it; `before` is the round trip from here to its sender, ns.
     pub(super) fn flow(mut self, before: Option<u64>) -> Flow {
-        for one in std::mem::take(&mut self.passed) {
-            self.settle(one);
-        }
+        self.settle_all();
         self.arrivals.finish();
         let limits = self.limits(before);
         let first = ORIGIN + u64::from(self.first_number.unwrap_or(0));
@@ -246,7 +291,7 @@ impl Stream {
                 delivered: self.arrivals.received,
                 largest: self.arrivals.largest,
                 ledger,
-                delays: Delays::default(),
+                delays: self.behind.one_way,
                 one_way: self.arrivals.one_way,
                 rates: self.arrivals.rates,
             },
@@ -287,9 +332,9 @@ impl Stream {
             ),
             None => {}
         }
-        if of(Side::Beyond) > 0 {
+        if of(Side::Beyond) > 0 && self.clock_behind.is_none() {
             limits.push(
-                "causes of losses behind the point of capture: the delay up to there is not known"
+                "causes of losses behind the point of capture: their receiver says what it lacks, not when the others arrived"
                     .to_owned(),
             );
         }

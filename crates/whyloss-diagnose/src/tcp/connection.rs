@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use super::copies::Copies;
 use super::echo::Echoes;
 use super::half::{At, Half};
 use crate::packet::Segment;
@@ -20,6 +21,9 @@ pub(crate) struct Connection {
     /// When a SYN of each side passed, and the number that acknowledges it.
     syn: [Option<(u64, u32)>; 2],
     closed: [bool; 2],
+    copies: [Copies; 2],
+    /// Packets of each side that the capture shows another time.
+    pub(crate) copied: [u64; 2],
     pub(crate) packets: [u64; 2],
     pub(crate) first: u64,
     pub(crate) last: u64,
@@ -35,6 +39,8 @@ impl Connection {
             echoes: Default::default(),
             syn: [None; 2],
             closed: [false; 2],
+            copies: Default::default(),
+            copied: [0; 2],
             packets: [0; 2],
             first: now,
             last: now,
@@ -66,6 +72,13 @@ impl Connection {
     ) {
         let other = 1 - side;
         self.last = self.last.max(now);
+        let round_trip = self
+            .beyond(side)
+            .map(|ns| ns + self.before(side).unwrap_or(0));
+        if self.copies[side].is_copy(now, ip_id, segment, round_trip) {
+            self.copied[side] += 1;
+            return;
+        }
         self.packets[side] += 1;
         self.round_trips(side, now, segment);
         let at = |before: Option<u64>| At {
@@ -112,7 +125,7 @@ impl Connection {
             && at > 0
             && ack == segment.acknowledgement
         {
-            self.echoes[other].sample(now.saturating_sub(at));
+            self.echoes[other].sample(now.checked_sub(at));
             self.syn[other] = Some((0, ack));
         }
         if let Some((stamp, echo)) = segment.stamps {

@@ -36,13 +36,14 @@ impl Echoes {
         {
             self.waiting.pop_front();
             if stamp == echo {
-                self.sample(now.saturating_sub(at));
+                self.sample(now.checked_sub(at));
             }
         }
     }
 
-    /// A round trip of so many ns.
-    pub(super) fn sample(&mut self, span: u64) {
+    /// A round trip of so many ns; none if the clock was set back meanwhile.
+    pub(super) fn sample(&mut self, span: Option<u64>) {
+        let Some(span) = span else { return };
         self.latest = Some(span);
         self.least = Some(self.least.map_or(span, |least| least.min(span)));
     }

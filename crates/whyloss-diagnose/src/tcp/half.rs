@@ -26,7 +26,7 @@ use crate::classifiers::{Receivers, Senders};
 use crate::delay::{Delays, Histogram};
 use crate::ledger::Ledger;
 use crate::loss::{Event, Evidence, Loss, Side, Votes};
-use crate::packet::Segment;
+use crate::packet::{Flags, Segment};
 use crate::rates::Rates;
 use crate::track::Track;
 
@@ -80,6 +80,10 @@ pub(crate) struct Half {
     /// The latest transmission that arrived, and the latest that had before the last acknowledgement.
     latest_delivered: u64,
     delivered_before: u64,
+    /// Acknowledgements that said no more than the one before: what left after the oldest piece has arrived, …
+    duplicates: u64,
+    /// … but for as many as needless retransmissions draw.
+    needless: u64,
     /// Packets, for receiver classifiers.
     number: u64,
     rates: Rates,
@@ -129,6 +133,8 @@ impl Half {
             probed: 0,
             latest_delivered: 0,
             delivered_before: 0,
+            duplicates: 0,
+            needless: 0,
             number: 0,
             rates: Rates::default(),
             delivered: 0,
@@ -364,6 +370,7 @@ impl Half {
         if ack > self.next + JUMP || ack < self.una {
             return;
         }
+        self.take_duplicate(ack, segment);
         if !segment.flags.rst {
             self.window = segment.window;
         }
@@ -409,6 +416,23 @@ impl Half {
         senders.on_ack(&ack_event);
     }
 
+    /// Without SACK, duplicates (RFC 5681 §2) are all that tells that something arrived behind a hole.
+    fn take_duplicate(&mut self, ack: u64, segment: &Segment) {
+        let Flags { syn, fin, rst, .. } = segment.flags;
+        let says_no_more = segment.length == 0
+            && segment.window == self.window
+            && segment.blocks == 0
+            && !(syn || fin || rst);
+        if ack != self.una || !says_no_more || self.sack {
+            return;
+        }
+        if self.needless > 0 {
+            self.needless -= 1;
+        } else if self.pieces.front().is_some() {
+            self.duplicates += 1;
+        }
+    }
+
     /// All before `ack` has arrived; answers the delay of the last piece, if it is one of a single passage.
     fn on_cumulative(&mut self, at: At, ack: u64, echo: Option<u32>) -> Option<u32> {
         for gap in self.gaps.take(self.una, ack) {
@@ -426,12 +450,14 @@ impl Half {
             if piece.sacked {
                 last = None;
             } else {
-                last = self.resolve(at, &piece, echo.filter(|_| edge));
+                let overtaken = edge && self.duplicates > 0;
+                last = self.resolve(at, &piece, echo.filter(|_| edge), overtaken);
                 self.delivered += piece.end - piece.start;
             }
             edge = false;
         }
         self.una = ack;
+        self.duplicates = 0;
         self.blocks.retain(|&(_, end)| end > ack);
         if let Some((order, delay)) = last {
             self.delays.add(at.now, order, delay);
@@ -504,7 +530,7 @@ impl Half {
         let mut fresh = 0;
         for piece in &arrived {
             fresh += piece.end - piece.start;
-            if let Some((order, delay)) = self.resolve(at, piece, None) {
+            if let Some((order, delay)) = self.resolve(at, piece, None, false) {
                 self.delays.add(at.now, order, delay);
                 *sample = Some(delay);
             }
@@ -513,14 +539,24 @@ impl Half {
         fresh
     }
 
-    /// A piece has arrived: by which of its passages? Answers the order and delay of a single one.
-    fn resolve(&mut self, at: At, piece: &Piece, echo: Option<u32>) -> Option<(u64, u32)> {
-        let micros = |transmission: &Transmission| {
-            (at.now.saturating_sub(transmission.at) / 1000).min(u64::from(u32::MAX)) as u32
+    /// A piece has arrived: by which of its passages, if later pieces had not come before the first? Answers the order and
+    /// delay of a single one.
+    fn resolve(
+        &mut self,
+        at: At,
+        piece: &Piece,
+        echo: Option<u32>,
+        overtaken: bool,
+    ) -> Option<(u64, u32)> {
+        // None across a clock that was set back.
+        let span = |transmission: &Transmission| {
+            let ns = at.now.checked_sub(transmission.at)?;
+            Some((ns / 1000).min(u64::from(u32::MAX)) as u32)
         };
+        let micros = |transmission: &Transmission| span(transmission).unwrap_or(0);
         if piece.again.is_empty() {
             self.latest_delivered = self.latest_delivered.max(piece.first.order);
-            return Some((piece.first.order, micros(&piece.first)));
+            return span(&piece.first).map(|delay| (piece.first.order, delay));
         }
         let all: Vec<Transmission> = piece.transmissions().copied().collect();
         let by_stamp = echo.and_then(|echo| all.iter().rposition(|one| one.stamp == Some(echo)));
@@ -529,9 +565,14 @@ impl Half {
             .least()
             .map_or(0, |least| (f64::from(least) * SOONEST) as u32);
         // Where nobody overtakes, what left before something that is known to have arrived would be known to have, too.
+        let before = if overtaken {
+            self.delivered_before.max(piece.first.order)
+        } else {
+            self.delivered_before
+        };
         let in_line = || {
             all.iter()
-                .position(|one| one.order > self.delivered_before && micros(one) >= soonest)
+                .position(|one| one.order > before && micros(one) >= soonest)
         };
         let at_all = || all.iter().rposition(|one| micros(one) >= soonest);
         let arrived = by_stamp.or_else(in_line).or_else(at_all).unwrap_or(0);
@@ -546,6 +587,7 @@ impl Half {
         }
         for _ in arrived + 1..all.len() {
             self.ledger.spurious(piece.start, piece.end);
+            self.needless += 1;
         }
         None
     }

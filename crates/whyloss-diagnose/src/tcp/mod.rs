@@ -2,6 +2,7 @@
 
 mod clock;
 mod connection;
+mod copies;
 mod echo;
 mod gaps;
 mod half;

@@ -2,13 +2,18 @@
 //!
 //! Delays are those of neighbours of the lost packet, *d* just before it; *low* is the smallest of the flow, *top* its 99.5 %
 //! quantile.
+//!
+//! ```text
+//! time on the link   (spacing/transmission − 1)/missing: what the neighbours were heard of apart, in packets; missing packets
+//!                    lie between them. What a channel lost had its turn (1), what a full queue refused had not (0).
+//! ```
 
 use crate::classifiers::{receivers, senders};
 use crate::delay::{Around, Delays};
 use crate::loss::Votes;
 
 /// How many of them are not classifiers.
-const OWN: usize = 15;
+const OWN: usize = 18;
 /// Room for all.
 const ALL: usize = 32;
 /// From this height of the queue's range on, it counts as full.
@@ -33,6 +38,9 @@ pub const NAMES: [&str; OWN] = [
     "ln(1 + losses of the flow)",
     "ln of the share lost",
     "(d − low)/low",
+    "time on the link that the lost packets took",
+    "the same × height",
+    "the same × ln(1 + packets queued)",
 ];
 
 /// Features of one loss.
@@ -105,6 +113,13 @@ impl Shared {
             ((f64::from(before) - f64::from(low)) / f64::from(high.saturating_sub(low).max(1)))
                 .clamp(0.0, 1.2)
         });
+        // Half: nothing is known.
+        let turn = around.spacing.map_or(0.5, |(ns, steps)| {
+            let missing = if before_capture { run.into() } else { 1 };
+            let missing = steps.saturating_sub(1).max(missing).max(1);
+            let packets = ns as f64 / 1000.0 / self.transmission;
+            ((packets - 1.0) / missing as f64).clamp(0.0, 1.5)
+        });
         let own = [
             1.0,
             height(before),
@@ -121,6 +136,9 @@ impl Shared {
             (1.0 + self.losses).ln(),
             self.share.max(1e-5).ln(),
             (queued / self.low.max(1.0)).min(10.0),
+            turn,
+            turn * height(before),
+            turn * (1.0 + queued / self.transmission).ln(),
         ];
         let mut features = [0.0; ALL];
         features[..OWN].copy_from_slice(&own);

@@ -21,15 +21,11 @@ use crate::loss::Sure;
 /// The least confidence of a verdict.
 pub const SURE: f64 = 0.7;
 
-/// How many losses were by congestion for each by the link where the weights were found, before the point of capture
-/// (84.46 % of them, `docs/diagnosis.md`): what TCP that fills its path makes likely before a loss is looked at.
-const PRIOR: f64 = 0.8446 / 0.1554;
-
-/// The same of a flow that does not fill its path by itself, of which nothing is likely beforehand: the odds that the weights
-/// bring with them are taken out.
+/// The probability of [`wireless`] of a flow that does not fill its path by itself, of which nothing is likely before a loss is
+/// looked at: the odds that the weights bring with them, those of TCP that fills its path, are taken out.
 pub fn wireless_of_media(features: &Features) -> f64 {
     let odds = wireless(features, true);
-    let odds = odds / (1.0 - odds).max(f64::MIN_POSITIVE) * PRIOR;
+    let odds = odds / (1.0 - odds).max(f64::MIN_POSITIVE) * weights::PRIOR;
     odds / (1.0 + odds)
 }
 
@@ -44,8 +40,8 @@ pub fn wireless(features: &Features, before: bool) -> f64 {
     1.0 / (1.0 + (-sum).exp())
 }
 
-/// The verdict at that probability.
-pub(crate) fn verdict(wireless: f64) -> Option<Sure> {
+/// The verdict at that probability of wireless; `None` below [`SURE`].
+pub fn verdict(wireless: f64) -> Option<Sure> {
     let (cause, confidence) = if wireless > 0.5 {
         (Cause::Wireless, wireless)
     } else {

@@ -1,0 +1,25 @@
+//! Writes what a node of a simulated network would capture.
+//!
+//! ```sh
+//! cargo run --release -p whyloss-diagnose --example capture -- docs/captures/uplink.toml phone uplink.pcapng
+//! ```
+//!
+//! `whyloss run --pcap` writes a capture of each link, one way; this one has both directions, as `tcpdump` at that node would.
+
+use whyloss_sim::{NodeCapture, Scenario, run_watched};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [scenario, node, out] = arguments.as_slice() else {
+        return Err("expected SCENARIO NODE FILE".into());
+    };
+    let text = std::fs::read_to_string(scenario)?;
+    let scenario = Scenario::from_toml(&text, scenario, &[])?;
+    let nodes = &scenario.nodes;
+    let index = nodes.iter().position(|name| name == node);
+    let index = index.ok_or_else(|| format!("no node `{node}`; there are {}", nodes.join(", ")))?;
+    let mut capture = NodeCapture::new(&scenario, index, std::path::Path::new(out));
+    run_watched(&scenario, 1, &mut capture)?;
+    capture.finish()?;
+    Ok(())
+}

@@ -1,0 +1,374 @@
+//! The log of an emulated link: a record for each packet at each link (`whyloss link --log`, `docs/emulator.md`).
+//!
+//! A packet that crosses several links has a record at each: it left its source when it reached the first, and arrived when
+//! it left the last. Packets of TCP of at most [`BARE`] bytes are bare acknowledgements: they are no flow of data, but the
+//! shortest way back is theirs.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+use whyloss::Cause;
+
+use super::{About, Network, Outcome, PACKETS, Transmission, table, too_long};
+use crate::error::Error;
+use crate::flow::Protocol;
+use crate::input::json;
+use crate::truth::{BARE, Fate, Passage};
+use crate::{Diagnosis, Options};
+
+/// TCP's number in IP.
+const TCP: u8 = 6;
+/// UDP-Lite's.
+const UDP_LITE: u8 = 136;
+
+/// One packet at one link.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Line {
+    packet: u64,
+    link: String,
+    protocol: u8,
+    source: IpAddr,
+    destination: IpAddr,
+    source_port: Option<u16>,
+    destination_port: Option<u16>,
+    sequence: Option<u32>,
+    bytes: u32,
+    enqueued: u64,
+    scheduled: u64,
+    departed: Option<u64>,
+    fate: Word,
+}
+
+/// What became of it at that link, as the log writes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Word {
+    Delivered,
+    Damaged,
+    Overflow,
+    Aqm,
+    Channel,
+    Fault,
+    Unfinished,
+}
+
+impl Line {
+    /// Whether this is a record of such a log.
+    pub(crate) fn knows(record: &Value) -> bool {
+        ["packet", "link", "enqueued", "fate"]
+            .iter()
+            .all(|key| record.get(key).is_some())
+    }
+
+    fn ends(&self) -> [SocketAddr; 2] {
+        [
+            SocketAddr::new(self.source, self.source_port.unwrap_or(0)),
+            SocketAddr::new(self.destination, self.destination_port.unwrap_or(0)),
+        ]
+    }
+
+    /// What a truth takes: packets of TCP.
+    fn passage(&self) -> Option<Passage> {
+        if self.protocol != TCP {
+            return None;
+        }
+        self.source_port.and(self.destination_port)?;
+        let [source, destination] = self.ends();
+        Some(Passage {
+            source,
+            destination,
+            sequence: self.sequence?,
+            packet: self.packet,
+            bytes: self.bytes,
+            time: self.enqueued,
+            fate: self.fate(),
+        })
+    }
+
+    fn fate(&self) -> Fate {
+        match self.fate {
+            Word::Overflow | Word::Aqm => Fate::Lost(Cause::Congestion),
+            // UDP-Lite takes what was damaged, if it is beyond what it covers.
+            Word::Damaged if self.protocol == UDP_LITE => Fate::Arrived,
+            // TCP's checksum and UDP's cover all: what was damaged is dropped.
+            Word::Channel | Word::Damaged => Fate::Lost(Cause::Wireless),
+            Word::Fault => Fate::Fault,
+            Word::Delivered | Word::Unfinished => Fate::Arrived,
+        }
+    }
+
+    fn outcome(&self) -> Outcome {
+        match self.fate() {
+            Fate::Lost(cause) => Outcome::Lost(self.scheduled, cause),
+            Fate::Fault => Outcome::Fault,
+            Fate::Arrived if self.fate == Word::Unfinished => Outcome::Open,
+            Fate::Arrived => Outcome::Arrived(self.departed.unwrap_or(self.scheduled)),
+        }
+    }
+}
+
+/// Hands the packets of TCP in the log of that directory on.
+///
+/// # Errors
+/// If there is no log, or it cannot be read.
+pub(crate) fn packets(directory: &Path, take: &mut dyn FnMut(&Passage)) -> Result<(), Error> {
+    each(&directory.join("packets.jsonl"), &mut |line| {
+        if let Some(passage) = line.passage() {
+            take(&passage);
+        }
+    })
+}
+
+fn each(path: &Path, take: &mut dyn FnMut(&Line)) -> Result<(), Error> {
+    let file = std::fs::File::open(path).map_err(|source| Error::Part {
+        path: path.to_owned(),
+        problem: source.to_string(),
+    })?;
+    let wrong = |number: u64, problem: String| Error::Part {
+        path: path.to_owned(),
+        problem: format!("line {number} is no record of a log: {problem}"),
+    };
+    let mut number = 0;
+    json::read(Box::new(file) as Box<dyn Read>, &mut |record| {
+        number += 1;
+        let json::Record::Event(value) = record else {
+            return Err(wrong(number, "it is a trace of a qlog".to_owned()));
+        };
+        let line = serde_json::from_value(value);
+        take(&line.map_err(|error| wrong(number, error.to_string()))?);
+        Ok(())
+    })?;
+    Ok(())
+}
+
+type Key = (u8, [SocketAddr; 2]);
+
+/// Packets of one direction.
+#[derive(Default)]
+struct Packets {
+    sent: Vec<Transmission>,
+    /// Which of them has that number.
+    by_number: HashMap<u64, usize>,
+    first_sequence: Option<u32>,
+    /// The latest offset, from which those that follow are counted.
+    offset: u64,
+    /// Bare acknowledgements that arrived: when each left its source, when it arrived, and over how many links.
+    bare: HashMap<u64, (u64, u64, u32)>,
+}
+
+/// A log being read.
+#[derive(Default)]
+pub(crate) struct Emulated {
+    network: Network,
+    flows: HashMap<Key, Packets>,
+    /// Records read.
+    pub(crate) records: u64,
+    /// Records that are none.
+    pub(crate) malformed: u64,
+    packets: usize,
+    full: bool,
+}
+
+impl Emulated {
+    /// Whether this record is of such a log.
+    pub(crate) fn knows(record: &Value) -> bool {
+        Line::knows(record)
+    }
+
+    /// Takes the next record.
+    pub(crate) fn on_record(&mut self, record: Value) {
+        self.records += 1;
+        match serde_json::from_value(record) {
+            Ok(line) => self.on_line(&line),
+            Err(_) => self.malformed += 1,
+        }
+    }
+
+    fn on_line(&mut self, line: &Line) {
+        let outcome = line.outcome();
+        if let Outcome::Lost(_, cause) = outcome {
+            let place = self.network.place(&line.link);
+            self.network.count(place, cause);
+        }
+        if self.packets >= PACKETS {
+            self.full = true;
+            return;
+        }
+        let flow = self.flows.entry((line.protocol, line.ends())).or_default();
+        if line.protocol == TCP && line.bytes <= BARE {
+            self.packets += usize::from(flow.on_bare(line, outcome));
+            return;
+        }
+        if let Some(&index) = flow.by_number.get(&line.packet) {
+            flow.sent[index].goes_on(line.enqueued, outcome);
+            return;
+        }
+        self.packets += 1;
+        let offset = flow.offset_of(line);
+        flow.by_number.insert(line.packet, flow.sent.len());
+        flow.sent.push(Transmission {
+            sent: line.enqueued,
+            tie: line.packet,
+            offset,
+            bytes: line.bytes,
+            frame: self.records,
+            hops: 1,
+            outcome,
+        });
+    }
+
+    /// The log is over.
+    pub(crate) fn finish(mut self, options: Options) -> Diagnosis {
+        for packets in self.flows.values_mut() {
+            packets.leave_open();
+        }
+        let least = |packets: &Packets| {
+            let of_data = packets.sent.iter().filter_map(|one| match one.outcome {
+                Outcome::Arrived(at) => Some(at.saturating_sub(one.sent)),
+                _ => None,
+            });
+            let bare = packets.bare.values();
+            let bare = bare.map(|(left, arrived, _)| arrived.saturating_sub(*left));
+            of_data.chain(bare).min()
+        };
+        let ways: HashMap<Key, u64> = self
+            .flows
+            .iter()
+            .filter_map(|(key, packets)| Some((*key, least(packets)?)))
+            .collect();
+        let mut flows: Vec<(Key, Packets)> = self.flows.drain().collect();
+        flows.retain(|(_, packets)| !packets.sent.is_empty());
+        flows.sort_by_key(|(key, packets)| (packets.sent[0].sent, *key));
+        for ((protocol, ends), packets) in flows {
+            let there = ways.get(&(protocol, ends));
+            let back = ways.get(&(protocol, [ends[1], ends[0]]));
+            let base = there.zip(back).map(|(there, back)| there + back);
+            let about = About {
+                protocol: if protocol == TCP {
+                    Protocol::Tcp
+                } else {
+                    Protocol::Udp
+                },
+                ends,
+                name: None,
+                base_rtt_ms: base.map(|ns| ns as f64 / 1e6),
+                first_sequence: packets.first_sequence.unwrap_or(0),
+            };
+            self.network.flow(about, packets.sent);
+        }
+        let mut diagnosis = self.network.finish(options);
+        diagnosis.frames = self.records;
+        if self.malformed > 0 {
+            let wrong = self.malformed;
+            let note = format!("{wrong} records are none of such a log and were passed over");
+            diagnosis.notes.push(note);
+        }
+        diagnosis.partial = self.full.then(too_long);
+        diagnosis
+    }
+}
+
+impl Packets {
+    /// What came through fewer links than others was still on its way when the log ended.
+    fn leave_open(&mut self) {
+        let bare = self.bare.values().map(|(.., hops)| *hops);
+        let whole = self.sent.iter().map(|one| one.hops).chain(bare).max();
+        let whole = whole.unwrap_or(0);
+        for one in &mut self.sent {
+            if one.hops < whole && matches!(one.outcome, Outcome::Arrived(_)) {
+                one.outcome = Outcome::Open;
+            }
+        }
+        self.bare.retain(|_, (.., hops)| *hops == whole);
+    }
+
+    /// TCP's first byte, counted from the first that was seen; else the packet's place.
+    fn offset_of(&mut self, line: &Line) -> u64 {
+        let Some(sequence) = line.sequence.filter(|_| line.protocol == TCP) else {
+            return self.sent.len() as u64;
+        };
+        let first = *self.first_sequence.get_or_insert(sequence);
+        let last = first.wrapping_add(self.offset as u32);
+        let step = i64::from(sequence.wrapping_sub(last) as i32);
+        let offset = self.offset.saturating_add_signed(step);
+        if step > 0 {
+            self.offset = offset;
+        }
+        offset
+    }
+
+    /// True if it is a new one.
+    fn on_bare(&mut self, line: &Line, outcome: Outcome) -> bool {
+        let Outcome::Arrived(at) = outcome else {
+            // Wherever it was lost, its way was not whole.
+            self.bare.remove(&line.packet);
+            return false;
+        };
+        let before = self.bare.len();
+        let known = self.bare.entry(line.packet);
+        let known = known.or_insert((line.enqueued, at, 0));
+        *known = (known.0.min(line.enqueued), known.1.max(at), known.2 + 1);
+        self.bare.len() > before
+    }
+}
+
+impl Transmission {
+    /// It reaches another link.
+    fn goes_on(&mut self, enqueued: u64, outcome: Outcome) {
+        self.sent = self.sent.min(enqueued);
+        self.hops += 1;
+        let further = match (self.outcome, outcome) {
+            (Outcome::Arrived(before), Outcome::Arrived(now)) => now > before,
+            (Outcome::Arrived(_), _) => true,
+            _ => false,
+        };
+        if further {
+            self.outcome = outcome;
+        }
+    }
+}
+
+/// Reads the log from a table (`packets.parquet`).
+///
+/// # Errors
+/// If it cannot be read, or is another table.
+pub(crate) fn of_table(path: &Path, options: Options) -> Result<Diagnosis, Error> {
+    let mut log = Emulated::default();
+    table::read(path, &mut |row| {
+        log.records += 1;
+        let line = (|| {
+            Some(Line {
+                packet: row.whole("packet")?,
+                link: row.text("link")?.to_owned(),
+                protocol: row.whole("protocol")?.try_into().ok()?,
+                source: row.text("source")?.parse().ok()?,
+                destination: row.text("destination")?.parse().ok()?,
+                source_port: row.whole("source_port").and_then(|n| n.try_into().ok()),
+                destination_port: row
+                    .whole("destination_port")
+                    .and_then(|n| n.try_into().ok()),
+                sequence: row.whole("sequence").and_then(|n| n.try_into().ok()),
+                bytes: row.whole("size_bytes")?.try_into().ok()?,
+                enqueued: row.nanos("enqueued_s")?,
+                scheduled: row.nanos("scheduled_s")?,
+                departed: row.nanos("departed_s"),
+                fate: serde_json::from_value(row.text("fate")?.into()).ok()?,
+            })
+        })();
+        match line {
+            Some(line) => log.on_line(&line),
+            None => log.malformed += 1,
+        }
+    })?;
+    if log.malformed == log.records {
+        return Err(Error::Part {
+            path: path.to_owned(),
+            problem: "none of its rows is of an emulated link's log".to_owned(),
+        });
+    }
+    Ok(log.finish(options))
+}

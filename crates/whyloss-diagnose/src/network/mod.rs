@@ -1,0 +1,237 @@
+//! What a network itself says of every packet: the log of an emulated link, the tables of a simulated run.
+//!
+//! Nothing is guessed here. A network's own record has each packet as it left its source, and whether, when and why not it
+//! arrived, so that losses and causes are exact ([`Evidence::Log`], a confidence of 1). Receiver classifiers are asked all the
+//! same, as if they had been at the far end, and counted against the truth.
+//!
+//! ```text
+//! number     the transmission's place among those of its flow, in the order in which they left, retransmissions included
+//! delay      from its source to its sink, or over all links of the log
+//! ```
+
+mod emulated;
+pub(crate) mod simulated;
+mod table;
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+
+use whyloss::{Cause, Time};
+
+use crate::arrivals::{Arrivals, Arrived};
+use crate::delay::Delays;
+use crate::flow::{Direction, Flow, Protocol};
+use crate::loss::{Evidence, Loss, Side, Sure};
+use crate::truth::{Fate, Score};
+use crate::vantage::Vantage;
+use crate::{DROPPED, Diagnosis, Kept, Options, notes};
+
+pub(crate) use emulated::{Emulated, of_table, packets};
+
+/// Packets of a log that are looked at: each is kept until the end, since a log is in the order in which fates were known.
+const PACKETS: usize = 1 << 22;
+/// Where the clock begins by which classifiers are told, so that no time is negative.
+const EPOCH: u64 = 1 << 61;
+
+/// What a log is cut at, as a sentence.
+fn too_long() -> String {
+    format!("it has more than {PACKETS} packets")
+}
+
+/// One packet on its way through a network.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    /// When it left its source, ns.
+    sent: u64,
+    /// Sets those apart that left at the same time.
+    tie: u64,
+    /// TCP's first byte, or the packet's number.
+    offset: u64,
+    bytes: u32,
+    /// Line or row.
+    frame: u64,
+    /// Links that it reached.
+    hops: u32,
+    outcome: Outcome,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// It came through, then.
+    Arrived(u64),
+    /// The network lost it, then.
+    Lost(u64, Cause),
+    /// What measured lost it.
+    Fault,
+    /// The record ends before that is known.
+    Open,
+}
+
+/// The packets of a network, flow by flow, and what lost some.
+#[derive(Default)]
+struct Network {
+    places: Vec<String>,
+    lost: BTreeMap<u32, [u64; 2]>,
+    faults: u64,
+    kept: Vec<Flow>,
+    score: Score,
+}
+
+/// What is known of a flow besides its packets.
+struct About {
+    protocol: Protocol,
+    ends: [SocketAddr; 2],
+    name: Option<String>,
+    /// The shortest round trip, ms.
+    base_rtt_ms: Option<f64>,
+    first_sequence: u32,
+}
+
+impl Network {
+    /// The number of a place.
+    fn place(&mut self, name: &str) -> u32 {
+        let found = self.places.iter().position(|known| known == name);
+        found.unwrap_or_else(|| {
+            self.places.push(name.to_owned());
+            self.places.len() - 1
+        }) as u32
+    }
+
+    /// A packet was lost there.
+    fn count(&mut self, place: u32, cause: Cause) {
+        self.lost.entry(place).or_default()[usize::from(cause == Cause::Wireless)] += 1;
+    }
+
+    /// All packets of a flow are known.
+    fn flow(&mut self, about: About, mut sent: Vec<Transmission>) {
+        sent.sort_by_key(|one| (one.sent, one.tie));
+        let mut arrivals = replay(&sent);
+        let mut known: HashMap<u64, Loss> = HashMap::new();
+        for loss in arrivals.ledger.losses.drain(..) {
+            known.insert(loss.offset, loss);
+        }
+        let mut highest = None;
+        let mut losses = Vec::new();
+        for (number, one) in (0_u64..).zip(&sent) {
+            let again = highest.is_some_and(|highest| one.offset <= highest);
+            highest = highest.max(Some(one.offset));
+            arrivals.ledger.counts.retransmissions += u64::from(again);
+            self.faults += u64::from(one.outcome == Outcome::Fault);
+            arrivals.ledger.counts.unresolved += u64::from(one.outcome == Outcome::Open);
+            let Outcome::Lost(at, cause) = one.outcome else {
+                continue;
+            };
+            let gap = known.remove(&number);
+            losses.push(Loss {
+                time: at,
+                frame: one.frame,
+                offset: one.offset,
+                bytes: one.bytes,
+                packets: 1,
+                side: Side::Before,
+                retransmission: again,
+                evidence: Evidence::Log,
+                // What nothing came behind no classifier heard of.
+                event: gap.and_then(|gap| gap.event),
+                order: number,
+                around: gap.map_or_else(|| arrivals.one_way.around(number), |gap| gap.around),
+                run: 1,
+                verdict: Some(Sure {
+                    cause,
+                    confidence: 1.0,
+                }),
+                truth: Some(Fate::Lost(cause)),
+            });
+        }
+        runs(&mut losses);
+        for loss in losses {
+            arrivals.ledger.keep(loss);
+        }
+        let first = sent.first().map_or(0, |one| one.sent);
+        let last = sent.last().map_or(first, |one| one.sent);
+        let end = arrivals.span.map_or(last, |span| span.1.max(last));
+        let mut flow = Flow::of_record(Direction {
+            protocol: about.protocol,
+            ends: about.ends,
+            span: (first, end),
+            vantage: Vantage::Log,
+            delivered: arrivals.received,
+            largest: arrivals.largest,
+            ledger: arrivals.ledger,
+            delays: Delays::default(),
+            one_way: arrivals.one_way,
+            rates: arrivals.rates,
+        });
+        flow.name = about.name;
+        flow.first_sequence = about.first_sequence;
+        flow.portrait.base_rtt_ms = about.base_rtt_ms;
+        self.score.hear(&flow);
+        self.kept.push(flow);
+    }
+
+    /// All flows are known.
+    fn finish(self, options: Options) -> Diagnosis {
+        let mut kept = Kept::new(options.flows);
+        kept.extend(self.kept.into_iter());
+        let mut diagnosis = Diagnosis {
+            score: Some(self.score),
+            ..Diagnosis::default()
+        };
+        for (place, [congestion, wireless]) in &self.lost {
+            let name = self.places.get(*place as usize);
+            let name = name.map_or("?", String::as_str);
+            diagnosis.notes.push(format!(
+                "lost at `{name}`: {congestion} by its queue, {wireless} by its channel"
+            ));
+        }
+        diagnosis.notes.extend(notes([
+            (
+                self.faults,
+                "packets were lost by what measured, and count for nothing",
+            ),
+            (kept.dropped, DROPPED),
+        ]));
+        diagnosis.number(kept.flows);
+        diagnosis
+    }
+}
+
+/// Lets what arrived arrive, in the order of time.
+fn replay(sent: &[Transmission]) -> Arrivals {
+    let mut order: Vec<(u64, u64)> = (0_u64..)
+        .zip(sent)
+        .filter_map(|(number, one)| match one.outcome {
+            Outcome::Arrived(at) => Some((at, number)),
+            _ => None,
+        })
+        .collect();
+    order.sort_unstable();
+    let mut arrivals = Arrivals::default();
+    // So that a gap before the first arrival is one.
+    arrivals.expect(0);
+    for (at, number) in order {
+        let one = &sent[number as usize];
+        let delay = at.saturating_sub(one.sent) / 1000;
+        let left = Time::from_nanos(EPOCH.saturating_add(one.sent));
+        arrivals.on_packet(Arrived {
+            now: at,
+            frame: one.frame,
+            number,
+            bytes: one.bytes,
+            sent: Some((left, delay.min(u64::from(u32::MAX)) as u32)),
+        });
+    }
+    arrivals.finish();
+    arrivals
+}
+
+/// Says of each loss how many were lost in a row.
+fn runs(losses: &mut [Loss]) {
+    for row in losses.chunk_by_mut(|one, next| next.order == one.order + 1) {
+        let many = row.len() as u32;
+        for loss in row {
+            loss.run = many;
+        }
+    }
+}

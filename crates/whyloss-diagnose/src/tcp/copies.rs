@@ -1,0 +1,159 @@
+//! Packets that a capture shows twice: from a port that mirrors both directions of others, or from all interfaces of a router.
+//!
+//! ```text
+//! copy    the same segment with the same IPv4 identification within a second, from a host whose identifications differ from
+//!         segment to segment; without identification (IPv6, or 0) the same data with the same time stamp, sooner than 75 %
+//!         of the shortest round trip and within ten milliseconds
+//! ```
+//!
+//! A retransmission has an identification of its own (RFC 6864 §4.3 asks for that where packets may be fragmented, and hosts
+//! count on where they may not), and a later time stamp.
+
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
+
+use crate::packet::Segment;
+
+/// Places for the segments of a direction that are remembered, and how many there are in each.
+const PLACES: usize = 128;
+const EACH: usize = 4;
+/// Segments of a direction before which it is not worth its memory.
+const SHORT: u32 = 2;
+/// How much later than its original a copy passes at most, µs: with an identification; …
+const NUMBERED: u32 = 1_000_000;
+/// … with a time stamp, whose clock may tick as slowly; …
+const STAMPED: u64 = 10_000;
+/// … and with one before a round trip is known.
+const AT_FIRST: u64 = 300;
+
+/// The latest segments of one direction.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Copies {
+    /// By their hash: another part of it and the time, µs, the latest first.
+    latest: Vec<[(u32, u32); EACH]>,
+    passed: u32,
+    last: Option<(u16, u32)>,
+    /// Whether different segments have the same identification, which then says nothing.
+    constant: bool,
+}
+
+impl Copies {
+    /// Whether this segment is a copy of one that passed before; `round_trip` is the shortest so far, ns.
+    pub(super) fn is_copy(
+        &mut self,
+        now: u64,
+        ip_id: Option<u16>,
+        segment: &Segment,
+        round_trip: Option<u64>,
+    ) -> bool {
+        self.passed = self.passed.saturating_add(1);
+        if self.passed < SHORT {
+            return false;
+        }
+        if let Some(id) = ip_id {
+            let told = segment.sequence ^ segment.acknowledgement;
+            self.constant |= self.last.is_some_and(|last| last.0 == id && last.1 != told);
+            self.last = Some((id, told));
+        }
+        let id = ip_id.filter(|&id| id != 0 && !self.constant);
+        let later = match id {
+            Some(_) => NUMBERED,
+            None if segment.length > 0 && segment.stamps.is_some() => {
+                let sooner = round_trip.map_or(AT_FIRST, |ns| ns / 1000 * 3 / 4);
+                sooner.min(STAMPED) as u32
+            }
+            None => return false,
+        };
+        self.latest.resize(PLACES, [(0, 0); EACH]);
+        let hash = BuildHasherDefault::<DefaultHasher>::new().hash_one(Known(id, segment));
+        let (place, rest, micros) = (
+            hash as usize % PLACES,
+            (hash >> 32) as u32,
+            (now / 1000) as u32,
+        );
+        let place = &mut self.latest[place];
+        let copy = place
+            .iter()
+            .any(|&(other, at)| other == rest && micros.wrapping_sub(at) <= later);
+        if !copy {
+            place.rotate_right(1);
+            place[0] = (rest, micros);
+        }
+        copy
+    }
+}
+
+/// What a copy has in common with its original.
+struct Known<'a>(Option<u16>, &'a Segment);
+
+impl Hash for Known<'_> {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        let Self(id, segment) = self;
+        let first = u64::from(segment.sequence) << 32 | u64::from(segment.acknowledgement);
+        let (value, echo) = segment.stamps.unwrap_or_default();
+        let second = u64::from(value) << 32 | u64::from(echo);
+        let third = u64::from(segment.length) << 32
+            | u64::from(segment.window) << 16
+            | u64::from(id.unwrap_or(0));
+        (first, second, third, segment.sacked()).hash(state);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(number: u32) -> Segment {
+        Segment {
+            sequence: number * 1000,
+            length: 1000,
+            stamps: Some((number, 7)),
+            ..Segment::default()
+        }
+    }
+
+    /// Ten segments, 1 ms apart, each followed 200 µs later by itself, a retransmission of the last at their end; which are
+    /// copies.
+    fn copies(id: impl Fn(u32) -> Option<u16>) -> Vec<bool> {
+        let mut copies = Copies::default();
+        let pass = |number: u32, copy: u64| (u64::from(number) * 1_000_000 + copy, number);
+        let mut all: Vec<_> = (0..10)
+            .flat_map(|number| [pass(number, 0), pass(number, 200_000)])
+            .collect();
+        all.sort_unstable();
+        let mut are: Vec<bool> = all
+            .iter()
+            .map(|&(now, number)| copies.is_copy(now, id(number), &segment(number), None))
+            .collect();
+        let again = Segment {
+            stamps: Some((40, 7)),
+            ..segment(9)
+        };
+        are.push(copies.is_copy(40_000_000, id(40), &again, None));
+        are
+    }
+
+    #[test]
+    fn a_copy_has_the_number_of_its_original_and_a_retransmission_has_not() {
+        let every_other: Vec<bool> = (0..21).map(|at| at > 1 && at % 2 == 1).collect();
+        assert_eq!(copies(|number| Some(number as u16 + 1)), every_other);
+        // Time stamps do as well, where there is no identification or always the same.
+        assert_eq!(copies(|_| None), every_other);
+        assert_eq!(copies(|_| Some(0)), every_other);
+        assert_eq!(copies(|_| Some(77)), every_other);
+    }
+
+    #[test]
+    fn what_is_sent_again_a_second_later_is_no_copy() {
+        let mut copies = Copies::default();
+        for number in 0..10_u32 {
+            assert!(!copies.is_copy(
+                u64::from(number),
+                Some(number as u16),
+                &segment(number),
+                None
+            ));
+        }
+        assert!(!copies.is_copy(2_000_000_000, Some(9), &segment(9), None));
+        assert!(copies.is_copy(2_000_000_100, Some(9), &segment(9), None));
+    }
+}
