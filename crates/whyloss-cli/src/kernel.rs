@@ -89,7 +89,7 @@ pub(crate) struct CheckArgs {
     /// Seconds of transfers for each.
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=3600))]
     seconds: u32,
-    /// Fail unless this many events were compared.
+    /// Go on, with the next seeds, until this many events were compared; fail if that takes more than eight rounds.
     #[arg(long, default_value_t = 0, value_name = "N")]
     events: u64,
     /// The seed of the channels.

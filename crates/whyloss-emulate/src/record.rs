@@ -61,6 +61,13 @@ pub struct Record {
     pub fault: Option<Fault>,
 }
 
+impl Record {
+    /// Whether the packet left the far end, on time or late.
+    pub fn arrived(&self) -> bool {
+        self.departed.is_some() && !self.fate.is_loss()
+    }
+}
+
 /// What became of a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -76,7 +76,7 @@ pub enum SpecError {
     Scenario(#[from] ScenarioError),
     /// A link that only the simulator has.
     #[error(
-        "link `{0}`: the emulator has no `arq`, and no `codel` or `fq-codel` queue; `whyloss run` simulates them"
+        "link `{0}`: the emulator has no `arq`, `jitter`, `aggregation`, `handovers` or drawn rates, and no `codel` or `fq-codel` queue; `whyloss run` simulates them"
     )]
     NeedsEvents(String),
     /// An option is wrong.

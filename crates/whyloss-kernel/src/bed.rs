@@ -172,7 +172,11 @@ impl Transfer {
         }
         for (index, control) in self.flows.iter().enumerate() {
             let port = 5201 + index;
-            let _ = write!(server, "iperf3 -s -1 -p {port} >/dev/null & ");
+            // It ends with its first client, and begins again if that one went wrong.
+            let _ = write!(
+                server,
+                "( until iperf3 -s -1 -p {port} >/dev/null; do sleep 0.1; done ) & "
+            );
             let segment = self
                 .segment
                 .map_or(String::new(), |bytes| format!(" -M {bytes}"));
@@ -181,11 +185,11 @@ impl Transfer {
                 seconds => format!(" -O {seconds}"),
             };
             let report = quoted(&directory.join(format!("flow-{index}.json")));
-            // Its server may not listen yet: then it is asked again, 50 times in 5 s.
+            // Its server may not listen yet: then it is asked again, 200 times in 20 s.
             let _ = write!(
                 client,
                 "( n=0; until iperf3 -c $WHYLOSS_SERVER -p {port} -t {} -C {control}{segment}{omit} -J >{report} || \
-                 [ $n = 50 ] || ! grep -q 'Connection refused' {report}; do n=$((n + 1)); sleep 0.1; done ) & ",
+                 [ $n = 200 ] || ! grep -q 'Connection refused' {report}; do n=$((n + 1)); sleep 0.1; done ) & ",
                 self.seconds
             );
         }

@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::os::fd::AsFd as _;
 
 use libbpf_rs::query::MapInfoIter;
-use libbpf_rs::{Iter, MapHandle, ObjectBuilder};
+use libbpf_rs::{ErrorKind, Iter, MapHandle, ObjectBuilder};
 
 use crate::control::Algorithm;
 use crate::error::{KernelError, check_machine};
@@ -83,13 +83,16 @@ pub fn loaded() -> Result<Vec<Loaded>, KernelError> {
     Ok(found)
 }
 
-/// The sockets under a control.
+/// The sockets under a control; none if it has gone since it was found.
 ///
 /// # Errors
 /// If the kernel cannot walk them.
 pub fn sockets(loaded: &Loaded) -> Result<Vec<Socket>, KernelError> {
     let refused = |error: libbpf_rs::Error| KernelError::bpf("walk sockets", &error);
-    let states = MapHandle::from_map_id(loaded.shared.states).map_err(refused)?;
+    let states = match MapHandle::from_map_id(loaded.shared.states) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        states => states.map_err(refused)?,
+    };
     let bytes = include_bytes!(concat!(env!("OUT_DIR"), "/status.bpf.o")).to_vec();
     let open = ObjectBuilder::default()
         .open_memory(&bytes)

@@ -14,7 +14,7 @@ pub enum Carriage {
     /// TFRC, with a classifier at the receiver.
     Tfrc(tfrc::Options, Box<receiver::Classifier>),
     /// IFTP, with a classifier at the sender.
-    Iftp(iftp::Options, sender::Classifier),
+    Iftp(iftp::Options, Box<sender::Classifier>),
 }
 
 /// What carries a session.
@@ -68,7 +68,7 @@ impl Flow {
             Transport::Iftp {
                 options,
                 classifier,
-            } => Carriage::Iftp(options, real(classifier)?),
+            } => Carriage::Iftp(options, Box::new(real(classifier)?)),
             _ => return Err(FlowError::NoEndpoint),
         };
         let flow = Self {

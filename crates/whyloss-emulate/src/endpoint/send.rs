@@ -36,6 +36,8 @@ pub struct SendOptions {
     pub flow: Flow,
     /// A file, or standard input for `-`, instead of what the flow's application says.
     pub file: Option<PathBuf>,
+    /// How many packets at most; `None`: as many as the source has.
+    pub packets: Option<u64>,
     /// For how long; `None`: until the source ends, or from outside.
     pub time: Option<Duration>,
     /// Over UDP-Lite.
@@ -103,7 +105,7 @@ enum Engine {
 
 /// Answers IFTP by what the classifier says.
 struct Asked {
-    classifier: Classifier,
+    classifier: Box<Classifier>,
     /// The packet and the verdict of each loss event.
     said: Vec<(u64, Called)>,
     counts: BTreeMap<&'static str, u64>,
@@ -144,7 +146,8 @@ pub fn send(options: &SendOptions) -> Result<Sent, EndpointError> {
     let source = match &options.file {
         Some(path) => Source::file(path, flow.payload(), session)?,
         None => Source::application(&flow.application, flow.payload(), session, clock.now()),
-    };
+    }
+    .up_to(options.packets.unwrap_or(u64::MAX));
     let terms = Terms {
         session,
         carrier: match flow.carriage {
@@ -493,7 +496,7 @@ impl Session {
 
 impl iftp::Judge for Asked {
     fn on_ack(&mut self, ack: &AckEvent) {
-        SenderClassifier::on_ack(&mut self.classifier, ack);
+        SenderClassifier::on_ack(&mut *self.classifier, ack);
     }
 
     fn on_loss(&mut self, loss: &LossEvent) -> Reaction {

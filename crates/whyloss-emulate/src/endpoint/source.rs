@@ -23,6 +23,8 @@ pub(super) struct Source {
     kind: Kind,
     size: usize,
     session: u32,
+    /// Packets that may still be handed out.
+    left: u64,
     /// Bytes handed out, and their digest.
     pub(super) bytes: u64,
     pub(super) digest: u64,
@@ -71,6 +73,7 @@ impl Source {
             kind,
             size,
             session,
+            left: u64::MAX,
             bytes: 0,
             digest: EMPTY,
         }
@@ -106,9 +109,18 @@ impl Source {
             kind,
             size,
             session,
+            left: u64::MAX,
             bytes: 0,
             digest: EMPTY,
         })
+    }
+
+    /// The same, of so many packets at most.
+    pub(super) fn up_to(self, packets: u64) -> Self {
+        Self {
+            left: packets,
+            ..self
+        }
     }
 
     /// Whether the receiver can check the payloads.
@@ -119,6 +131,7 @@ impl Source {
     /// Whether there is a packet to send.
     pub(super) fn has_data(&mut self, now: Time) -> Result<bool, EndpointError> {
         match &mut self.kind {
+            _ if self.left == 0 => Ok(false),
             Kind::Greedy => Ok(true),
             Kind::Frames(frames) => Ok(frames.refresh(now)),
             Kind::Chunks { from, next, ended } => {
@@ -136,19 +149,21 @@ impl Source {
 
     /// Whether there will never be another packet.
     pub(super) fn has_ended(&self) -> bool {
-        matches!(
-            self.kind,
-            Kind::Chunks {
-                ended: true,
-                next: None,
-                ..
-            }
-        )
+        self.left == 0
+            || matches!(
+                self.kind,
+                Kind::Chunks {
+                    ended: true,
+                    next: None,
+                    ..
+                }
+            )
     }
 
     /// When to look again, if there is nothing to send.
     pub(super) fn next(&self, now: Time) -> Time {
         match &self.kind {
+            _ if self.left == 0 => Time::MAX,
             Kind::Greedy | Kind::Chunks { ended: true, .. } => Time::MAX,
             Kind::Frames(frames) => frames.due,
             Kind::Chunks { .. } => now + LOOK,
@@ -165,6 +180,7 @@ impl Source {
                 pattern(self.session, number, self.size)
             }
         };
+        self.left -= 1;
         self.bytes += payload.len() as u64;
         if !self.is_pattern() {
             self.digest = digest(self.digest, &payload);
@@ -233,6 +249,17 @@ mod tests {
         source.take(3);
         assert!(!source.has_data(millis(52)).unwrap());
         assert_eq!(source.next(millis(52)), millis(60));
+    }
+
+    #[test]
+    fn a_pattern_ends_after_so_many_packets() {
+        let now = Time::ZERO;
+        let mut source = Source::application(&Application::Greedy, 10, 1, now).up_to(2);
+        source.take(0);
+        assert!(source.has_data(now).unwrap() && !source.has_ended());
+        source.take(1);
+        assert!(!source.has_data(now).unwrap() && source.has_ended());
+        assert_eq!(source.next(now), Time::MAX);
     }
 
     #[test]

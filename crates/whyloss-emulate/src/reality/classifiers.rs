@@ -138,6 +138,9 @@ pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
              at the very time at which its links let it go, by the emulator's log, instead of when the machine got to it. \
              Least gap: between two arrivals on the receiver's clock, and by that log; a machine that was busy for a moment then \
              takes packets that had come one by one as a bunch, which those that go by the least gap ever seen (Biaz and its kin) never get over. \
+             As late: the simulation with a receiver's clock that stamps arrivals as late, on average, as the sockets' receivers did, each \
+             by an exponential draw of its own (`clock_noise`): nothing else is varied, so what it has in common with reality is the \
+             machine's doing. \
              A run in which a packet left more than {} ms late is made again, {} times in all.",
             LATE.0.as_nanos() / 1_000_000,
             if bench.quick { 1 } else { LATE.1 },
@@ -148,12 +151,16 @@ pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
             "classifier",
             "throughput, %: real",
             "simulated",
+            "as late",
             "Mc, %: real",
             "on time",
             "simulated",
+            "as late",
             "Mw, %: real",
             "on time",
             "simulated",
+            "as late",
+            "late on average, ms",
             "least gap, ms: real",
             "on time",
             "losses: congestion, wireless",
@@ -174,7 +181,8 @@ pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
     let mut worst: [(f64, String); 3] = Default::default();
     for ((name, flows, id), jobs) in cells.iter().zip(jobs.chunks(runs as usize)) {
         let (real, on_time, compared, (offers, differ)) = real(jobs, name, *flows, id)?;
-        let simulated = simulated(name, *flows, id, seconds)?;
+        let simulate = |late| simulated(name, *flows, id, seconds, late);
+        let (simulated, as_late) = (simulate(None)?, simulate(on_time.late())?);
         verdicts.verdicts += compared.verdicts;
         verdicts.differ += compared.differ;
         fates += differ;
@@ -190,12 +198,18 @@ pub(super) fn classifiers(bench: &Bench) -> Result<Table, RealityError> {
             (*id).into(),
             spread(&real.throughput),
             spread(&simulated.throughput),
+            spread(&as_late.throughput),
             percent(real.confusion.mc()),
             percent(on_time.confusion.mc()),
             percent(simulated.confusion.mc()),
+            percent(as_late.confusion.mc()),
             percent(real.confusion.mw()),
             percent(on_time.confusion.mw()),
             percent(simulated.confusion.mw()),
+            percent(as_late.confusion.mw()),
+            on_time.late().map_or("–".into(), |late| {
+                format!("{:.3}", late.as_nanos() as f64 / 1e6)
+            }),
             format!("{:.3}", on_time.least_gap.0 as f64 / 1e6),
             format!("{:.3}", on_time.least_gap.1 as f64 / 1e6),
             format!("{}, {}", lost[0], lost[1]),
@@ -400,6 +414,9 @@ struct OnTime {
     confusion: Confusion,
     /// The least time between two arrivals, in ns, as it was and on time.
     least_gap: (u64, u64),
+    /// How late arrivals were, in ns in all, and how many there were. (The two clocks have nothing in common but their pace:
+    /// the promptest arrival of a flow was on time.)
+    late: (u64, u64),
 }
 
 impl Default for OnTime {
@@ -407,11 +424,18 @@ impl Default for OnTime {
         Self {
             confusion: Confusion::default(),
             least_gap: (u64::MAX, u64::MAX),
+            late: (0, 0),
         }
     }
 }
 
 impl OnTime {
+    /// How late arrivals were on average.
+    fn late(&self) -> Option<Duration> {
+        let (late, arrivals) = self.late;
+        (late > 0).then(|| Duration::from_nanos((late / arrivals).cast_signed()))
+    }
+
     /// Adds the arrivals of a flow, and the verdicts on its losses.
     fn add(
         &mut self,
@@ -434,6 +458,7 @@ impl OnTime {
         let fates = Fates::of(own(), |_| true);
         let mut scores = Scores::default();
         let mut last: Option<(u64, u64)> = None;
+        let mut behind = Vec::with_capacity(arrivals.len());
         for line in arrivals {
             let Some(&(left, came)) = spans.get(&line.number) else {
                 continue;
@@ -444,6 +469,7 @@ impl OnTime {
                 self.least_gap.1 = self.least_gap.1.min(gaps.1);
             }
             last = Some((line.received, came));
+            behind.push(line.received.wrapping_sub(came).cast_signed());
             let times = (Time::from_nanos(left), Time::from_nanos(came));
             let arrival = Arrival::new(line.sequence, times.0, times.1, line.size);
             if let Some(cause) = classifier.on_arrival(&arrival, line.missing) {
@@ -453,13 +479,27 @@ impl OnTime {
                 }
             }
         }
+        let promptest = behind.iter().copied().min().unwrap_or(0);
+        self.late.0 += behind
+            .iter()
+            .map(|behind| behind.abs_diff(promptest))
+            .sum::<u64>();
+        self.late.1 += behind.len() as u64;
         self.confusion.merge(&scores.confusion());
     }
 }
 
-fn simulated(name: &str, flows: u32, id: &str, seconds: u64) -> Result<Measured, RealityError> {
-    let scenario = Scenario::from_toml(&network(name, flows, id, seconds), "network.toml", &[])
+/// The same in simulation, with arrivals stamped so late on average.
+fn simulated(
+    name: &str,
+    flows: u32,
+    id: &str,
+    seconds: u64,
+    late: Option<Duration>,
+) -> Result<Measured, RealityError> {
+    let mut scenario = Scenario::from_toml(&network(name, flows, id, seconds), "network.toml", &[])
         .map_err(|error| RealityError::Result(error.to_string()))?;
+    scenario.clock_noise = late;
     let mut measured = Measured::default();
     for seed in 1..=10 {
         let run = whyloss_sim::run_unwatched(&scenario, seed)

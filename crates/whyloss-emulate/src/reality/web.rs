@@ -86,7 +86,7 @@ pub(super) fn web(bench: &Bench) -> Result<Table, RealityError> {
         again += usize::from(down.iter().any(|later| {
             later.headers.source_port == lost.headers.source_port
                 && later.headers.destination_port == lost.headers.destination_port
-                && later.fate == Fate::Delivered
+                && later.arrived()
                 && covers(later, lost)
         }));
     }
