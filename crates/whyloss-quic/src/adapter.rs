@@ -12,7 +12,7 @@
 //! round-trip time    of the newest packet of a batch, if none sent later was acknowledged before; the peer's delay is in it
 //! ```
 
-use whyloss::congestion::{AnyController, ControllerSpec, Start};
+use whyloss::congestion::{AnyController, ControllerSpec, Growth, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
 use whyloss::scheme::CongestionControl;
 use whyloss::sender::SenderClassifier;
@@ -71,6 +71,7 @@ impl<S: SenderClassifier> Adapter<S> {
     ) -> Self {
         let mut start = Start::new(mtu.into());
         start.initial_window = initial_window.unwrap_or(start.initial_window);
+        start.growth = Growth::PerWindow;
         let control = CongestionControl::new(classifier, controller.build(&start));
         Self {
             ledger: Ledger::new(control.control().wants_rate_samples()),

@@ -40,7 +40,7 @@ impl Acknowledgements {
 
     fn send(&mut self) {
         self.now += Duration::from_micros(500);
-        let now = self.clock.time(self.now);
+        let now = self.clock.now(self.now);
         self.adapter.on_sent(now, MTU, self.sent);
         self.adapter.infer_window_limited();
         self.left.push_back(self.now);
@@ -75,7 +75,7 @@ impl Acknowledgements {
             return;
         };
         self.acknowledge(3, named);
-        let (now, left) = (self.clock.time(self.now), self.clock.time(left));
+        let (now, left) = (self.clock.now(self.now), self.clock.time(left));
         if named {
             self.adapter.on_packet_lost(number, MTU);
         } else {
@@ -87,7 +87,7 @@ impl Acknowledgements {
 
     /// A mark is told, the last losses turn out spurious, and packets grow and shrink again.
     pub fn rarities(&mut self) {
-        let now = self.clock.time(self.now);
+        let now = self.clock.now(self.now);
         self.adapter.on_congestion_event(now, now, false, true);
         self.adapter.on_spurious_congestion_event(now);
         self.adapter.on_mtu_update(1400);
@@ -100,7 +100,7 @@ impl Acknowledgements {
     }
 
     fn acknowledge(&mut self, packets: usize, named: bool) {
-        let now = self.clock.time(self.now);
+        let now = self.clock.now(self.now);
         for _ in 0..packets {
             let number = self.oldest();
             let Some(left) = self.left.pop_front() else {

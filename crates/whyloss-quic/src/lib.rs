@@ -107,15 +107,29 @@ impl<S: SenderClassifier + Clone> SchemeConfig<S> {
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     epoch: Instant,
+    /// The last present, which most callbacks share with the one before: to tell time from an `Instant` takes longer than
+    /// much of what follows.
+    last: (Instant, Time),
 }
 
 impl Clock {
     fn new(epoch: Instant) -> Self {
-        Self { epoch }
+        let last = (epoch, Time::ZERO);
+        Self { epoch, last }
     }
 
+    /// The present.
     #[inline]
-    fn time(self, now: Instant) -> Time {
-        now.saturating_duration_since(self.epoch).into()
+    fn now(&mut self, now: Instant) -> Time {
+        if now != self.last.0 {
+            self.last = (now, self.time(now));
+        }
+        self.last.1
+    }
+
+    /// Some time before.
+    #[inline]
+    fn time(self, then: Instant) -> Time {
+        then.saturating_duration_since(self.epoch).into()
     }
 }

@@ -45,7 +45,7 @@ impl<S: SenderClassifier> NoqController<S> {
 
 impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for NoqController<S> {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
-        self.now = self.clock.time(now);
+        self.now = self.clock.now(now);
         self.adapter.on_sent(self.now, bytes.into(), pn);
     }
 
@@ -62,7 +62,7 @@ impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for
         _app_limited: bool,
         _rtt: &RttEstimator,
     ) {
-        let (now, left) = (self.clock.time(now), self.clock.time(sent));
+        let (now, left) = (self.clock.now(now), self.clock.time(sent));
         self.adapter.on_ack_of(now, left, bytes, pn);
     }
 
@@ -73,7 +73,7 @@ impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for
         app_limited: bool,
         largest_packet_num_acked: Option<u64>,
     ) {
-        self.now = self.clock.time(now);
+        self.now = self.clock.now(now);
         self.adapter
             .on_end_acks(self.now, app_limited, largest_packet_num_acked);
     }
@@ -91,7 +91,7 @@ impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for
         _lost_bytes: u64,
         _largest_lost_pn: u64,
     ) {
-        self.now = self.clock.time(now);
+        self.now = self.clock.now(now);
         let left = self.clock.time(sent);
         self.adapter
             .on_congestion_event(self.now, left, is_persistent_congestion, is_ecn);

@@ -39,7 +39,7 @@ impl<S: SenderClassifier> QuinnController<S> {
 
 impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnController<S> {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
-        let now = self.clock.time(now);
+        let now = self.clock.now(now);
         self.adapter.on_sent(now, bytes, last_packet_number);
         self.adapter.infer_window_limited();
     }
@@ -52,7 +52,7 @@ impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnCo
         _app_limited: bool,
         _rtt: &RttEstimator,
     ) {
-        let (now, left) = (self.clock.time(now), self.clock.time(sent));
+        let (now, left) = (self.clock.now(now), self.clock.time(sent));
         self.adapter.on_ack(now, left, bytes);
     }
 
@@ -63,7 +63,7 @@ impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnCo
         app_limited: bool,
         largest_packet_num_acked: Option<u64>,
     ) {
-        let now = self.clock.time(now);
+        let now = self.clock.now(now);
         self.adapter
             .on_end_acks(now, app_limited, largest_packet_num_acked);
     }
@@ -75,7 +75,7 @@ impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnCo
         is_persistent_congestion: bool,
         lost_bytes: u64,
     ) {
-        let (now, left) = (self.clock.time(now), self.clock.time(sent));
+        let (now, left) = (self.clock.now(now), self.clock.time(sent));
         let marked = lost_bytes == 0;
         if !marked {
             self.adapter.on_lost_until(left, lost_bytes);
