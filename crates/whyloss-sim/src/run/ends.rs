@@ -282,15 +282,14 @@ impl Ends {
         if !self.flow.may_send(now, path.window, observer) {
             return;
         }
-        let blank = Parcel {
-            sent: now,
-            flow: self.index,
-            size: self.flow.wire_size,
-            hop: self.there,
-            ..Parcel::default()
-        };
         loop {
-            let mut parcel = blank;
+            let mut parcel = Parcel {
+                sent: now,
+                flow: self.index,
+                size: self.flow.wire_size,
+                hop: self.there,
+                ..Parcel::default()
+            };
             if let Source::Tcp(sender) = &mut self.flow.source {
                 let Some(segment) = sender.poll_transmit(now) else {
                     break;
@@ -305,7 +304,7 @@ impl Ends {
                 let Some(payload) = self.flow.source.poll(now) else {
                     break;
                 };
-                let mut packet = blank.whole(payload);
+                let mut packet = parcel.whole(payload);
                 packet.size = payload.size().unwrap_or(packet.size);
                 if self.flow.is_capable() {
                     parcel = self.pack_capable(now, packet, path, observer);
