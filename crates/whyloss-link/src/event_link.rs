@@ -91,16 +91,26 @@ struct Server {
 /// How fast bits leave.
 #[derive(Clone, Debug)]
 enum Pace {
-    Steady(Rate),
+    /// At a rate, with what the size sent last took: most are of one size.
+    Steady(Rate, (u32, Duration)),
     Drawn(Box<RateProcess>),
 }
 
 impl Pace {
+    fn steady(rate: Rate) -> Self {
+        Self::Steady(rate, (0, rate.transmission_time(0)))
+    }
+
     /// When a packet of `size` bytes that begins at `start` has left. Starts never decrease.
     #[inline]
     fn departure(&mut self, start: Time, size: u32) -> Time {
         match self {
-            Self::Steady(rate) => start.later(rate.transmission_time(size)),
+            Self::Steady(rate, last) => {
+                if last.0 != size {
+                    *last = (size, rate.transmission_time(size));
+                }
+                start.later(last.1)
+            }
             Self::Drawn(process) => process.departure(start, size),
         }
     }
@@ -132,7 +142,7 @@ impl EventLink {
             turns: Turns::new(&spec.queue.discipline),
             server: Server {
                 pace: match &spec.rates {
-                    None => Pace::Steady(spec.rate),
+                    None => Pace::steady(spec.rate),
                     Some(rates) => {
                         let random = streams.stream("rate", index);
                         Pace::Drawn(Box::new(RateProcess::new(rates, random)))
@@ -198,10 +208,9 @@ impl EventLink {
         }
         let idle = self.busy_until <= now;
         let room = idle || self.has_room(size);
-        let (packets, bytes) = (self.turns.len() as u64, self.turns.bytes());
-        let free = self.busy_until;
         let verdict = self.early.as_mut().map_or(Verdict::Admit, |early| {
-            early.judges(now, free, (packets, bytes), size, room)
+            let waiting = (self.turns.len() as u64, self.turns.bytes());
+            early.judges(now, self.busy_until, waiting, size, room)
         });
         let marked = verdict == Verdict::Mark && ecn.is_capable();
         let refused = verdict != Verdict::Admit && !marked;
@@ -222,7 +231,7 @@ impl EventLink {
             capable: ecn.is_capable(),
             marked,
         });
-        while !idle && !self.fits() {
+        while !room && !self.fits() {
             let Some(paid) = self.turns.make_room() else {
                 break;
             };
@@ -406,7 +415,7 @@ impl EventLink {
             Harm::None => (self.server.arrival(sent), DELIVERED, 0),
             Harm::Damaged(bit) => (self.server.arrival(sent), DAMAGED, bit),
             // What is given up delays nobody behind it.
-            Harm::Lost => (sent.departure + sent.late, LOST, 0),
+            Harm::Lost => (sent.departure.later(sent.late), LOST, 0),
         };
         (when, kind | if marked { MARKED } else { 0 }, bit)
     }
@@ -420,7 +429,7 @@ impl EventLink {
             self.lost.push_back((packet.ticket, fate));
         }
         if let Some(rate) = handover.rate {
-            self.server.pace = Pace::Steady(rate);
+            self.server.pace = Pace::steady(rate);
         }
         if let Some(delay) = handover.delay {
             self.server.delay = delay.max(Duration::ZERO);
@@ -512,7 +521,7 @@ impl Server {
     #[inline]
     fn arrival(&mut self, sent: &Sent) -> Time {
         self.change_delay(sent.departure);
-        let mut arrival = sent.departure + sent.late + self.delay;
+        let mut arrival = sent.departure.later(sent.late).later(self.delay);
         let mut in_order = self.arq.in_order;
         if let Some(jitter) = &mut self.jitter {
             arrival = arrival.later(jitter.draw());

@@ -69,18 +69,20 @@ impl<T> Busy<T> {
         self.link.offer(since, ticket, flow, size, ecn);
     }
 
-    /// The fate of a packet of `size` bytes, if that is [known at once](EventLink::pass). One that is [`Fate::HELD`] has been taken.
+    /// The fate of a packet of `size` bytes, if that is [known at once](EventLink::pass). One that is [`Fate::HELD`] is to be
+    /// [taken](Self::take) next.
     #[inline]
-    pub(crate) fn pass(&mut self, since: Time, packet: T, size: u32) -> Option<Fate> {
-        let fate = self.link.pass(since, self.next_ticket(), size)?;
-        if fate == Fate::HELD {
-            self.keep(Held {
-                packet,
-                since,
-                waiting: 0,
-            });
-        }
-        Some(fate)
+    pub(crate) fn pass(&mut self, since: Time, size: u32) -> Option<Fate> {
+        self.link.pass(since, self.next_ticket(), size)
+    }
+
+    /// Takes a packet that the link holds already.
+    pub(crate) fn take(&mut self, since: Time, packet: T) {
+        self.keep(Held {
+            packet,
+            since,
+            waiting: 0,
+        });
     }
 
     fn next_ticket(&self) -> u32 {

@@ -124,23 +124,27 @@ impl Network {
         looks: bool,
     ) -> Option<Parcel> {
         let link = self.hops[parcel.hop as usize].index();
+        let busy = self.busy(link).filter(|busy| busy.is_prompt);
+        let Some(fate) = busy.and_then(|busy| busy.pass(now, parcel.size)) else {
+            self.hold(now, parcel, events, looks);
+            return None;
+        };
         let onward = Parcel {
             hop: parcel.hop + 1,
             ..parcel.copy()
         };
-        let busy = self.busy(link).filter(|busy| busy.is_prompt);
-        match busy.and_then(|busy| busy.pass(now, onward.copy(), onward.size)) {
-            None => self.hold(now, parcel, events, looks),
-            Some(Fate::HELD) => {
-                if self.room == 0 {
-                    self.end(link, events);
-                    return None;
-                }
-                self.room -= 1;
-                self.arm_turn(link, events);
-            }
-            Some(fate) => return Some(self.deliver(link, onward, fate, false)),
+        if fate != Fate::HELD {
+            return Some(self.deliver(link, onward, fate, false));
         }
+        if self.room == 0 {
+            self.end(link, events);
+            return None;
+        }
+        self.room -= 1;
+        if let Some(busy) = self.busy(link) {
+            busy.take(now, onward);
+        }
+        self.arm_turn(link, events);
         None
     }
 
