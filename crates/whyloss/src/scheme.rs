@@ -36,7 +36,7 @@ use core::fmt;
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::{
     self, AnyController, BacklogRtt, Controller, ControllerKind, ControllerSpec, CopaModes,
-    CubicDialect, Decrease, Start, VegasDialect,
+    CubicDialect, Decrease, ScreamTarget, Start, VegasDialect,
 };
 use crate::event::{AckEvent, Detection, LossEvent, SentEvent};
 use crate::policy::{self, Governed, WirelessPolicy};
@@ -344,6 +344,13 @@ pub static REGISTRY: &[Entry] = &[
         "Arun & Balakrishnan, NSDI 2018",
         &[],
         |_| Ok(unaware(ControllerKind::Copa(CopaModes::Both))),
+    ),
+    Entry::new(
+        ("scream", "SCReAM"),
+        "a queueing delay of 0.1 to 0.4 s, for media; its window alone",
+        "RFC 8298, section 4.1.2",
+        &[],
+        |_| Ok(unaware(ControllerKind::Scream(ScreamTarget::Adapts))),
     ),
 ];
 

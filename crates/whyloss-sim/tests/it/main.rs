@@ -18,6 +18,7 @@ mod practitioners;
 mod recovery;
 mod scenario_messages;
 mod scenario_properties;
+mod scream;
 mod script;
 mod supplied;
 mod tcp_against_ns2;

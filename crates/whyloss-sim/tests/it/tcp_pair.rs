@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use proptest::prelude::*;
 use whyloss::congestion::{
-    ControllerKind, ControllerSpec, CopaModes, CubicDialect, Decrease, Growth, VegasDialect,
-    WirelessPolicy,
+    ControllerKind, ControllerSpec, CopaModes, CubicDialect, Decrease, Growth, ScreamTarget,
+    VegasDialect, WirelessPolicy,
 };
 use whyloss::{Duration, Time};
 use whyloss_sim::host::tcp::{
@@ -170,6 +170,7 @@ fn any_options() -> impl Strategy<Value = Options> {
             Just(ControllerKind::Cubic(CubicDialect::Rfc9438)),
             Just(ControllerKind::Bbr),
             Just(ControllerKind::Copa(CopaModes::Both)),
+            Just(ControllerKind::Scream(ScreamTarget::Adapts)),
             Just(ControllerKind::Vegas(VegasDialect::Paper)),
             Just(ControllerKind::Vegas(VegasDialect::Ns2))
         ],
@@ -272,7 +273,7 @@ proptest! {
             prop_assert!(polled <= 3 * options.receive_window as usize + 3);
             prop_assert!(sender.cwnd() >= 1000);
             let outstanding = sender.acknowledged() < sender.sent() - sender.retransmitted();
-            let pacing = matches!(options.controller.kind, ControllerKind::Bbr | ControllerKind::Copa(_));
+            let pacing = matches!(options.controller.kind, ControllerKind::Bbr | ControllerKind::Copa(_) | ControllerKind::Scream(_));
             let waiting = sender.next_timeout() < Time::MAX;
             prop_assert!(waiting == outstanding || waiting && pacing);
         }

@@ -40,6 +40,7 @@ mod cubic;
 mod pipe;
 mod registry;
 mod reno;
+mod scream;
 mod vegas;
 mod veno;
 mod westwood;
@@ -52,6 +53,7 @@ pub use copa::{Copa, CopaModes};
 pub use cubic::{Cubic, CubicDialect};
 pub use registry::{Entry, REGISTRY, find};
 pub use reno::{Decrease, Reno};
+pub use scream::{Scream, ScreamTarget};
 pub use vegas::{Vegas, VegasDialect};
 pub use veno::{BacklogRtt, Veno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
@@ -210,6 +212,8 @@ pub enum ControllerKind {
     Bbr,
     /// See [`Copa`].
     Copa(CopaModes),
+    /// See [`Scream`].
+    Scream(ScreamTarget),
     /// See [`Vegas`].
     Vegas(VegasDialect),
 }
@@ -272,6 +276,7 @@ impl ControllerKind {
             Self::Cubic(dialect) => AnyController::Cubic(Cubic::new(start, dialect)),
             Self::Bbr => AnyController::Bbr(Bbr::new(start)),
             Self::Copa(modes) => AnyController::Copa(Copa::new(start, modes)),
+            Self::Scream(target) => AnyController::Scream(Scream::new(start, target)),
             Self::Vegas(dialect) => AnyController::Vegas(Vegas::new(start, dialect)),
         }
     }
@@ -377,7 +382,7 @@ macro_rules! controllers {
     };
 }
 
-controllers!(Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Vegas);
+controllers!(Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas);
 
 #[cfg(test)]
 pub(crate) mod tests;

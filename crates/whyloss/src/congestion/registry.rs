@@ -1,6 +1,8 @@
 //! The registry: every controller by name. Scenarios and the command read [`REGISTRY`].
 
-use super::{BacklogRtt, ControllerKind, CopaModes, CubicDialect, Decrease, VegasDialect};
+use super::{
+    BacklogRtt, ControllerKind, CopaModes, CubicDialect, Decrease, ScreamTarget, VegasDialect,
+};
 use crate::registry;
 
 /// One line of the registry.
@@ -105,6 +107,20 @@ pub static REGISTRY: &[Entry] = &[
         "Arun & Balakrishnan, NSDI 2018, section 2",
         &[],
         |_| Ok(ControllerKind::Copa(CopaModes::Default)),
+    ),
+    Entry::new(
+        ("scream", "SCReAM"),
+        "a queueing delay of 0.1 to 0.4 s, for media; its window alone, without an encoder's rate; paces",
+        "RFC 8298, section 4.1.2",
+        &[],
+        |_| Ok(ControllerKind::Scream(ScreamTarget::Adapts)),
+    ),
+    Entry::new(
+        ("scream-fixed", "SCReAM (fixed target)"),
+        "SCReAM that aims at 0.1 s, whoever else fills the queue",
+        "RFC 8298, section 4.1.2",
+        &[],
+        |_| Ok(ControllerKind::Scream(ScreamTarget::Fixed)),
     ),
     Entry::new(
         ("vegas", "Vegas"),

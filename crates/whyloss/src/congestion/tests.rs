@@ -42,6 +42,8 @@ fn kinds() -> impl Strategy<Value = ControllerKind> {
         Just(ControllerKind::Bbr),
         Just(ControllerKind::Copa(CopaModes::Both)),
         Just(ControllerKind::Copa(CopaModes::Default)),
+        Just(ControllerKind::Scream(ScreamTarget::Adapts)),
+        Just(ControllerKind::Scream(ScreamTarget::Fixed)),
         Just(ControllerKind::Vegas(VegasDialect::Paper)),
         Just(ControllerKind::Vegas(VegasDialect::Ns2)),
     ]

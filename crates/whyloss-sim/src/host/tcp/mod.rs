@@ -37,7 +37,7 @@
 //! | Vegas: a handshake | one segment goes alone | two do |
 //! | receiver: another copy of the last segment delivered | acknowledged at once | its acknowledgement may be delayed |
 //!
-//! With a controller that wants delivery rates (BBR, Copa), segments are paced, and a retransmission that three later segments
+//! With a controller that wants delivery rates (BBR, Copa, SCReAM), segments are paced, and a retransmission that three later segments
 //! have overtaken is repeated: see `sender/metered_pacer.rs`.
 //!
 //! Neither dialect notices a spurious timeout: F-RTO (RFC 5682) and Eifel (RFC 3522) are absent. [`Recovery::Rack`] alone

@@ -40,6 +40,7 @@ classifier = "veno""#,
         r#"transport = { kind = "tcp", controller = "bbr", delayed_ack = "none" }
 classifier = "oracle""#,
         r#"transport = { kind = "tcp", controller = "copa" }"#,
+        r#"transport = { kind = "tcp", controller = "scream", recovery = "sack" }"#,
         r#"transport = { kind = "tcp", recovery = "rack", controller = "copa", delayed_ack = "none", ecn = true }
 classifier = "veno""#,
         r#"transport = { kind = "tfrc" }"#,

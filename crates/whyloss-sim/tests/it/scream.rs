@@ -1,0 +1,52 @@
+//! SCReAM's window with the whole of TCP around it, in bulk: alone on 10 Mbit/s, 100 ms there and back.
+
+use whyloss_sim::{Delays, Scenario};
+
+use crate::aqm::bottleneck;
+
+/// Milliseconds of the way, and of a packet of 1500 bytes at 10 Mbit/s.
+const WAY: f64 = 50.0 + 1.2;
+
+/// From 60 s on: packets delivered in 30 s, which hold 25,000, the mean wait in ms, and packets lost.
+fn alone(controller: &str, queue: &str) -> (u64, f64, u64) {
+    let transport = format!(
+        r#"{{ kind = "tcp", controller = "{controller}", recovery = "sack", delayed_ack = "none" }}"#
+    );
+    let times = [("duration", "90 s"), ("measure_from", "60 s")];
+    let times = times.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let text = bottleneck(queue, &transport, (10, 100), 1);
+    let scenario = Scenario::from_toml(&text, "test", &times).expect("valid");
+    let mut delays = Delays::new(&scenario);
+    let run = whyloss_sim::run(&scenario, 1, &mut delays).expect("runs");
+    let wait = delays.flows[0].mean_ms().expect("arrivals") - WAY;
+    (run.flows[0].delivered, wait, run.flows[0].lost.congestion)
+}
+
+/// Where the window neither grows nor shrinks the queueing delay is the target, 0.1 s. A flat delay has no trend, so every
+/// few seconds fast increase is back for as long as it takes to show in one, and what it adds goes by a segment in a round trip.
+#[test]
+fn the_queue_is_at_the_fixed_target() {
+    let (delivered, wait, lost) = alone("scream-fixed", "{ packets = 1000 }");
+    assert!(delivered > 24_900, "{delivered}");
+    assert!((95.0..130.0).contains(&wait), "{wait}");
+    assert_eq!(lost, 0);
+}
+
+/// The false positive that RFC 8298 warns of, for good.
+#[test]
+fn it_takes_its_own_queue_for_that_of_others() {
+    let (delivered, wait, _) = alone("scream", "{ packets = 1000 }");
+    assert!(delivered > 24_900, "{delivered}");
+    assert!(wait > 300.0, "{wait}");
+}
+
+/// A queue that is shorter than the target overflows now and then, and costs no more than that.
+#[test]
+fn a_short_queue_costs_few_losses() {
+    for controller in ["scream", "scream-fixed"] {
+        let (delivered, wait, lost) = alone(controller, "{ packets = 50 }");
+        assert!(delivered > 24_900, "{controller}: {delivered}");
+        assert!(wait < 60.0, "{controller}: {wait}");
+        assert!((1..100).contains(&lost), "{controller}: {lost}");
+    }
+}

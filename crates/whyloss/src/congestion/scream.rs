@@ -1,0 +1,520 @@
+//! SCReAM's network congestion control: a window for a queueing delay that media can bear (RFC 8298, section 4.1.2).
+//!
+//! ```text
+//! delay     qdelay = RTT − the smallest of ten minutes [RFC 6817]
+//! trend     a·E(qdelay/target), within 0 and 1, every 50 ms;  a: the autocorrelation of the last 20 samples at a lag of one,
+//!           E: their moving mean, gain 1/10
+//! each ack  of `acked` bytes, in fast increase: cwnd += acked if 1.5·in_flight + acked > cwnd; until the trend is 0.2
+//!           otherwise: cwnd += (1 − qdelay/target)·acked·SMSS/cwnd; it grows only if 1.25·in_flight + acked > cwnd
+//!           3000 bytes ≤ cwnd ≤ 1.1·the most in flight in the last 5 s
+//! resuming  fast increase again after 5 s with a trend below 0.2
+//! a loss    cwnd ← 0.8·cwnd, once in a recovery; a mark (ECN): 0.9·cwnd
+//! sending   one segment more than cwnd while qdelay ≤ target; paced at cwnd/SRTT, at least 50 kbit/s
+//!
+//! target    0.1 s, or, if it adapts to flows that fill the queue:
+//!           t = mean of 2.5 s + standard deviation of 10 s; 1.5·t if more than 2 ‰ of the round trips have losses; t if the variance
+//!           is below 0.2·(0.1 s)²; else it shrinks: by half where t < 0.1 s, by a tenth where not; within 0.1 and 0.4 s
+//! ```
+//!
+//! The RFC warns that a flow may take its own queue for another's. Where nothing else limits the rate, as in a bulk transfer alone on a
+//! link, it always does: the delay is at the target and stays there, so that the next target is a little more, up to 0.4 s.
+//!
+//! # Departures
+//!
+//! - The RFC is for media over RTP. Of its three parts this is the one that a bulk transfer has: there is no encoder to be told a
+//!   rate, and no queue of RTP packets.
+//! - A sender of TCP or QUIC knows round trips, not ways there: a queue on the way back counts, too.
+//! - The delays for the target are sampled every 50 ms, as those for the trend, in steps of 2 ms, to 0.51 s. The RFC takes one at
+//!   each feedback, and leaves open how often that comes.
+//! - A round trip with losses counts 1/100 in their share; the RFC leaves that open.
+//! - A timeout, which RTP has not, starts anew from one segment.
+
+use super::windowed::{WindowedMax, WindowedMin};
+use super::{Controller, Start};
+use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
+use crate::event::{AckEvent, Detection, LossEvent};
+use crate::{Rate, Time};
+
+/// QDELAY_TARGET_LO and QDELAY_TARGET_HI, in seconds.
+const LOW: f64 = 0.1;
+const HIGH: f64 = 0.4;
+/// QDELAY_WEIGHT.
+const WEIGHT: f64 = 0.1;
+/// QDELAY_TREND_TH and QDELAY_TREND_LO.
+const STEEP: f64 = 0.2;
+/// T_RESUME_FAST_INCREASE, in nanoseconds.
+const RESUME: i64 = 5_000_000_000;
+const MIN_CWND: f64 = 3000.0;
+/// MAX_BYTES_IN_FLIGHT_HEAD_ROOM, over so many nanoseconds.
+const HEAD_ROOM: f64 = 1.1;
+const FLIGHT_WINDOW: u64 = 5_000_000_000;
+const BETA_LOSS: f64 = 0.8;
+const BETA_ECN: f64 = 0.9;
+/// RATE_PACE_MIN, in bit/s.
+const LEAST_RATE: f64 = 50_000.0;
+/// How long the base delay is remembered, in nanoseconds.
+const BASE_WINDOW: u64 = 600_000_000_000;
+/// Nanoseconds between two samples of the delay.
+const SAMPLE: i64 = 50_000_000;
+/// The share of round trips with losses above which others seem to fill the queue, and what one of them counts.
+const LOSSY: f64 = 0.002;
+const LOSS_WEIGHT: f64 = 0.01;
+
+/// The state of SCReAM's window.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, as in the RFC"
+)]
+pub struct Scream {
+    segment_size: u32,
+    aim: ScreamTarget,
+    /// In bytes.
+    cwnd: f64,
+    fast_increase: bool,
+    /// When the trend was steep last.
+    steep: Time,
+    trend: f64,
+    /// qdelay, qdelay_target, in seconds, and qdelay_fraction_avg.
+    queueing: f64,
+    target: f64,
+    fraction: f64,
+    samples: Samples,
+    sampled: Time,
+    /// In nanoseconds; 0 before the first sample.
+    srtt: u64,
+    base: WindowedMin,
+    most_in_flight: WindowedMax,
+    /// Bytes delivered after which this round trip is over, whether something was lost in it, and the share of those in which
+    /// something was.
+    round_end: u64,
+    lost: bool,
+    loss_rate: f64,
+}
+
+/// The queueing delay that SCReAM aims at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum ScreamTarget {
+    /// 0.1 to 0.4 s, so as not to starve beside flows that fill the queue (section 4.1.2.3).
+    #[default]
+    Adapts,
+    /// 0.1 s, as if nobody else filled queues.
+    Fixed,
+}
+
+impl Scream {
+    /// SCReAM at its start, in fast increase.
+    pub fn new(start: &Start, aim: ScreamTarget) -> Self {
+        let segment_size = start.segment_size.max(1);
+        Self {
+            segment_size,
+            aim,
+            cwnd: start.initial_window.max(u64::from(segment_size)) as f64,
+            fast_increase: true,
+            steep: Time::ZERO,
+            trend: 0.0,
+            queueing: 0.0,
+            target: LOW,
+            fraction: 0.0,
+            samples: Samples::default(),
+            sampled: Time::ZERO,
+            srtt: 0,
+            base: WindowedMin::default(),
+            most_in_flight: WindowedMax::default(),
+            round_end: 0,
+            lost: false,
+            loss_rate: 0.0,
+        }
+    }
+
+    /// qdelay_target: the queueing delay that it aims at, in seconds.
+    pub fn target(&self) -> f64 {
+        self.target
+    }
+
+    fn segment(&self) -> f64 {
+        f64::from(self.segment_size)
+    }
+
+    fn least(&self) -> f64 {
+        MIN_CWND.max(self.segment())
+    }
+
+    /// What may be under way beyond cwnd.
+    fn slack(&self) -> u64 {
+        if self.queueing <= self.target {
+            u64::from(self.segment_size)
+        } else {
+            0
+        }
+    }
+
+    /// A round-trip time, in nanoseconds.
+    fn measure(&mut self, now: Time, rtt: u64) {
+        self.srtt = if self.srtt == 0 {
+            rtt
+        } else {
+            self.srtt - self.srtt / 8 + rtt / 8
+        };
+        self.base.update(rtt, now.as_nanos(), BASE_WINDOW);
+        self.queueing = rtt.saturating_sub(self.base.get()) as f64 / 1e9;
+        if (now - self.sampled).as_nanos() >= SAMPLE {
+            self.sampled = now;
+            self.samples.push(self.queueing);
+            self.follow_trend(now);
+            if self.aim == ScreamTarget::Adapts {
+                self.adjust_target();
+            }
+        }
+    }
+
+    fn follow_trend(&mut self, now: Time) {
+        self.fraction += WEIGHT * (self.queueing / self.target - self.fraction);
+        self.trend = (self.samples.autocorrelation() * self.fraction).clamp(0.0, 1.0);
+        if self.trend >= STEEP {
+            self.steep = now;
+        } else if (now - self.steep).as_nanos() >= RESUME {
+            self.fast_increase = true;
+        }
+    }
+
+    fn adjust_target(&mut self) {
+        let (mean, variance) = (self.samples.mean(), self.samples.variance());
+        let wanted = mean + libm::sqrt(variance);
+        self.target = if self.loss_rate > LOSSY {
+            1.5 * wanted
+        } else if variance < 0.2 * LOW * LOW {
+            wanted
+        } else if wanted < LOW {
+            wanted.max(self.target / 2.0)
+        } else {
+            0.9 * self.target
+        };
+        self.target = self.target.clamp(LOW, HIGH);
+    }
+
+    /// So many bytes have been acknowledged, and so many are under way.
+    fn move_window(&mut self, acked: f64, in_flight: f64) {
+        self.fast_increase &= self.trend < STEEP;
+        if self.fast_increase {
+            if 1.5 * in_flight + acked > self.cwnd {
+                self.cwnd += acked;
+            }
+            return;
+        }
+        let off = 1.0 - self.queueing / self.target;
+        if off < 0.0 || 1.25 * in_flight + acked > self.cwnd {
+            self.cwnd += off * acked * self.segment() / self.cwnd;
+        }
+        let most = HEAD_ROOM * self.most_in_flight.get() as f64;
+        self.cwnd = self.cwnd.min(most).max(self.least());
+    }
+}
+
+impl Controller for Scream {
+    fn on_ack(&mut self, _ack: &AckEvent) {}
+
+    fn wants_rate_samples(&self) -> bool {
+        true
+    }
+
+    fn on_rate_sample(&mut self, sample: &RateSample) {
+        if let Some(rtt) = sample.rtt {
+            let rtt = u64::try_from(rtt.as_nanos()).unwrap_or(0).max(1);
+            self.measure(sample.now, rtt);
+        }
+        if sample.prior_delivered >= self.round_end {
+            self.round_end = sample.total_delivered;
+            let lost = f64::from(u8::from(core::mem::take(&mut self.lost)));
+            self.loss_rate += LOSS_WEIGHT * (lost - self.loss_rate);
+        }
+        let before = sample.in_flight + sample.newly_acked;
+        self.most_in_flight
+            .update(before, sample.now.as_nanos(), FLIGHT_WINDOW);
+        self.move_window(sample.newly_acked as f64, sample.in_flight as f64);
+    }
+
+    fn on_packet_lost(&mut self, _packet: &LostPacket) {
+        self.lost = true;
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) {
+        let beta = if loss.detection == Detection::EcnCe {
+            BETA_ECN
+        } else {
+            BETA_LOSS
+        };
+        self.cwnd = (beta * self.cwnd).max(self.least());
+        self.fast_increase = false;
+    }
+
+    fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
+        self.set_window(at_most.min(self.window()), u64::MAX);
+    }
+
+    fn on_timeout(&mut self, _loss: &LossEvent) {
+        self.lost = true;
+        self.cwnd = self.segment();
+        self.fast_increase = true;
+    }
+
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        self.segment_size = segment_size.max(1);
+        self.cwnd = self.cwnd.max(self.segment());
+    }
+
+    fn set_window(&mut self, cwnd: u64, _ssthresh: u64) {
+        // What is a fraction of a byte stays.
+        if cwnd != self.window() {
+            self.cwnd = (cwnd.saturating_sub(self.slack()) as f64).max(self.segment());
+        }
+    }
+
+    #[inline]
+    fn window(&self) -> u64 {
+        (self.cwnd as u64).saturating_add(self.slack())
+    }
+
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let rate = 8e9 * self.cwnd / self.srtt as f64;
+        (self.srtt > 0).then(|| Rate::from_bps(rate.max(LEAST_RATE) as u64))
+    }
+}
+
+/// The delays of the last 10 s, one every 50 ms.
+#[derive(Clone, Debug)]
+struct Samples {
+    /// In steps; the next one goes to `next`.
+    steps: [u8; 200],
+    next: u8,
+}
+
+impl Default for Samples {
+    fn default() -> Self {
+        Self {
+            steps: [0; 200],
+            next: 0,
+        }
+    }
+}
+
+impl Samples {
+    /// Seconds.
+    const STEP: f64 = 0.002;
+
+    fn push(&mut self, seconds: f64) {
+        self.steps[usize::from(self.next)] = (seconds / Self::STEP + 0.5) as u8;
+        self.next = (self.next + 1) % 200;
+    }
+
+    /// The latest ones, in seconds, the last one first.
+    fn latest(&self, count: usize) -> impl Iterator<Item = f64> + '_ {
+        let (new, old) = self.steps.split_at(usize::from(self.next));
+        let steps = new.iter().rev().chain(old.iter().rev());
+        steps.take(count).map(|&step| f64::from(step) * Self::STEP)
+    }
+
+    /// The mean of 2.5 s.
+    fn mean(&self) -> f64 {
+        self.latest(50).sum::<f64>() / 50.0
+    }
+
+    /// The variance of 10 s.
+    fn variance(&self) -> f64 {
+        let mean = self.latest(200).sum::<f64>() / 200.0;
+        let square = |value| (value - mean) * (value - mean);
+        self.latest(200).map(square).sum::<f64>() / 200.0
+    }
+
+    /// R(1)/R(0) of the last second, the mean taken off; 0 if all are the same.
+    fn autocorrelation(&self) -> f64 {
+        let mean = self.latest(20).sum::<f64>() / 20.0;
+        let off = || self.latest(20).map(|value| value - mean);
+        let (all, next): (f64, f64) = (
+            off().map(|value| value * value).sum(),
+            off().zip(off().skip(1)).map(|(one, two)| one * two).sum(),
+        );
+        if all > 0.0 { next / all } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::AnyController;
+    use crate::congestion::bbr::tests::{lost, sample};
+    use crate::congestion::tests::{START, loss};
+    use crate::{Duration, event::LossEvent};
+
+    /// A connection whose acknowledgements are written by hand: of segments of 1000 bytes.
+    struct Script {
+        scream: Scream,
+        now: Duration,
+    }
+
+    impl Script {
+        fn new(segments: u64) -> Self {
+            let mut scream = Scream::new(&START, ScreamTarget::Adapts);
+            scream.set_window((segments + 1) * 1000, u64::MAX);
+            assert_eq!(scream.cwnd, segments as f64 * 1000.0);
+            Self {
+                scream,
+                now: Duration::ZERO,
+            }
+        }
+
+        /// 50 ms later so many segments are acknowledged with a round trip of `rtt` ms, and so many are still under way. Gives cwnd in
+        /// segments.
+        fn ack(&mut self, segments: u64, in_flight: u64, rtt: i64) -> f64 {
+            self.now += Duration::from_millis(50);
+            self.scream.on_rate_sample(&RateSample {
+                now: Time::ZERO + self.now,
+                rtt: Some(Duration::from_millis(rtt)),
+                newly_acked: 1000 * segments,
+                in_flight: 1000 * in_flight,
+                prior_delivered: self.scream.round_end,
+                total_delivered: self.scream.round_end + 1000 * segments,
+                ..sample()
+            });
+            self.scream.cwnd / 1000.0
+        }
+
+        /// Out of fast increase, with a base of 100 ms and 100 segments under way.
+        fn steady(segments: u64) -> Self {
+            let mut script = Self::new(segments);
+            script.ack(0, 1000, 100);
+            script.scream.fast_increase = false;
+            script
+        }
+    }
+
+    fn is(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 1e-9, "{value}, not {expected}");
+    }
+
+    #[test]
+    fn fast_increase_doubles_a_window_in_use_until_the_delay_rises() {
+        let mut script = Script::new(10);
+        is(script.ack(5, 10, 100), 15.0);
+        // 1.5·6 + 5 = 14 is not more than 15: the window is not in use.
+        is(script.ack(5, 6, 100), 15.0);
+        is(script.ack(5, 7, 100), 20.0);
+        // 10 ms more at each step: a ramp of two seconds has an autocorrelation of 0.85, and the mean nears its end.
+        let left = (1..40).find(|step| {
+            script.ack(1, 100, 100 + 10 * step);
+            !script.scream.fast_increase
+        });
+        let trend = script.scream.trend;
+        assert!((0.2..0.4).contains(&trend), "{trend}");
+        assert!((5..15).contains(&left.expect("a trend")), "{left:?}");
+    }
+
+    #[test]
+    fn the_window_moves_by_what_the_delay_is_off_its_target() {
+        let mut script = Script::steady(20);
+        // No delay: SMSS·acked/cwnd, as Reno. Half the target: half of that. Twice the target: as much back.
+        is(script.ack(10, 100, 100), 20.5);
+        is(script.ack(10, 100, 150), 20.5 + 0.5 * 10.0 / 20.5);
+        let before = script.scream.cwnd / 1000.0;
+        is(script.ack(10, 100, 300), before - 10.0 / before);
+        // A window that is not in use does not grow, but shrinks.
+        let before = script.scream.cwnd / 1000.0;
+        is(script.ack(1, 10, 100), before);
+        assert!(script.ack(1, 10, 300) < before);
+    }
+
+    #[test]
+    fn the_window_is_within_what_was_in_flight_and_three_thousand_bytes() {
+        let mut script = Script::new(100);
+        script.scream.fast_increase = false;
+        // 1.1·(50 + 10).
+        is(script.ack(10, 50, 100), 66.0);
+        for _ in 0..80 {
+            script.ack(100, 100, 600);
+        }
+        is(script.scream.cwnd, 3000.0);
+    }
+
+    #[test]
+    fn losses_take_a_fifth_and_marks_a_tenth() {
+        let mut script = Script::steady(100);
+        script.scream.on_loss(&loss(10_000, 10_000));
+        is(script.scream.cwnd, 80_000.0);
+        assert!(!script.scream.fast_increase);
+        let mark = LossEvent::new(Time::ZERO, Detection::EcnCe, 1000);
+        script.scream.on_loss(&mark);
+        is(script.scream.cwnd, 72_000.0);
+        script.scream.on_timeout(&loss(10_000, 10_000));
+        assert_eq!(
+            (script.scream.cwnd, script.scream.fast_increase),
+            (1000.0, true)
+        );
+    }
+
+    #[test]
+    fn five_seconds_without_a_trend_resume_fast_increase() {
+        let mut script = Script::steady(100);
+        // A loss 5 s after the start: nothing is steep, so fast increase is back 50 ms later.
+        for _ in 0..100 {
+            script.ack(1, 1000, 100);
+        }
+        assert!(script.scream.fast_increase);
+        // A ramp is steep until a second after its end at the latest.
+        for step in 0..20 {
+            script.ack(1, 1000, 100 + 10 * step);
+        }
+        assert!(!script.scream.fast_increase);
+        let flat = (1..200).find(|_| {
+            script.ack(1, 1000, 100);
+            script.scream.fast_increase
+        });
+        let flat = flat.expect("resumed");
+        assert!((100..=120).contains(&flat), "{flat}");
+    }
+
+    #[test]
+    fn the_target_follows_a_steady_queue_and_the_losses_of_others() {
+        let mut script = Script::steady(100);
+        is(script.scream.target(), 0.1);
+        // 200 ms for 10 s: the mean of 2.5 s, no variance.
+        for _ in 0..200 {
+            script.ack(1, 1000, 300);
+        }
+        is(script.scream.target(), 0.2);
+        // With a loss in one of the last round trips half as much more.
+        script.scream.on_packet_lost(&lost());
+        script.ack(1, 1000, 300);
+        script.ack(1, 1000, 300);
+        is(script.scream.target(), 0.3);
+        // Nothing waits any more: 0.1 s at the least.
+        for _ in 0..200 {
+            script.ack(1, 1000, 100);
+        }
+        is(script.scream.target(), 0.1);
+    }
+
+    #[test]
+    fn samples_are_the_latest_ones() {
+        let mut samples = Samples::default();
+        for step in 0..250_u16 {
+            samples.push(f64::from(step % 100) * Samples::STEP);
+        }
+        let latest = samples.latest(3).map(|value| (value / Samples::STEP) as u8);
+        assert!(latest.eq([49, 48, 47]));
+        is(samples.mean(), 24.5 * Samples::STEP);
+        // Two whole ramps of 100: (100² − 1)/12.
+        is(samples.variance(), 833.25 * Samples::STEP * Samples::STEP);
+        samples.push(9.0);
+        is(samples.latest(1).sum(), 0.51);
+    }
+
+    #[test]
+    fn it_is_smaller_than_the_largest() {
+        assert!(size_of::<Scream>() < size_of::<AnyController>());
+    }
+}
