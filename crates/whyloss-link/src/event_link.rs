@@ -10,6 +10,9 @@
 //! poll(now)               the next packet whose fate has come, until there is none
 //! ```
 //!
+//! Of a packet that a [handover](crate::handover) copied the ticket is given back twice: after the first time
+//! [`EventLink::comes_again`] says since when the other has been there.
+//!
 //! Times never decrease. A fate's time is never later than `now`: a packet is given back when it arrives, or is lost. Nobody need
 //! ask as a packet leaves the queue if it arrives behind the one ahead of it whatever happens: that one's arrival is soon enough,
 //! unless the queue may drop somebody before ([`EventLink::next_event`]).
@@ -19,7 +22,7 @@
 //! ```
 //!
 //! [`arq`](crate::arq), [`bursts`](crate::bursts), [`markov`](crate::markov), [`jitter`](crate::jitter) and
-//! [`Handover`] have the formulas.
+//! [`handover`](crate::handover) have the formulas.
 
 use std::collections::VecDeque;
 
@@ -29,7 +32,7 @@ use crate::arq::ArqSpec;
 use crate::bursts::BurstSpec;
 use crate::channel::{Channel, ChannelSpec, Harm};
 use crate::ecn::Ecn;
-use crate::handover::Handover;
+use crate::handover::{Backlog, Handover};
 use crate::jitter::Jitter;
 use crate::link::{Fate, LinkSpec};
 use crate::markov::RateProcess;
@@ -68,6 +71,10 @@ pub struct EventLink {
     served: u64,
     /// What was noted of the packet last given back, if it took the link's time.
     told: Option<u8>,
+    /// Packets that were copied and of which neither has been given back, with when the copy came.
+    copied: VecDeque<(u32, Time)>,
+    /// Of these, that of the packet last given back.
+    again: Option<Time>,
 }
 
 /// A packet under way: when its fate comes, its number in the order of service, its ticket, the kind of its fate and the
@@ -172,6 +179,8 @@ impl EventLink {
             is_orderly: no_channel && in_order && spec.handovers.is_empty(),
             served: 0,
             told: None,
+            copied: VecDeque::new(),
+            again: None,
         }
     }
 
@@ -230,6 +239,7 @@ impl EventLink {
             damaged,
             capable: ecn.is_capable(),
             marked,
+            copied: false,
         });
         while !room && !self.fits() {
             let Some(paid) = self.turns.make_room() else {
@@ -287,6 +297,16 @@ impl EventLink {
     #[inline]
     pub fn poll(&mut self, now: Time) -> Option<(u32, Fate)> {
         self.advance(now);
+        let given = self.give_back(now)?;
+        self.again = None;
+        if !self.copied.is_empty() {
+            self.again = self.take_copied(given.0);
+        }
+        Some(given)
+    }
+
+    #[inline]
+    fn give_back(&mut self, now: Time) -> Option<(u32, Fate)> {
         self.told = None;
         if let Some(lost) = self.lost.pop_front() {
             return Some(lost);
@@ -309,6 +329,20 @@ impl EventLink {
     /// Whether the packet that [`Self::poll`] gave last took the link's time.
     pub fn sent(&self) -> bool {
         self.told.is_some()
+    }
+
+    /// Whether the ticket that [`Self::poll`] gave last will be given once more, for a copy that came at this time.
+    pub fn comes_again(&self) -> Option<Time> {
+        self.again
+    }
+
+    /// When the copy came of this packet, of which neither had been given back.
+    #[cold]
+    fn take_copied(&mut self, ticket: u32) -> Option<Time> {
+        // Most often the first: fates come in the order of the queue.
+        let of = |&(copied, _): &(u32, Time)| copied == ticket;
+        let place = self.copied.iter().position(of)?;
+        self.copied.remove(place).map(|(_, since)| since)
     }
 
     /// Packets waiting, not counting the one in transmission.
@@ -422,11 +456,19 @@ impl EventLink {
 
     /// Becomes another link.
     fn hand_over(&mut self, handover: Handover) {
-        while handover.lost
-            && let Some(packet) = self.turns.give_up()
-        {
-            let fate = Fate::Lost(Cause::Wireless, handover.at);
-            self.lost.push_back((packet.ticket, fate));
+        match handover.waiting {
+            Backlog::Kept => {}
+            Backlog::Lost => {
+                while let Some(packet) = self.turns.give_up() {
+                    let fate = Fate::Lost(Cause::Wireless, handover.at);
+                    self.lost.push_back((packet.ticket, fate));
+                }
+            }
+            Backlog::Copied => {
+                let copied = &mut self.copied;
+                let at = handover.at;
+                self.turns.copy(at, |ticket| copied.push_back((ticket, at)));
+            }
         }
         if let Some(rate) = handover.rate {
             self.server.pace = Pace::steady(rate);

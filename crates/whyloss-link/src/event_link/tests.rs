@@ -4,7 +4,7 @@ use super::*;
 use crate::jitter::{JitterLaw, JitterSpec};
 use crate::link::Link;
 use crate::markov::MarkovRates;
-use crate::queue::{CodelSpec, QueueSpec};
+use crate::queue::{CodelSpec, FqCodelSpec, QueueSpec};
 
 fn micros(micros: u64) -> Time {
     Time::from_nanos(micros * 1_000)
@@ -402,7 +402,7 @@ fn a_handover_by_hand() {
         pause: Duration::from_millis(30),
         rate: Some(Rate::from_mbps(4)),
         delay: Some(Duration::from_millis(5)),
-        lost: false,
+        waiting: Backlog::Kept,
         in_order: true,
     };
     let spec = |handover| LinkSpec {
@@ -413,7 +413,7 @@ fn a_handover_by_hand() {
     let found = times(&spec(handover), &offers);
     assert_eq!(found, [11_000, 30_000, 57_000, 59_000].map(|at| (true, at)));
     let lossy = Handover {
-        lost: true,
+        waiting: Backlog::Lost,
         ..handover
     };
     let found = times(&spec(lossy), &offers);
@@ -424,6 +424,132 @@ fn a_handover_by_hand() {
         (true, 57_000),
     ];
     assert_eq!(found, expected);
+}
+
+/// All that `link` gives back of these offers, in order, with the time of the copy that is still to come.
+fn given(link: &mut EventLink, offers: &[(u64, u32, u32)]) -> Vec<(u32, Fate, Option<Time>)> {
+    let mut given = Vec::new();
+    let mut drain = |link: &mut EventLink, until: Time| {
+        while link.next_event() <= until {
+            let now = link.next_event();
+            while let Some((ticket, fate)) = link.poll(now) {
+                assert_eq!(fate.when(), now);
+                given.push((ticket, fate, link.comes_again()));
+            }
+        }
+    };
+    for (ticket, &(at, flow, size)) in (0..).zip(offers) {
+        drain(link, micros(at));
+        link.offer(micros(at), ticket, flow, size, Ecn::NotCapable);
+    }
+    drain(link, Time::from_nanos(u64::MAX - 1));
+    given
+}
+
+/// At 20 ms half the rate, after a pause of 30 ms. One packet is under way, one in transmission, three wait and go twice; then what came
+/// later. The limit of four holds for who comes later.
+#[test]
+fn a_bunch_is_copied_by_hand() {
+    let spec = LinkSpec {
+        queue: QueueSpec::drop_tail(Limit::Packets(4)),
+        handovers: vec![Handover {
+            at: micros(20_000),
+            pause: Duration::from_millis(30),
+            rate: Some(Rate::from_mbps(4)),
+            delay: None,
+            waiting: Backlog::Copied,
+            in_order: true,
+        }],
+        ..plain()
+    };
+    let sizes = [1_000, 1_000, 1_000, 500, 250];
+    let mut offers: Vec<_> = sizes.map(|size| (18_700, 0, size)).into();
+    // These find six, four and three waiting.
+    offers.extend([(49_000, 0, 1_000), (52_500, 0, 1_000), (53_100, 0, 1_000)]);
+    let found = given(&mut EventLink::new(&spec, Streams::new(1), 0), &offers);
+    let departs = |ticket, at: u64, again: bool| {
+        let arrival = micros(at) + spec.delay;
+        (
+            ticket,
+            Fate::Delivered(arrival),
+            again.then_some(micros(20_000)),
+        )
+    };
+    let full = |ticket, at| (ticket, Fate::Lost(Cause::Congestion, micros(at)), None);
+    // 2 ms for each 1000 bytes from 50 ms on.
+    let mut expected = vec![
+        departs(0, 19_700, false),
+        departs(1, 20_700, false),
+        departs(2, 52_000, true),
+        departs(3, 53_000, true),
+        departs(4, 53_500, true),
+        departs(2, 55_500, false),
+        departs(3, 56_500, false),
+        departs(4, 57_000, false),
+        departs(7, 59_000, false),
+        full(5, 49_000),
+        full(6, 52_500),
+    ];
+    expected.sort_by_key(|(_, fate, _)| fate.when());
+    assert_eq!(found, expected);
+}
+
+proptest! {
+    /// Every packet is given back once, and once more if it was said that it will; nobody twice over. One link that copies at some of
+    /// its handovers, and loses at others.
+    #[test]
+    fn every_packet_comes_back_once_and_its_copy_once(
+        gaps in prop::collection::vec((0u64..2_000, 0u32..3, prop::sample::select(vec![40u32, 1_000])), 1..150),
+        handovers in prop::collection::vec((0u64..20_000, 0i64..30, 0u8..4, any::<bool>()), 1..5),
+        discipline in prop::sample::select(vec![
+            Discipline::DropTail,
+            Discipline::Codel(CodelSpec::default()),
+            Discipline::FqCodel(FqCodelSpec::default()),
+        ]),
+        limit in prop::sample::select(vec![Limit::Unlimited, Limit::Packets(9), Limit::Bytes(7_500)]),
+        (tries, parallel, loss) in (1u32..3, any::<bool>(), prop::sample::select(vec![0.0, 0.3])),
+    ) {
+        let channel = if loss > 0.0 { ChannelSpec::Bernoulli { loss } } else { ChannelSpec::None };
+        let mut at = 0;
+        let spec = LinkSpec {
+            rate: Rate::from_mbps(8),
+            delay: Duration::from_millis(3),
+            queue: QueueSpec { limit, discipline },
+            channel,
+            arq: Some(ArqSpec { tries, parallel, in_order: false, turnaround: Duration::from_millis(2) }),
+            handovers: handovers.iter().map(|&(gap, pause, waiting, in_order)| {
+                at += gap;
+                Handover {
+                    at: micros(at),
+                    pause: Duration::from_millis(pause),
+                    rate: None,
+                    delay: None,
+                    waiting: [Backlog::Copied, Backlog::Copied, Backlog::Kept, Backlog::Lost][usize::from(waiting)],
+                    in_order,
+                }
+            }).collect(),
+            ..LinkSpec::default()
+        };
+        let mut now = 0;
+        let offers: Vec<_> = gaps.iter().map(|&(gap, flow, size)| { now += gap; (now, flow, size) }).collect();
+        let mut link = EventLink::new(&spec, Streams::new(1), 0);
+        let found = given(&mut link, &offers);
+        let mut times = vec![(0, 0); offers.len()];
+        for (ticket, _, again) in found {
+            let (given, copies) = &mut times[ticket as usize];
+            *given += 1;
+            if let Some(since) = again {
+                let of = |handover: &Handover| (handover.at, handover.waiting) == (since, Backlog::Copied);
+                prop_assert!(spec.handovers.iter().any(of));
+                prop_assert!(micros(offers[ticket as usize].0) <= since);
+                *copies += 1;
+            }
+        }
+        for (given, copies) in times {
+            prop_assert!(copies <= 1 && given == 1 + copies, "{given} times, {copies} copies");
+        }
+        prop_assert_eq!((link.turns.len(), link.turns.bytes(), link.copied.len()), (0, 0, 0));
+    }
 }
 
 /// From 100 ms to 5 ms: what departs afterwards waits for what departed before, or overtakes it.
@@ -437,7 +563,7 @@ fn a_shorter_way_overtakes_if_it_may() {
                 pause: Duration::ZERO,
                 rate: None,
                 delay: Some(Duration::from_millis(5)),
-                lost: false,
+                waiting: Backlog::Kept,
                 in_order,
             }],
             ..plain()

@@ -56,6 +56,8 @@ pub(crate) struct Waiting {
     pub capable: bool,
     /// … and was, here.
     pub marked: bool,
+    /// Whether it is one of a packet and its copy.
+    pub copied: bool,
 }
 
 /// Packets in the order in which they came, and their bytes.
@@ -75,6 +77,23 @@ impl Line {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.size);
         Some(packet)
+    }
+
+    /// Adds a copy of each packet that has none, which comes at `now`; the packet's ticket is told to `copied`.
+    pub(crate) fn copy(&mut self, now: Time, mut copied: impl FnMut(u32)) {
+        for index in 0..self.packets.len() {
+            let packet = &mut self.packets[index];
+            if packet.copied {
+                continue;
+            }
+            packet.copied = true;
+            let copy = Waiting {
+                since: now,
+                ..*packet
+            };
+            copied(copy.ticket);
+            self.push(copy);
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -250,6 +269,7 @@ mod tests {
                     damaged: None,
                     capable,
                     marked: false,
+                    copied: false,
                 });
             }
             let left = codel.leave(millis(now), &mut line, |_| found.push(now));
@@ -320,6 +340,7 @@ mod tests {
                     damaged: None,
                     capable: false,
                     marked: false,
+                    copied: false,
                 });
             }
             // One packet is left behind: no more than the largest.

@@ -111,6 +111,15 @@ impl FqCodel {
         Some(packet)
     }
 
+    pub(crate) fn copy(&mut self, now: Time, mut copied: impl FnMut(u32)) {
+        for queue in &mut self.queues {
+            let (packets, bytes) = (queue.line.len(), queue.line.bytes());
+            queue.line.copy(now, &mut copied);
+            self.packets += queue.line.len() - packets;
+            self.bytes += queue.line.bytes() - bytes;
+        }
+    }
+
     pub(crate) fn leave(&mut self, now: Time, mut dropped: impl FnMut(Waiting)) -> Option<Waiting> {
         loop {
             let is_new = !self.new.is_empty();
@@ -154,6 +163,7 @@ mod tests {
             damaged: None,
             capable: false,
             marked: false,
+            copied: false,
         }
     }
 

@@ -299,6 +299,15 @@ impl Turns {
         }
     }
 
+    /// Adds a copy of each packet that waits and has none, which comes at `now`, behind the others of its line; the packets' tickets are
+    /// told to `copied`.
+    pub(crate) fn copy(&mut self, now: Time, copied: impl FnMut(u32)) {
+        match self {
+            Self::Fifo(line) | Self::Codel(line, _) => line.copy(now, copied),
+            Self::FqCodel(fq) => fq.copy(now, copied),
+        }
+    }
+
     /// The packet that is sent from `now` on; those that its discipline drops are told to `dropped`.
     pub(crate) fn leave(&mut self, now: Time, dropped: impl FnMut(Waiting)) -> Option<Waiting> {
         match self {
