@@ -21,14 +21,27 @@ pub(crate) struct Busy<T> {
 }
 
 /// A packet that is held: when it came, and how many it found waiting if anybody looked.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Held<T> {
     pub(crate) packet: T,
     pub(crate) since: Time,
     pub(crate) waiting: usize,
+    /// Whether it has been given back, and got through: what is still to come is its copy.
+    passed: bool,
 }
 
-impl<T> Busy<T> {
+/// A packet that is given back.
+#[derive(Debug)]
+pub(crate) struct Given<T> {
+    pub(crate) held: Held<T>,
+    pub(crate) fate: Fate,
+    /// Whether it is the copy of a packet, or a packet that is lost while its copy may get through and be the packet.
+    pub(crate) is_copy: bool,
+    /// Whether one that is the same is still held.
+    pub(crate) comes_again: bool,
+}
+
+impl<T: Copy> Busy<T> {
     /// Link number `index`, if its kind needs events.
     pub(crate) fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Option<Self> {
         EventLink::is_needed(spec).then(|| Self {
@@ -65,6 +78,7 @@ impl<T> Busy<T> {
             packet,
             since,
             waiting,
+            passed: false,
         });
         self.link.offer(since, ticket, flow, size, ecn);
     }
@@ -82,6 +96,7 @@ impl<T> Busy<T> {
             packet,
             since,
             waiting: 0,
+            passed: false,
         });
     }
 
@@ -101,11 +116,27 @@ impl<T> Busy<T> {
     }
 
     /// Gives back the next packet whose fate has come.
-    pub(crate) fn poll(&mut self, now: Time) -> Option<(Held<T>, Fate)> {
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Given<T>> {
         let (ticket, fate) = self.link.poll(now)?;
-        let packet = self.held.get_mut(ticket as usize)?.take()?;
-        self.free.push(ticket);
-        Some((packet, fate))
+        let place = self.held.get_mut(ticket as usize)?;
+        let held = place.take()?;
+        let (lost, again) = (matches!(fate, Fate::Lost(..)), self.link.comes_again());
+        if let Some(since) = again {
+            *place = Some(Held {
+                since,
+                passed: !lost,
+                ..held
+            });
+        } else {
+            self.free.push(ticket);
+        }
+        let comes_again = again.is_some();
+        Some(Given {
+            is_copy: held.passed || (lost && comes_again),
+            held,
+            fate,
+            comes_again,
+        })
     }
 
     /// Whether the link marked the packet given back last, which arrives.

@@ -23,6 +23,9 @@ pub struct Packet {
     pub ecn: Ecn,
     /// What TCP says about ECN: CWR in a segment, ECE in an acknowledgement.
     pub ecn_flag: bool,
+    /// Whether it is the copy of a packet that a link sent twice ([`whyloss_link::handover`]). The packet's own fate is told; a copy
+    /// takes time and room, and may be of use to its sink, but is neither delivered data nor a loss.
+    pub copy: bool,
     /// When it was sent.
     pub sent: Time,
     /// What it carries.
@@ -33,10 +36,10 @@ impl Packet {
     /// No bit is damaged.
     pub const WHOLE: u32 = u32::MAX;
 
-    /// Whether ECN has nothing to do with it, nor damage.
+    /// Whether ECN has nothing to do with it, nor damage, and it is no copy.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        !self.is_damaged() && self.ecn == Ecn::NotCapable && !self.ecn_flag
+        !self.is_damaged() && self.ecn == Ecn::NotCapable && !self.ecn_flag && !self.copy
     }
 
     /// Whether any of its bits is damaged.

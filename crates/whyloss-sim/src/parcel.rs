@@ -6,7 +6,7 @@
 //!
 //! What most packets carry (a TCP segment, an acknowledgement without SACK blocks, a datagram, what IFTP sends) fits in the
 //! numbers. What
-//! does not, and whatever ECN has to do with, is kept [aside](Aside), and a number says where.
+//! does not, and whatever ECN has to do with or is a copy, is kept [aside](Aside), and a number says where.
 
 use whyloss::{Cause, Time, iftp};
 use whyloss_link::Ecn;
@@ -59,6 +59,7 @@ struct Kept {
     first_damaged: u32,
     ecn: Ecn,
     ecn_flag: bool,
+    copy: bool,
 }
 
 impl Parcel {
@@ -134,6 +135,7 @@ impl Parcel {
             first_damaged: Packet::WHOLE,
             ecn: Ecn::NotCapable,
             ecn_flag: false,
+            copy: false,
             sent: self.sent,
             payload,
         }
@@ -159,6 +161,7 @@ impl Parcel {
                     first_damaged: kept.first_damaged,
                     ecn: kept.ecn,
                     ecn_flag: kept.ecn_flag,
+                    copy: kept.copy,
                     ..self.whole(kept.payload)
                 };
             }
@@ -198,6 +201,19 @@ impl Parcel {
     pub(crate) fn damaged(self, first: u32, aside: &mut Aside) -> Self {
         let mut packet = self.unpack(aside);
         packet.first_damaged = packet.first_damaged.min(first);
+        Self::pack(&packet, aside)
+    }
+
+    /// One of a packet and its copy, which is what it is or the packet itself. If the other is still to come, that keeps what is
+    /// aside.
+    #[cold]
+    pub(crate) fn one_of_two(self, is_copy: bool, other_comes: bool, aside: &mut Aside) -> Self {
+        let mut packet = if other_comes {
+            self.open(aside)
+        } else {
+            self.unpack(aside)
+        };
+        packet.copy |= is_copy;
         Self::pack(&packet, aside)
     }
 
@@ -245,6 +261,7 @@ impl Aside {
             first_damaged: packet.first_damaged,
             ecn: packet.ecn,
             ecn_flag: packet.ecn_flag,
+            copy: packet.copy,
         };
         if let Some(free) = self.free.pop() {
             self.kept[free as usize] = kept;
@@ -297,6 +314,7 @@ mod tests {
             first_damaged,
             ecn: [Ecn::NotCapable, Ecn::Capable, Ecn::Marked][number as usize % 5 % 3],
             ecn_flag: number.is_multiple_of(7),
+            copy: number.is_multiple_of(11),
             sent,
             payload: match kind {
                 0 => segment(sent, false),

@@ -74,6 +74,7 @@ impl Watch for Delays {
                     self.took(flow, at, origin);
                 }
             }
+            _ if packet.copy => {}
             _ => self.took(flow, at, packet.sent),
         }
     }

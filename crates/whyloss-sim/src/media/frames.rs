@@ -125,7 +125,7 @@ impl StreamResult {
                 self.complete(at);
                 self.begin(self.frame + 1);
             }
-        } else if let Some(sequence) = packet.payload.sequence() {
+        } else if let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) {
             let frame = self.number(sequence) / packets;
             // Nobody overtakes on a route, so what is missing of an earlier frame will not come.
             if frame != self.frame {

@@ -19,6 +19,15 @@ use crate::observe::Observer;
 use crate::parcel::Parcel;
 use crate::scenario::{Connection, Scenario};
 
+/// A packet that such a link gives back.
+pub(crate) struct Turned {
+    pub(crate) parcel: Parcel,
+    /// Where it is at the time at which it is due, or its loss.
+    pub(crate) place: Result<Arrived, Fate>,
+    /// Whether one that is the same is still held.
+    pub(crate) comes_again: bool,
+}
+
 /// The links that cannot answer at once, in their places; empty if there is none.
 pub(super) fn busy(links: &[Connection], streams: Streams) -> Vec<Option<Box<Busy<Parcel>>>> {
     let links = links.iter().enumerate();
@@ -155,18 +164,22 @@ impl Network {
         busy.map(|busy| busy.armed = Time::MAX).is_some()
     }
 
-    /// The next packet that a link gives back, counted, and where it is at the time at which it is due, or its loss.
+    /// The next packet that a link gives back, counted.
     pub(crate) fn turn<O: Observer>(
         &mut self,
         link: usize,
         now: Time,
         observer: &mut O,
-    ) -> Option<(Parcel, Result<Arrived, Fate>)> {
+    ) -> Option<Turned> {
         let busy = self.busy(link)?;
-        let (held, fate) = busy.poll(now)?;
+        let given = busy.poll(now)?;
+        let (held, fate, comes_again) = (given.held, given.fate, given.comes_again);
         let (marked, sent) = (busy.marked(fate), busy.sent());
-        let (parcel, since) = (held.packet, held.since);
-        self.room += 1;
+        let (mut parcel, since) = (held.packet, held.since);
+        if given.is_copy || comes_again {
+            parcel = parcel.one_of_two(given.is_copy, comes_again, &mut self.aside);
+        }
+        self.room += u64::from(!comes_again);
         if O::LINKS {
             let packet = parcel.open(&self.aside);
             if marked {
@@ -182,7 +195,11 @@ impl Network {
                     count.corrupted_bytes += u64::from(parcel.size);
                 }
             }
-            return Some((parcel, Err(fate)));
+            return Some(Turned {
+                parcel,
+                place: Err(fate),
+                comes_again,
+            });
         }
         let parcel = self.deliver(link, parcel, fate, marked);
         let arrived = match self.hops[parcel.hop as usize] {
@@ -190,7 +207,11 @@ impl Network {
             Hop::SOURCE => Arrived::AtSource,
             _ => Arrived::Between,
         };
-        Some((parcel, Ok(arrived)))
+        Some(Turned {
+            parcel,
+            place: Ok(arrived),
+            comes_again,
+        })
     }
 
     /// Counts a packet that arrives at the end of a link, and says when it does.

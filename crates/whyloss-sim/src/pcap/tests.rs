@@ -96,6 +96,7 @@ fn packet(flow: u32, size: u32, payload: Payload) -> Packet {
         first_damaged: Packet::WHOLE,
         ecn: whyloss_link::Ecn::NotCapable,
         ecn_flag: false,
+        copy: false,
         sent: Time::from_nanos(2_000_000),
         payload,
     }

@@ -249,7 +249,7 @@ impl Ends {
             Delivered::Taken(answer) => self.answer(now, answer, path, observer),
             Delivered::Dropped => {
                 let loss = path.network.dropped(now, &packet);
-                self.lose_payload(packet.payload, loss, path);
+                self.lose_packet(&packet, loss, path);
             }
         }
     }
@@ -395,7 +395,7 @@ impl Ends {
         let loss = path.network.loss(now, &parcel, cause, when);
         let packet = parcel.unpack(&mut path.network.aside);
         self.flow.forget(&packet.payload);
-        self.lose_payload(packet.payload, loss, path);
+        self.lose_packet(&packet, loss, path);
     }
 
     /// A packet is lost at this very moment.
@@ -403,13 +403,13 @@ impl Ends {
         let later = None;
         let packet = parcel.unpack(&mut path.network.aside);
         self.flow.forget(&packet.payload);
-        self.lose_payload(packet.payload, Loss { cause, when, later }, path);
+        self.lose_packet(&packet, Loss { cause, when, later }, path);
     }
 
     /// Counts a lost data packet, and tells the truth about it: to the source when the packet has come as far as where it
     /// is lost, since a verdict may be asked for before; to the sink at once, since only a later packet makes it ask.
-    fn lose_payload(&mut self, payload: Payload, loss: Loss, path: &mut Path) {
-        let Some(sequence) = payload.sequence() else {
+    fn lose_packet(&mut self, packet: &Packet, loss: Loss, path: &mut Path) {
+        let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;
         };
         self.flow.count_lost(loss.when, loss.cause, path.window);

@@ -182,9 +182,14 @@ impl Engine {
             let (sequence, cause) = truth.told();
             self.ends[flow].flow.tell(sequence, cause);
         }
-        while let Some((parcel, fate)) = self.path.network.turn(link, now, observer) {
+        while let Some(turned) = self.path.network.turn(link, now, observer) {
+            let parcel = turned.parcel;
             let flow = parcel.flow as usize;
-            match fate {
+            if turned.comes_again {
+                let packet = parcel.open(&self.path.network.aside);
+                self.ends[flow].flow.copied(&packet.payload);
+            }
+            match turned.place {
                 Ok(Arrived::AtSink) => self.arrival_at_sink(now, &parcel, observer),
                 Ok(Arrived::AtSource) => {
                     self.ends[flow].answered(now, &parcel, &mut self.path, observer);

@@ -75,6 +75,7 @@ impl Flow {
             first_damaged: Packet::WHOLE,
             ecn: Ecn::NotCapable,
             ecn_flag: false,
+            copy: false,
             sent: now,
             payload,
         };
@@ -257,7 +258,7 @@ impl Flow {
         observer: &mut O,
     ) -> (Option<Payload>, bool) {
         let (count, flow) = (&mut self.count, self.index as usize);
-        let mut first_copy = true;
+        let mut first_copy = !packet.copy;
         let answer = match (&mut self.sink, &packet.payload) {
             (Sink::Tcp(receiver), Payload::Segment(segment)) => {
                 if self.capable {
@@ -349,6 +350,17 @@ impl Flow {
         {
             let sender = if datagram.answer { sink } else { source };
             sender.forget(*datagram);
+        }
+    }
+
+    /// There is a copy of a packet under way: what its sender keeps of it is needed twice.
+    pub(super) fn copied(&mut self, payload: &Payload) {
+        if let Payload::Outside(datagram) = payload
+            && let (Source::Outside(source), Sink::Outside(sink)) =
+                (&mut self.source, &mut self.sink)
+        {
+            let sender = if datagram.answer { sink } else { source };
+            sender.copied(*datagram);
         }
     }
 

@@ -179,8 +179,10 @@ impl<'a> Plain<'a> {
         match flow.deliver(now, &packet, self.window, &mut self.observer) {
             Delivered::Taken(answer) => self.answer(now, index, answer),
             Delivered::Dropped => {
-                flow.count_lost(now, Cause::Wireless, self.window);
-                flow.tell(sequence, Cause::Wireless);
+                if !packet.copy {
+                    flow.count_lost(now, Cause::Wireless, self.window);
+                    flow.tell(sequence, Cause::Wireless);
+                }
                 Ok(())
             }
         }
@@ -282,7 +284,7 @@ impl<'a> Plain<'a> {
     /// Counts a packet that a link lost, and tells the truth about it.
     fn lose(&mut self, packet: &Packet, cause: Cause, at: Time) {
         let flow = &mut self.flows[packet.flow as usize].flow;
-        if let Some(sequence) = packet.payload.sequence() {
+        if let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) {
             flow.count_lost(at, cause, self.window);
             flow.tell(sequence, cause);
         }
@@ -315,13 +317,20 @@ impl<'a> Plain<'a> {
             let Some(busy) = &mut path.busy else {
                 break;
             };
-            let Some((held, fate)) = busy.poll(now) else {
+            let Some(given) = busy.poll(now) else {
                 break;
             };
+            let (held, fate) = (given.held, given.fate);
             let (marked, sent) = (busy.marked(fate), busy.sent());
             let mut packet = held.packet;
-            path.under_way -= 1;
-            self.under_way -= 1;
+            packet.copy |= given.is_copy;
+            if given.comes_again {
+                let flow = &mut self.flows[packet.flow as usize].flow;
+                flow.copied(&packet.payload);
+            } else {
+                path.under_way -= 1;
+                self.under_way -= 1;
+            }
             path.record((packet.size, sent), (fate, marked), self.window);
             if marked {
                 self.observer.marked(entity);

@@ -258,7 +258,7 @@ impl<S: Sink> Trace<S> {
 
     /// Notes the loss of a data packet.
     fn lost(&mut self, packet: &Packet, time: Time, place: u32, truth: Cause) {
-        let Some(sequence) = packet.payload.sequence() else {
+        let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;
         };
         let flow = packet.flow as usize;

@@ -77,6 +77,7 @@ fn packet(flow: u32, sequence: u64, sent: Time) -> Packet {
         first_damaged: Packet::WHOLE,
         ecn: whyloss_link::Ecn::NotCapable,
         ecn_flag: false,
+        copy: false,
         sent,
         payload,
     }

@@ -31,6 +31,8 @@ pub(crate) struct End {
     /// Datagrams under way, and room for others.
     slots: Vec<Vec<u8>>,
     free: Vec<u32>,
+    /// Slots of datagrams of which there is a copy: each once more than it is free afterwards.
+    copied: Vec<u32>,
     /// Bytes that were counted of what the application was given.
     delivered: u64,
     /// What the last event made the judge say, and the datagrams that it spoke about.
@@ -54,6 +56,7 @@ impl End {
             sent: 0,
             slots: Vec::new(),
             free: Vec::new(),
+            copied: Vec::new(),
             delivered: 0,
             said: None,
             packets: Vec::new(),
@@ -104,7 +107,17 @@ impl End {
 
     /// A datagram that this end sent is no longer under way.
     pub(crate) fn forget(&mut self, datagram: Datagram) {
-        self.free.push(datagram.slot);
+        let of = |&slot: &u32| slot == datagram.slot;
+        if let Some(place) = self.copied.iter().position(of) {
+            self.copied.swap_remove(place);
+        } else {
+            self.free.push(datagram.slot);
+        }
+    }
+
+    /// There is a copy of a datagram that this end sent.
+    pub(crate) fn copied(&mut self, datagram: Datagram) {
+        self.copied.push(datagram.slot);
     }
 
     /// Bytes that the application has been given since this was asked last.

@@ -105,17 +105,21 @@ fn queue() -> impl Strategy<Value = &'static str> {
 }
 
 /// What else a link with events of its own does.
-fn way() -> impl Strategy<Value = &'static str> {
-    pick(&[
-        r#"jitter = { kind = "exponential", mean = "3 ms", in_order = false }"#,
-        r#"jitter = { kind = "uniform", mean = "5 ms" }"#,
-        r#"jitter = { kind = "pareto", mean = "4 ms", shape = 1.5, in_order = false }"#,
-        r#"aggregation = { packets = 8, airtime = "4 ms", access = "1 ms" }"#,
-        r#"aggregation = { packets = 3, airtime = "50 ms", access = "0 ms" }"#,
-        r#"handovers = [{ at = "1 s", pause = "50 ms", lost = true, rate = "2 Mbit/s" }, { at = "2 s", delay = "3 ms", in_order = false }]"#,
-        r#"handovers = [{ at = "0.7 s", pause = "200 ms", delay = "90 ms" }, { at = "1.7 s", delay = "0 ms" }]"#,
-    ])
-}
+const WAYS: &[&str] = &[
+    r#"jitter = { kind = "exponential", mean = "3 ms", in_order = false }"#,
+    r#"jitter = { kind = "uniform", mean = "5 ms" }"#,
+    r#"jitter = { kind = "pareto", mean = "4 ms", shape = 1.5, in_order = false }"#,
+    r#"aggregation = { packets = 8, airtime = "4 ms", access = "1 ms" }"#,
+    r#"aggregation = { packets = 3, airtime = "50 ms", access = "0 ms" }"#,
+    r#"handovers = [{ at = "1 s", pause = "50 ms", waiting = "lost", rate = "2 Mbit/s" }, { at = "2 s", delay = "3 ms", in_order = false }]"#,
+    r#"handovers = [{ at = "0.7 s", pause = "200 ms", delay = "90 ms" }, { at = "1.7 s", delay = "0 ms" }]"#,
+];
+
+/// Handovers that copy what waits, soon after one another, too: what waits twice is not copied again.
+const COPYING: &[&str] = &[
+    r#"handovers = [{ at = "0.6 s", pause = "50 ms", waiting = "copied", rate = "2 Mbit/s" }, { at = "1.2 s", waiting = "copied", in_order = false }, { at = "2 s", waiting = "copied", rate = "300 kbit/s" }]"#,
+    r#"handovers = [{ at = "1 s", pause = "300 ms", waiting = "copied", rate = "400 kbit/s" }, { at = "1.2 s", waiting = "copied" }, { at = "1.6 s", waiting = "lost" }, { at = "1.8 s", waiting = "copied", delay = "5 ms", in_order = false }]"#,
+];
 
 /// How a link sends again.
 fn arq() -> impl Strategy<Value = &'static str> {
@@ -141,6 +145,15 @@ fn channel() -> impl Strategy<Value = &'static str> {
 
 /// A line of nodes, and flows of any kind between any two of them: links shared both ways.
 pub(super) fn line_of_nodes() -> impl Strategy<Value = String> {
+    line(0.2, WAYS)
+}
+
+/// The same, with many handovers that copy what waits.
+pub(super) fn copying_line() -> impl Strategy<Value = String> {
+    line(0.7, COPYING)
+}
+
+fn line(share: f64, ways: &'static [&'static str]) -> impl Strategy<Value = String> {
     let link = (
         pick(&[
             r#""200 kbit/s""#,
@@ -156,7 +169,7 @@ pub(super) fn line_of_nodes() -> impl Strategy<Value = String> {
         prop::option::weighted(0.1, (0.0..3.0, 0.0..0.1)),
         prop::bool::weighted(0.1),
         prop::option::weighted(0.15, arq()),
-        prop::option::weighted(0.2, way()),
+        prop::option::weighted(share, pick(ways)),
     );
     let links = prop::collection::vec(link, 1..5);
     let ends = (0usize..8, 0usize..8);

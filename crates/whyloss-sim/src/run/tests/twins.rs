@@ -7,7 +7,7 @@ use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::Fate;
 
-use super::drawn::{branches, dumbbell, line_of_nodes};
+use super::drawn::{branches, copying_line, dumbbell, line_of_nodes};
 use super::*;
 use crate::Delays;
 use crate::host::tcp;
@@ -46,8 +46,8 @@ fn of(packet: &Packet, more: [u64; 2]) -> [u64; 6] {
         Payload::TfrcFeedback(feedback) => feedback.receive_rate.to_bits(),
         payload => payload.sequence().unwrap_or_default(),
     };
-    let ecn = packet.ecn as u64 * 2 + u64::from(packet.ecn_flag);
-    let size = u64::from(packet.size) << 8 | ecn;
+    let flags = u64::from(packet.ecn_flag) + 2 * u64::from(packet.copy);
+    let size = u64::from(packet.size) << 8 | (packet.ecn as u64) << 2 | flags;
     let damaged = u64::from(packet.first_damaged);
     let sent = packet.sent.as_nanos();
     [size, damaged, sent, carries, more[0], more[1]]
@@ -186,10 +186,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     /// Nothing is exempted: every transport, queue and channel, flows that share links and hosts, that stop, that carry
-    /// media; watched or not.
+    /// media; packets that links send twice; watched or not.
     #[test]
     fn the_fast_engine_is_the_plain_one(
-        text in prop_oneof![line_of_nodes(), dumbbell(), branches()],
+        text in prop_oneof![line_of_nodes(), copying_line(), dumbbell(), branches()],
         seed: u64,
     ) {
         agree(&parsed(&text), seed)?;
@@ -232,6 +232,53 @@ fn marks_are_met() {
     }
     let few = [at_once, later, flows[0], flows[1]];
     assert!(few.iter().all(|&few| few >= 3), "{few:?}");
+}
+
+/// What is drawn has copies that reach their sink, of flows of every kind, and some that are lost; and none beyond what was sent.
+#[test]
+fn copies_are_met() {
+    /// Of each flow, copies that its sink took, and others that it took; copies that a link lost, of all.
+    struct Copies(Vec<[u64; 2]>, u64);
+    impl Watch for Copies {
+        fn arrived(&mut self, flow: usize, _: Time, packet: &Packet, _: Option<&Classifier>) {
+            self.0[flow][usize::from(!packet.copy)] += 1;
+        }
+        fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
+            self.1 += u64::from(packet.copy && matches!(fate, Fate::Lost(..)));
+        }
+    }
+    impl Observer for Copies {}
+    let mut runner = TestRunner::deterministic();
+    let (mut kinds, mut lost) = ([0; 5], 0);
+    for seed in 0..100 {
+        let text = copying_line()
+            .new_tree(&mut runner)
+            .map(|tree| tree.current());
+        let mut scenario = parsed(&text.expect("a network"));
+        scenario.measure_from = Time::ZERO;
+        let mut copies = Copies(vec![[0; 2]; scenario.flows.len()], 0);
+        let run = run(&scenario, seed, &mut copies).expect("room");
+        lost += copies.1;
+        for ((flow, spec), [again, once]) in run.flows.iter().zip(&scenario.flows).zip(copies.0) {
+            let kind = match spec.transport {
+                Transport::Datagrams { .. } => 0,
+                Transport::Iftp { .. } => 1,
+                Transport::Tfrc { .. } => 2,
+                Transport::Web { .. } => 3,
+                _ => 4,
+            };
+            kinds[kind] += u32::from(again > 0);
+            assert_eq!(flow.received, again + once);
+            let ended = once + flow.lost.congestion + flow.lost.wireless;
+            assert!(ended <= flow.sent, "{} more", ended - flow.sent);
+            assert!(flow.delivered <= flow.sent);
+            assert!(kind > 2 || flow.delivered == once);
+        }
+    }
+    assert!(
+        kinds.iter().all(|&few| few >= 3) && lost > 100,
+        "{kinds:?} {lost}"
+    );
 }
 
 /// Links that decide as packets leave let them go on ahead of time, if nobody looks at them: two events less for each packet.

@@ -1,7 +1,7 @@
 //! What happens to packets between a link's queue and its far end: jitter, aggregation, handovers.
 
 use whyloss_link::bursts::{BurstSpec, MOST_PACKETS};
-use whyloss_link::{Handover, JitterLaw, JitterSpec};
+use whyloss_link::{Backlog, Handover, JitterLaw, JitterSpec};
 
 use super::{Choice, positive};
 use crate::scenario::error::Fault;
@@ -69,17 +69,29 @@ pub(in crate::scenario) fn handovers(field: &Field<'_>) -> Result<Vec<Handover>,
     let expected = r#"a list of tables such as { at = "50 s", pause = "80 ms", delay = "60 ms" }"#;
     let handover = |field: &Field<'_>| {
         let fields = field.fields(expected)?;
-        fields.only(&["at", "pause", "rate", "delay", "lost", "in_order"])?;
+        fields.only(&["at", "pause", "rate", "delay", "waiting", "in_order"])?;
         let at = fields.need("at", r#"when the handover is, such as "50 s""#)?;
-        let flag = |key, default| fields.get(key).map_or(Ok(default), |field| field.flag());
+        let waiting = |field: Field<'_>| {
+            field.one_of(&[
+                ("kept", Backlog::Kept),
+                ("lost", Backlog::Lost),
+                ("copied", Backlog::Copied),
+            ])
+        };
         let span = |key| fields.get(key).map(|field| field.duration()).transpose();
         Ok(Handover {
             at: at.time()?,
             pause: span("pause")?.unwrap_or_default(),
             rate: fields.get("rate").map(|field| field.rate()).transpose()?,
             delay: span("delay")?,
-            lost: flag("lost", false)?,
-            in_order: flag("in_order", true)?,
+            waiting: fields
+                .get("waiting")
+                .map(waiting)
+                .transpose()?
+                .unwrap_or_default(),
+            in_order: fields
+                .get("in_order")
+                .map_or(Ok(true), |field| field.flag())?,
         })
     };
     field.list(expected)?.iter().map(handover).collect()
