@@ -11,6 +11,7 @@ mod copa;
 mod delays;
 mod ecn;
 mod example_scenarios;
+mod handovers;
 mod iftp;
 mod modern_controllers;
 mod observers;

@@ -456,6 +456,14 @@ fn ways_that_cannot_be() {
             "comes after",
         ),
         (
+            &[("handovers", "[{ at = \"2 s\", waiting = \"twice\" }]")],
+            "handovers[0].waiting: found \"twice\", expected \"kept\" or \"lost\" or \"copied\"",
+        ),
+        (
+            &[("handovers", "[{ at = \"2 s\", lost = true }]")],
+            "unknown key `lost`; expected one of `at`, `pause`, `rate`, `delay`, `waiting`, `in_order`",
+        ),
+        (
             &[
                 ("handovers", "[{ at = \"2 s\" }]"),
                 ("delay_changes", "[[\"1 s\", \"1 ms\"]]"),

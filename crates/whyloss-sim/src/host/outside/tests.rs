@@ -2,12 +2,14 @@
 //! ends, the same in both engines.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
 use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
 use whyloss::sender::SenderClassifier;
 use whyloss::{Cause, Duration};
+use whyloss_link::{Backlog, Handover};
 
 use super::*;
 use crate::decider::{Lookup, LookupOf, SENDERS, SenderDecider};
@@ -236,6 +238,71 @@ fn datagrams_leave_nothing_behind() {
     assert!(count.load(Ordering::Relaxed) <= 24);
 }
 
+/// What waits at the last hop at 3 s comes twice, in either direction.
+fn copy(scenario: &mut Scenario) {
+    for connection in &mut scenario.links[1..] {
+        connection.link.handovers = vec![Handover {
+            at: Time::ZERO + Duration::from_secs(3),
+            pause: Duration::from_millis(100),
+            rate: None,
+            delay: None,
+            waiting: Backlog::Copied,
+            in_order: true,
+        }];
+    }
+}
+
+/// A datagram's bytes are kept until its copy has come.
+#[test]
+fn a_copy_has_the_bytes_of_its_datagram() {
+    let mut scenario = scenario(0.0, 30, 1, &oracle());
+    copy(&mut scenario);
+    let Transport::Outside { hosts, .. } = &mut scenario.flows[1].transport else {
+        panic!("from outside")
+    };
+    let came = Arc::new(Mutex::new(Vec::new()));
+    let (inner, kept) = (hosts.clone(), Arc::clone(&came));
+    *hosts = Outside::new(move |beginning| {
+        let Hosts { source, sink } = inner.make(beginning);
+        let sink = Box::new(Listening(sink, Arc::clone(&kept)));
+        Hosts { source, sink }
+    });
+    counted(run(&scenario, 1, &mut ()));
+    let came = came.lock().expect("one thread");
+    let first: Vec<_> = came.windows(2).map(|pair| pair[1] <= pair[0]).collect();
+    let back = first.iter().position(|&back| back).expect("copies");
+    let copies = came[back + 1..].iter().take_while(|&&n| n <= came[back]);
+    // The last of those that waited, once more, and then what comes next.
+    let copies: Vec<_> = copies.copied().collect();
+    assert!(copies.len() >= 3, "{copies:?}");
+    assert_eq!(copies, came[back + 1 - copies.len()..=back]);
+    assert_eq!(came[back + 1 + copies.len()], came[back] + 1);
+    assert_eq!(first.iter().filter(|&&back| back).count(), 1);
+}
+
+/// Notes the numbers of what comes.
+struct Listening(Box<dyn Host>, Arc<Mutex<Vec<u64>>>);
+
+impl Host for Listening {
+    fn receive(&mut self, now: Time, datagram: &[u8]) {
+        let number = u64::from_le_bytes(datagram[..8].try_into().expect("a number"));
+        self.1.lock().expect("one thread").push(number);
+        self.0.receive(now, datagram);
+    }
+
+    fn wake(&mut self, now: Time) {
+        self.0.wake(now);
+    }
+
+    fn next_timeout(&self) -> Time {
+        self.0.next_timeout()
+    }
+
+    fn poll_transmit(&mut self, now: Time, datagram: &mut Vec<u8>) -> bool {
+        self.0.poll_transmit(now, datagram)
+    }
+}
+
 /// Counts the buffers that have no room yet.
 struct Watched(Box<dyn Host>, Arc<AtomicUsize>);
 
@@ -288,10 +355,14 @@ proptest! {
         queue in 1u32..30,
         flows in 1usize..4,
         seed: u64,
+        copies: bool,
         classifier in prop_oneof![Just("oracle"), Just("random"), Just("veno")],
     ) {
         let classifier = SENDERS.build(classifier, &[]).expect("known").expect("built");
-        let scenario = scenario(loss, queue, flows, &classifier);
+        let mut scenario = scenario(loss, queue, flows, &classifier);
+        if copies {
+            copy(&mut scenario);
+        }
         let plain = counted(run_plain(&scenario, seed, &mut ()));
         prop_assert_eq!(&counted(run(&scenario, seed, &mut ())), &plain);
         let mut delays = crate::Delays::new(&scenario);
