@@ -96,6 +96,34 @@ fn what_is_told_apart_keeps_the_link_busy() {
     }
 }
 
+/// A link that sends what waits twice, in both directions: a copy is a datagram of a number that the stack has had. The application has what the
+/// others brought, the sender takes no copy for a loss, and the two engines agree.
+#[test]
+fn copies_are_not_delivered_again() {
+    whyloss_quic::sim::install();
+    for stack in ["quinn", "noq"] {
+        let text = format!(
+            r#"
+            duration = "15 s"
+            link = [{{ from = "a", to = "b", rate = "10 Mbit/s", delay = "50 ms", queue = {{ packets = 200 }}, handovers = [{{ at = "1 s", pause = "50 ms", waiting = "copied" }}, {{ at = "8 s", waiting = "copied" }}] }}]
+            flow = [{{ from = "a", to = "b", transport = {{ kind = "quic", stack = "{stack}", controller = "reno" }}, classifier = "oracle" }}]
+            "#
+        );
+        let scenario = Scenario::from_toml(&text, "test.toml", &[]).expect("valid");
+        let run = run(&scenario, 1, &mut ()).expect("runs");
+        let plain = run_plain(&scenario, 1, &mut ()).expect("runs");
+        assert_eq!((&run.flows, &run.links), (&plain.flows, &plain.links));
+        let flow = &run.flows[0];
+        assert!(flow.received > flow.delivered + 20, "{stack} {flow:?}");
+        assert!(
+            flow.application_bytes <= flow.delivered * 1_472,
+            "{stack} {flow:?}"
+        );
+        assert!(goodput(flow, 20) > 8.5, "{stack} {flow:?}");
+        assert_eq!(flow.gaps.accuracy(), Some(1.0), "{stack} {flow:?}");
+    }
+}
+
 #[test]
 fn a_stack_of_its_own_has_no_classifier() {
     let refused = |transport: &str, rest: &str| {
