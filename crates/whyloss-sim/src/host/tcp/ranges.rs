@@ -111,12 +111,12 @@ impl Ranges {
         removed
     }
 
-    /// How many numbers lie below `sequence`.
-    pub(super) fn count_below(&self, sequence: u64) -> u64 {
-        self.0
+    /// How many numbers lie within.
+    pub(super) fn count_within(&self, within: &Range<u64>) -> u64 {
+        self.0[self.ending_after(within.start)..]
             .iter()
-            .take_while(|range| range.start < sequence)
-            .map(|range| range.end.min(sequence) - range.start)
+            .take_while(|range| range.start < within.end)
+            .map(|range| range.end.min(within.end) - range.start.max(within.start))
             .sum()
     }
 
@@ -170,7 +170,9 @@ mod tests {
                 prop_assert_eq!(&numbers, &naive.iter().copied().collect::<Vec<_>>());
                 prop_assert!(ranges.0.windows(2).all(|pair| pair[0].end < pair[1].start));
                 prop_assert_eq!(ranges.find(probe).is_some(), naive.contains(&probe));
-                prop_assert_eq!(ranges.count_below(probe), naive.range(..probe).count() as u64);
+                let within = probe..probe + len;
+                let counted = naive.range(within.clone()).count() as u64;
+                prop_assert_eq!(ranges.count_within(&within), counted);
                 let gaps: Vec<u64> = ranges.gaps(probe..probe + len).flatten().collect();
                 let missing = (probe..probe + len).filter(|s| !naive.contains(s));
                 prop_assert_eq!(gaps, missing.collect::<Vec<_>>());

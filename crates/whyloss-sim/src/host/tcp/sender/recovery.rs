@@ -96,7 +96,7 @@ impl Sender {
                 // What was sacked needs no sending and is no longer under way.
                 let next = scoreboard.hole_from(self.nxt);
                 let spares = self.limited_transmit || next < self.max;
-                let spared = scoreboard.count_below(next) * u64::from(spares);
+                let spared = scoreboard.count_from(next) * u64::from(spares);
                 let edge = self.edge.saturating_add(spared).min(limit);
                 (next < edge).then_some(next)?
             }

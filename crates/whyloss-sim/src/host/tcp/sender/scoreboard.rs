@@ -7,7 +7,8 @@
 //!            3. the first hole from HighRxt below the highest sacked segment   4. once, the highest segment not sacked
 //! ```
 //!
-//! Everything is computed from the list of sacked ranges; the window is never scanned. RFC 6675's other test for IsLost,
+//! Everything is computed from the list of sacked ranges; the window is never scanned, nor is the list: who loses much has a hole for
+//! every other segment, so how many are sacked below a place is counted from where that was asked last. RFC 6675's other test for IsLost,
 //! three discontiguous ranges above s, follows from the one above when sequence numbers count segments.
 
 use std::ops::Range;
@@ -23,6 +24,8 @@ pub(super) const DUP_THRESH: u32 = 3;
 pub(super) struct Scoreboard {
     sacked: Ranges,
     count: u64,
+    /// A place, and how many are sacked below it.
+    counted: (u64, u64),
     /// One past the highest segment retransmitted in this recovery.
     high_rxt: u64,
     /// Estimate of the segments in the network during a recovery.
@@ -43,7 +46,21 @@ impl Scoreboard {
 
     /// How many segments below `sequence` are sacked.
     pub(super) fn count_below(&self, sequence: u64) -> u64 {
-        self.sacked.count_below(sequence)
+        let (place, below) = self.counted;
+        if self.sacked.last().is_none_or(|last| last.end <= sequence) {
+            self.count
+        } else if place <= sequence {
+            below + self.sacked.count_within(&(place..sequence))
+        } else {
+            below - self.sacked.count_within(&(sequence..place))
+        }
+    }
+
+    /// The same; from there it is counted next time.
+    pub(super) fn count_from(&mut self, sequence: u64) -> u64 {
+        let below = self.count_below(sequence);
+        self.counted = (sequence, below);
+        below
     }
 
     /// The first segment from `sequence` up that is not sacked.
@@ -54,12 +71,19 @@ impl Scoreboard {
     /// Takes the blocks of `ack`, as far as they lie between the segment it asks for and `max`, and forgets what it
     /// acknowledges cumulatively. Gives the number of segments sacked for the first time.
     pub(super) fn update(&mut self, ack: &Ack, max: u64) -> u64 {
-        self.count -= self.sacked.remove_below(ack.next);
+        let (place, below) = &mut self.counted;
+        let removed = self.sacked.remove_below(ack.next);
+        // All that lay below the place went, or all that went lay below it.
+        *below = below.saturating_sub(removed);
+        self.count -= removed;
         let mut new = 0;
         for block in ack.sacked() {
-            new += self
-                .sacked
-                .insert(block.start.max(ack.next + 1)..block.end.min(max));
+            let block = block.start.max(ack.next + 1)..block.end.min(max);
+            let under = block.start..block.end.min(*place);
+            if !under.is_empty() {
+                *below += under.end - under.start - self.sacked.count_within(&under);
+            }
+            new += self.sacked.insert(block);
         }
         self.count += new;
         new
@@ -73,6 +97,7 @@ impl Scoreboard {
     pub(super) fn clear(&mut self) {
         self.sacked.clear();
         self.count = 0;
+        self.counted = (0, 0);
     }
 
     /// Whether the receiver has gone back on its word: the segment it asks for is one that it had sacked (RFC 2018 §8).
@@ -106,7 +131,7 @@ impl Scoreboard {
         let sacked_above = self.count.min(u64::from(DUP_THRESH));
         let unsettled = (max - lost_below) as i64 - sacked_above as i64;
         let high_rxt = self.high_rxt.max(una);
-        let retransmitted = high_rxt - una - self.count_below(high_rxt);
+        let retransmitted = high_rxt - una - self.count_from(high_rxt);
         self.pipe = unsettled + retransmitted as i64;
     }
 
@@ -233,8 +258,19 @@ mod tests {
             let max = 64;
             let mut board = Scoreboard::default();
             for (start, len) in blocks {
+                let una = una.min(start / 4);
                 board.update(&ack(una, &[start..start + len]), max);
+                // Asked anywhere, from anywhere, with sacked ranges coming and going below.
+                for place in [len * 5, start / 2, start + len] {
+                    let below = (0..place).filter(|&s| board.sacked.find(s).is_some());
+                    let below = below.count() as u64;
+                    prop_assert_eq!(board.count_below(place), below);
+                    if start % 3 == 0 {
+                        prop_assert_eq!(board.count_from(place), below);
+                    }
+                }
             }
+            board.update(&ack(una, &[]), max);
             board.begin(una);
             for _ in 0..retransmissions {
                 board.retransmit_below(una, end(&board));
