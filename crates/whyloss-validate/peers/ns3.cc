@@ -5,19 +5,24 @@
 //   nodes N
 //   link FROM TO BPS SECONDS QUEUE CHANNEL             one direction; numbered from 0; the other must be there as well
 //     QUEUE    droptail PACKETS | red PACKETS MIN MAX 1/MAXP WEIGHT GENTLE WAIT MEANPACKET MARKS
+//              codel PACKETS TARGET INTERVAL MARKS | fq-codel PACKETS TARGET INTERVAL MARKS QUANTUM
+//              pie PACKETS TARGET MARKS            times in seconds
 //     CHANNEL  none | bernoulli P | chain ENTER STAY   packets lost after transmission
 //   flow STACK FROM TO BYTES START0 START1 DELACK WINDOW   BYTES of a full packet on the wire, WINDOW in such packets
 //     STACK    NewReno | LinuxReno | Cubic | WestwoodPlus | Vegas | Veno | Bbr
+//              Rfc6675                             NewReno that halves FlightSize, at once
 //   tcp INITIAL BUFFER                                 initial window, and what a sender's buffer holds, in packets; if not
 //                                                      said, 10 and twice the window
 //   default NODE NEXT                                  where NODE sends what is for none of its neighbours; without such
 //                                                      lines ns-3 computes the routes
 //   ecn                                                TCP is ECN-capable
 //   uncounted                                          links keep no counts
+//   from SECONDS                                       what is counted begins then; at the start, if not said
 //   end SECONDS
 //
 // answer, at the end of each run:
-//   link I ARRIVED DROPPED LEFT CORRUPTED MARKED       packets
+//   link I ARRIVED DROPPED LEFT CORRUPTED MARKED WAIT  packets; how long those waited that left, in seconds on average: 0 under
+//                                                      droptail, which keeps no times
 //   flow I DELIVERED                                   segments' worth of data that the receiver has handed on
 //   done DELIVERED CPU_SECONDS PEAK_KIB EVENTS         by all flows; CPU time of the simulation alone, without building the
 //                                                      network; most memory of the process so far; events
@@ -50,18 +55,21 @@ using namespace ns3;
 
 namespace {
 
-constexpr uint32_t HEADERS = 42;
+constexpr uint32_t HEADERS = 42, PPP = 2;
 
 struct Link {
   uint32_t from, to;
   double bps, delay;
+  std::string discipline;
   uint32_t packets;
   std::string channel;
   double first = 0, second = 0;
-  bool red = false;
   double min, max, linterm, weight;
   bool gentle, wait, marks;
-  uint32_t mean;
+  uint32_t mean, quantum;
+  double target, interval;
+
+  bool Selective() const { return discipline != "droptail"; }
 };
 
 struct Flow {
@@ -79,7 +87,7 @@ struct Network {
   std::vector<std::pair<uint32_t, uint32_t>> defaults;
   uint32_t initial = 10, buffer = 0;
   bool counted = true, ecn = false;
-  double end = 0;
+  double from = 0, end = 0;
 };
 
 [[noreturn]] void Refuse(const std::string& line) {
@@ -92,12 +100,14 @@ Network Read(std::istream& in) {
   std::string line;
   while (std::getline(in, line)) {
     std::istringstream words(line);
-    std::string word, discipline;
+    std::string word;
     if (!(words >> word)) continue;
     if (word == "seed") {
       for (uint32_t seed; words >> seed;) net.seeds.push_back(seed);
     } else if (word == "nodes") {
       words >> net.nodes;
+    } else if (word == "from") {
+      words >> net.from;
     } else if (word == "end") {
       words >> net.end;
     } else if (word == "ecn") {
@@ -112,12 +122,14 @@ Network Read(std::istream& in) {
       net.defaults.emplace_back(node, next);
     } else if (word == "link") {
       Link link;
-      words >> link.from >> link.to >> link.bps >> link.delay >> discipline >> link.packets;
-      link.red = discipline == "red";
-      if (link.red)
-        words >> link.min >> link.max >> link.linterm >> link.weight >> std::boolalpha >> link.gentle >> link.wait >>
-            link.mean >> link.marks;
-      else if (discipline != "droptail") Refuse(line);
+      words >> link.from >> link.to >> link.bps >> link.delay >> link.discipline >> link.packets >> std::boolalpha;
+      if (link.discipline == "red")
+        words >> link.min >> link.max >> link.linterm >> link.weight >> link.gentle >> link.wait >> link.mean >>
+            link.marks;
+      else if (link.discipline == "codel") words >> link.target >> link.interval >> link.marks;
+      else if (link.discipline == "fq-codel") words >> link.target >> link.interval >> link.marks >> link.quantum;
+      else if (link.discipline == "pie") words >> link.target >> link.marks;
+      else if (link.Selective()) Refuse(line);
       words >> link.channel;
       if (!words) Refuse(line);
       if (link.channel == "bernoulli") words >> link.first;
@@ -153,14 +165,25 @@ class Chain : public ErrorModel {
 
 struct Count {
   uint64_t arrived = 0, dropped = 0, left = 0, corrupted = 0, marked = 0;
+  double waited = 0;
+  uint64_t waits = 0;
 };
 
 void Add(uint64_t* counter, Ptr<const Packet>) { ++*counter; }
+void Refused(Count* count, Ptr<const Packet>) { ++count->arrived, ++count->dropped; }
 void AddItem(uint64_t* counter, Ptr<const QueueDiscItem>) { ++*counter; }
-void AddMark(uint64_t* counter, Ptr<const QueueDiscItem>, const char*) { ++*counter; }
+void AddFor(uint64_t* counter, Ptr<const QueueDiscItem>, const char*) { ++*counter; }
+void Leaves(Count* count, Time waited) { count->waited += waited.GetSeconds(), ++count->waits; }
+// What is dropped as it leaves has been told to Leaves.
+void LeavesNot(Count* count, Ptr<const QueueDiscItem> item, const char*) {
+  count->waited -= (Simulator::Now() - item->GetTimeStamp()).GetSeconds();
+  --count->waits;
+}
 
-// RED has its queue above the device, where one more packet waits: that one is taken off all that RED counts.
-void InstallRed(const Link& link, Ptr<NetDevice> device, Count& count) {
+std::string Nanoseconds(double seconds) { return std::to_string(std::llround(seconds * 1e9)) + "ns"; }
+
+// Beside RED's queue one more packet waits in the device's: that one is taken off all that RED counts.
+TrafficControlHelper Red(const Link& link) {
   TrafficControlHelper helper;
   helper.SetRootQueueDisc("ns3::RedQueueDisc", "MaxSize",
                           QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, link.packets - 1)), "MinTh",
@@ -168,15 +191,95 @@ void InstallRed(const Link& link, Ptr<NetDevice> device, Count& count) {
                           DoubleValue(link.linterm), "QW", DoubleValue(link.weight), "Gentle",
                           BooleanValue(link.gentle), "Wait", BooleanValue(link.wait), "MeanPktSize",
                           UintegerValue(link.mean), "UseEcn", BooleanValue(link.marks), "LinkBandwidth", DataRateValue(DataRate(uint64_t(link.bps))));
-  auto red = helper.Install(device).Get(0);
-  red->TraceConnectWithoutContext("Enqueue", MakeBoundCallback(&AddItem, &count.arrived));
-  red->TraceConnectWithoutContext("Drop", MakeBoundCallback(&AddItem, &count.dropped));
-  red->TraceConnectWithoutContext("Mark", MakeBoundCallback(&AddMark, &count.marked));
+  return helper;
 }
+
+// ns-3's CoDel is Linux's: times in units of 1,024 ns, and a square root by one of Newton's steps per drop, which has the second
+// drop due after half an interval in the place of 1/√2.
+TrafficControlHelper CoDel(const Link& link) {
+  TrafficControlHelper helper;
+  helper.SetRootQueueDisc("ns3::CoDelQueueDisc", "MaxSize",
+                          QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, link.packets)), "Target",
+                          StringValue(Nanoseconds(link.target)), "Interval", StringValue(Nanoseconds(link.interval)),
+                          "UseEcn", BooleanValue(link.marks));
+  return helper;
+}
+
+// Flows are told apart by a hash of addresses and ports; with a million queues none share one. A full queue drops one packet, not
+// 64 of them.
+TrafficControlHelper FqCoDel(const Link& link) {
+  TrafficControlHelper helper;
+  helper.SetRootQueueDisc("ns3::FqCoDelQueueDisc", "MaxSize",
+                          QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, link.packets)), "Target",
+                          StringValue(Nanoseconds(link.target)), "Interval", StringValue(Nanoseconds(link.interval)),
+                          "UseEcn", BooleanValue(link.marks), "Flows", UintegerValue(1 << 20), "DropBatchSize",
+                          UintegerValue(1));
+  return helper;
+}
+
+// The delay is what the last packet that left had waited (RFC 8033 leaves it to implementations: time stamps, or the rate of departures).
+// With the de-randomization of section 5.4, which ns-3 leaves off. A burst is let in only where packets come after a rest.
+TrafficControlHelper Pie(const Link& link) {
+  TrafficControlHelper helper;
+  helper.SetRootQueueDisc("ns3::PieQueueDisc", "MaxSize",
+                          QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, link.packets)), "QueueDelayReference",
+                          StringValue(Nanoseconds(link.target)), "UseEcn", BooleanValue(link.marks),
+                          "UseDerandomization", BooleanValue(true));
+  return helper;
+}
+
+// A device that sends keeps the layer above from handing it the next packet. Else one waits in the device's own queue, and CoDel and
+// PIE see each packet a transmission early: by 6 ms at 2 Mbit/s, more than CoDel's target. RED is without: its rows are older.
+void Busy(Ptr<NetDeviceQueue> queue, Ptr<const Packet>) { queue->Stop(); }
+void Free(Ptr<NetDeviceQueue> queue, Ptr<const Packet>) { queue->Wake(); }
+
+// Puts the discipline above the device. Its sizes are without PPP.
+void InstallDiscipline(const Link& link, Ptr<NetDevice> device, Count& count) {
+  auto disc = (link.discipline == "red"     ? Red(link)
+               : link.discipline == "codel" ? CoDel(link)
+               : link.discipline == "pie"   ? Pie(link)
+                                            : FqCoDel(link))
+                  .Install(device)
+                  .Get(0);
+  if (auto fair = DynamicCast<FqCoDelQueueDisc>(disc)) fair->SetQuantum(link.quantum - PPP);
+  disc->TraceConnectWithoutContext("Enqueue", MakeBoundCallback(&AddItem, &count.arrived));
+  disc->TraceConnectWithoutContext("DropBeforeEnqueue", MakeBoundCallback(&AddFor, &count.arrived));
+  disc->TraceConnectWithoutContext("Drop", MakeBoundCallback(&AddItem, &count.dropped));
+  disc->TraceConnectWithoutContext("Mark", MakeBoundCallback(&AddFor, &count.marked));
+  disc->TraceConnectWithoutContext("SojournTime", MakeBoundCallback(&Leaves, &count));
+  disc->TraceConnectWithoutContext("DropAfterDequeue", MakeBoundCallback(&LeavesNot, &count));
+  if (link.discipline == "red") return;
+  auto queue = device->GetObject<NetDeviceQueueInterface>()->GetTxQueue(0);
+  device->TraceConnectWithoutContext("PhyTxBegin", MakeBoundCallback(&Busy, queue));
+  device->TraceConnectWithoutContext("PhyTxEnd", MakeBoundCallback(&Free, queue));
+}
+
+// After a loss RFC 5681's FlightSize has in it what was acknowledged selectively, and not what limited transmit sent: the window.
+// ns-3 halves the pipe, which is smaller.
+class TcpFlightSize : public TcpNewReno {
+ public:
+  static TypeId GetTypeId() {
+    static TypeId type = TypeId("TcpFlightSize").SetParent<TcpNewReno>().AddConstructor<TcpFlightSize>();
+    return type;
+  }
+  TcpFlightSize() = default;
+  TcpFlightSize(const TcpFlightSize&) = default;
+  uint32_t GetSsThresh(Ptr<const TcpSocketState> state, uint32_t pipe) override {
+    const bool marked = state->m_congState == TcpSocketState::CA_OPEN;
+    const uint32_t flight = marked ? pipe : state->m_cWnd.Get();
+    return std::max(flight / 2, 2 * state->m_segmentSize);
+  }
+  Ptr<TcpCongestionOps> Fork() override { return CopyObject<TcpFlightSize>(this); }
+};
 
 void Configure(const Network& net) {
   const Flow& flow = net.flows.front();
   std::string stack = "ns3::Tcp" + flow.stack;
+  if (flow.stack == "Rfc6675") {
+    stack = TcpFlightSize::GetTypeId().GetName();
+    // In the place of proportional rate reduction, which takes a round trip to halve the window.
+    Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", TypeIdValue(TcpClassicRecovery::GetTypeId()));
+  }
   if (flow.stack == "WestwoodPlus") {
     stack = WESTWOOD_PLUS;
     if (stack == "ns3::TcpWestwood")
@@ -197,6 +300,8 @@ void Configure(const Network& net) {
   Config::SetDefault("ns3::TcpSocketBase::Timestamp", BooleanValue(false));
   Config::SetDefault("ns3::TcpSocketBase::LimitedTransmit", BooleanValue(true));
   Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(Seconds(1)));
+  // CoDel drops while more than one full packet is left behind; ns-3 counts without PPP, and takes this many bytes for more.
+  Config::SetDefault("ns3::CoDelQueueDisc::MinBytes", UintegerValue(flow.bytes - PPP + 1));
   // Else a router compares what it gets with the addresses of all its interfaces: with 1,000 two thirds of the time.
   if (!net.defaults.empty()) Config::SetDefaultFailSafe("ns3::Ipv4::WeakEsModel", BooleanValue(false));
 }
@@ -240,9 +345,10 @@ void Run(const Network& net, uint32_t seed) {
     if (j == net.links.size() || net.links[j].delay != there.delay) Refuse("a link without its way back");
     made[j] = true;
     PointToPointHelper helper;
-    // The device's own queue is the only one, unless that is RED: else the layer above has another, and drops what finds
-    // this one full.
-    if (!there.red && !net.links[j].red) helper.DisableFlowControl();
+    // The device's own queue is the only one, unless a discipline is to be above it: else the layer above has another, and
+    // drops what finds this one full.
+    const bool above = there.Selective() || net.links[j].Selective();
+    if (!above) helper.DisableFlowControl();
     helper.SetChannelAttribute("Delay", TimeValue(NanoSeconds(int64_t(there.delay * 1e9 + 0.5))));
     NetDeviceContainer devices = helper.Install(nodes.Get(there.from), nodes.Get(there.to));
     const size_t of[] = {i, j};
@@ -253,12 +359,12 @@ void Run(const Network& net, uint32_t seed) {
       auto receiver = DynamicCast<PointToPointNetDevice>(devices.Get(1 - end));
       sender->SetDataRate(DataRate(uint64_t(link.bps)));
       auto queue = sender->GetQueue();
-      queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, link.red ? 1 : link.packets));
-      if (link.red) InstallRed(link, sender, count);
+      queue->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, link.Selective() ? 1 : link.packets));
+      if (link.Selective()) InstallDiscipline(link, sender, count);
       if (net.counted) {
-        if (!link.red) {
+        if (!link.Selective()) {
           queue->TraceConnectWithoutContext("Enqueue", MakeBoundCallback(&Add, &count.arrived));
-          queue->TraceConnectWithoutContext("Drop", MakeBoundCallback(&Add, &count.dropped));
+          queue->TraceConnectWithoutContext("Drop", MakeBoundCallback(&Refused, &count));
         }
         sender->TraceConnectWithoutContext("PhyTxEnd", MakeBoundCallback(&Add, &count.left));
         receiver->TraceConnectWithoutContext("PhyRxDrop", MakeBoundCallback(&Add, &count.corrupted));
@@ -275,7 +381,7 @@ void Run(const Network& net, uint32_t seed) {
     Ipv4InterfaceContainer interfaces = addresses.Assign(devices);
     // Which gives a device with flow control a queue above it, unless it has one.
     for (int end = 0; end < 2; ++end)
-      if ((there.red || net.links[j].red) && !net.links[of[end]].red) TrafficControlHelper().Uninstall(devices.Get(end));
+      if (above && !net.links[of[end]].Selective()) TrafficControlHelper().Uninstall(devices.Get(end));
     addresses.NewNetwork();
     address[there.from] = interfaces.GetAddress(0);
     address[there.to] = interfaces.GetAddress(1);
@@ -299,6 +405,12 @@ void Run(const Network& net, uint32_t seed) {
     installed.Start(Seconds(0));
     sinks.push_back(DynamicCast<PacketSink>(installed.Get(0)));
   }
+  std::vector<uint64_t> before(sinks.size(), 0);
+  if (net.from > 0)
+    Simulator::Schedule(Seconds(net.from), [&] {
+      counts.assign(counts.size(), Count());
+      for (size_t i = 0; i < sinks.size(); ++i) before[i] = sinks[i]->GetTotalRx();
+    });
   Simulator::Stop(Seconds(net.end));
   const std::clock_t began = std::clock();
   Simulator::Run();
@@ -306,13 +418,12 @@ void Run(const Network& net, uint32_t seed) {
 
   for (size_t i = 0; net.counted && i < counts.size(); ++i) {
     const Count& c = counts[i];
-    // What a queue refuses was never in it.
-    std::cout << "link " << i << ' ' << c.arrived + c.dropped << ' ' << c.dropped << ' ' << c.left << ' '
-              << c.corrupted << ' ' << c.marked << '\n';
+    std::cout << "link " << i << ' ' << c.arrived << ' ' << c.dropped << ' ' << c.left << ' ' << c.corrupted << ' '
+              << c.marked << ' ' << (c.waits ? c.waited / double(c.waits) : 0) << '\n';
   }
   double delivered = 0;
   for (size_t i = 0; i < sinks.size(); ++i) {
-    const double packets = double(sinks[i]->GetTotalRx()) / (net.flows[i].bytes - HEADERS);
+    const double packets = double(sinks[i]->GetTotalRx() - before[i]) / (net.flows[i].bytes - HEADERS);
     std::cout << "flow " << i << ' ' << packets << '\n';
     delivered += packets;
   }

@@ -1,10 +1,10 @@
 //! A network that both sides simulate, and what is compared.
 
-use whyloss::Time;
-use whyloss_sim::RunError;
-use whyloss_sim::Watch;
+use whyloss::{Duration, Time};
+use whyloss_link::Fate;
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::{Scenario, Transport};
+use whyloss_sim::{Packet, RunError, Watch};
 use whyloss_study::statistics::jain;
 
 use crate::margin::Margin;
@@ -45,6 +45,8 @@ pub(crate) enum Also {
     Jain,
     /// Goodput of the first flow alone.
     FirstFlow,
+    /// How long packets wait at the bottlenecks before they are sent.
+    Wait,
 }
 
 /// What is compared.
@@ -66,6 +68,8 @@ pub(crate) struct Observed {
     pub(crate) dropped: f64,
     /// Packets that they marked.
     pub(crate) marked: f64,
+    /// How long the packets that left waited there on average, in seconds, summed over the bottlenecks; NaN if the peer does not say.
+    pub(crate) wait: f64,
 }
 
 impl Case {
@@ -92,6 +96,11 @@ impl Case {
                 unit: "%",
                 margin: Margin::ONE_OF_SEVERAL,
             },
+            Also::Wait => Metric {
+                name: "mean wait",
+                unit: "ms",
+                margin: Margin::WAIT,
+            },
         });
         let goodput = Metric {
             name: "goodput",
@@ -108,7 +117,7 @@ impl Case {
             .bottlenecks
             .first()
             .map_or(0, |&link| self.scenario.links[link].link.rate.as_bps());
-        let seconds = (self.scenario.end - Time::ZERO).as_secs_f64();
+        let seconds = (self.scenario.end - self.scenario.measure_from).as_secs_f64();
         let percent =
             |packets: f64| packets * f64::from(8 * size) / (seconds * rate as f64) * 100.0;
         let sum: f64 = run.packets.iter().sum();
@@ -117,6 +126,7 @@ impl Case {
             Also::Marks => 100.0 * run.marked / run.offered,
             Also::Jain => jain(&run.packets).unwrap_or(f64::NAN),
             Also::FirstFlow => percent(run.packets.first().copied().unwrap_or(0.0)),
+            Also::Wait => 1_000.0 * run.wait,
         });
         [percent(sum)].into_iter().chain(also).collect()
     }
@@ -126,14 +136,20 @@ impl Case {
     /// # Errors
     /// Why the engine has no result.
     pub(crate) fn run(&self, seed: u64) -> Result<Observed, RunError> {
-        let mut acknowledged = Acknowledged(vec![0; self.scenario.flows.len()]);
-        let run = whyloss_sim::run_watched(&self.scenario, seed, &mut acknowledged)?;
+        let mut seen = Seen {
+            scenario: &self.scenario,
+            before: vec![0; self.scenario.flows.len()],
+            acknowledged: vec![0; self.scenario.flows.len()],
+            waits: vec![(Duration::ZERO, 0); self.scenario.links.len()],
+        };
+        let run = whyloss_sim::run_watched(&self.scenario, seed, &mut seen)?;
         let flows = self.scenario.flows.iter().zip(&run.flows);
-        let packets = flows.zip(acknowledged.0).map(|((flow, result), count)| {
+        let counts = seen.acknowledged.iter().zip(&seen.before);
+        let packets = flows.zip(counts).map(|((flow, result), (&all, &before))| {
             match &flow.transport {
                 // The first stands for the SYN, or is left out where there is none.
                 Transport::Tcp { options, .. } => {
-                    count.saturating_sub(u64::from(options.handshake)) as f64
+                    (all - before.max(u64::from(options.handshake)).min(all)) as f64
                 }
                 _ => result.received as f64,
             }
@@ -142,8 +158,10 @@ impl Case {
             packets: packets.collect(),
             ..Observed::default()
         };
-        for &link in &self.bottlenecks {
-            let link = &run.links[link];
+        for &index in &self.bottlenecks {
+            let (waited, packets) = seen.waits[index];
+            observed.wait += waited.as_secs_f64() / packets as f64;
+            let link = &run.links[index];
             observed.offered += (link.delivered + link.lost.congestion + link.lost.wireless) as f64;
             observed.dropped += link.lost.congestion as f64;
             observed.marked += link.marked as f64;
@@ -152,11 +170,75 @@ impl Case {
     }
 }
 
-/// The number of segments that each flow's sender knows to have arrived.
-struct Acknowledged(Vec<u64>);
+/// What a run does not count by itself.
+struct Seen<'a> {
+    scenario: &'a Scenario,
+    /// Segments that each flow's sender knew to have arrived when measuring began, …
+    before: Vec<u64>,
+    /// … and knows at last.
+    acknowledged: Vec<u64>,
+    /// How long the packets that left each link had waited, and their number.
+    waits: Vec<(Duration, u64)>,
+}
 
-impl Watch for Acknowledged {
-    fn reacted(&mut self, flow: usize, _at: Time, sender: &tcp::Sender) {
-        self.0[flow] = sender.acknowledged();
+impl Watch for Seen<'_> {
+    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
+        self.acknowledged[flow] = sender.acknowledged();
+        if at < self.scenario.measure_from {
+            self.before[flow] = self.acknowledged[flow];
+        }
+    }
+
+    fn offered(&mut self, link: usize, at: Time, packet: &Packet, _waiting: usize, fate: Fate) {
+        if let Fate::Delivered(arrives) = fate
+            && arrives >= self.scenario.measure_from
+        {
+            let spec = &self.scenario.links[link].link;
+            let (waited, packets) = &mut self.waits[link];
+            *waited += arrives - at - spec.rate.transmission_time(packet.size) - spec.delay;
+            *packets += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ns3_grid;
+
+    fn under_codel() -> Case {
+        let mut cases = ns3_grid::cases(true);
+        let index = cases.iter().position(|case| case.name.contains("CoDel"));
+        cases.swap_remove(index.expect("in the grid"))
+    }
+
+    /// A window of one packet has nobody wait; one of a thousand has packets wait at the first link for more than CoDel's target.
+    #[test]
+    fn waits_are_without_transmission_and_delay() {
+        let mut case = under_codel();
+        let wait = |case: &Case| case.run(1).expect("a run").wait;
+        let full = wait(&case);
+        assert!(full > 0.005 && full < 0.020, "{full}");
+        for flow in &mut case.scenario.flows {
+            let Transport::Tcp { options, .. } = &mut flow.transport else {
+                panic!("no TCP");
+            };
+            options.receive_window = 1;
+        }
+        assert!(wait(&case).abs() < 1e-12);
+    }
+
+    /// In the last tenth of the time no more arrives than the link carries, and in all of it ten times as much, about.
+    #[test]
+    fn what_came_before_measuring_does_not_count() {
+        let mut case = under_codel();
+        let packets = |case: &Case| case.run(1).expect("a run").packets[0];
+        case.scenario.measure_from = Time::ZERO;
+        let all = packets(&case);
+        case.scenario.measure_from = Time::ZERO + Duration::from_secs(90);
+        let last = packets(&case);
+        let carried = 10.0 * 2e6 / (8.0 * 1_502.0);
+        assert!(last <= carried + 1.0, "{last} of {carried}");
+        assert!((all / last - 10.0).abs() < 1.0, "{all} and {last}");
     }
 }

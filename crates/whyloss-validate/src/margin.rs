@@ -12,6 +12,7 @@
 //! | 10 %, at least 0.1 points | share of packets dropped, or marked, at the queue | drops go with the square of the throughput: twice its margin; and one packet in a thousand matters to nobody |
 //! | 10 % | goodput of one flow among others | what one loses the others gain, so twice the margin of all |
 //! | 0.03 | Jain's index | less than ns-2's Vegas deviates between seeds |
+//! | 10 %, at least 1 ms | how long packets wait on average under a queue that controls its delay | the margin of the drops that bring it about; and 1 ms is less than a packet takes over the links compared |
 
 /// How far apart two means may lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,6 +42,8 @@ impl Margin {
     pub const DROPS: Self = Self::Larger(0.1, 0.10);
     /// Goodput of one flow among others.
     pub const ONE_OF_SEVERAL: Self = Self::Relative(0.10);
+    /// How long packets wait, in ms.
+    pub const WAIT: Self = Self::Larger(1.0, 0.10);
     /// Jain's index.
     pub const JAIN: Self = Self::Absolute(0.03);
 

@@ -4,7 +4,7 @@
 //! WLH       s ─10 M, 1 ms─ r1 ─260 k, 20 ms─ r2 ~150 k, 10 ms~ d                762-byte packets
 //! WB        s ─10 M, 1 ms─ r1 ~800 k, 20 ms~ r2 ─10 M, 1 ms─ d                  762-byte packets
 //! path      s ─R, 50 ms─ n ~10 M, 10 µs~ d          a queue of one bandwidth-delay product, 1500-byte packets
-//! dumbbell  4 × s ─100 M, 1.3 … 10.9 ms─ r1 ~4 M, 20 ms~ r2 ─100 M, 1 ms─ 4 × d     a queue of 25, or RED
+//! dumbbell  4 × s ─100 M, 1.3 … 10.9 ms─ r1 ~4 M, 20 ms~ r2 ─100 M, 1 ms─ 4 × d     a queue of 25, RED, CoDel, FQ-CoDel or PIE
 //! parking   r0 ~2 M, 10 ms~ r1 ~2 M, 10 ms~ r2 ~2 M, 10 ms~ r3, a flow over all three and one over each; the same queues
 //! lot
 //! ```
@@ -18,7 +18,7 @@
 //! scheduled first.
 
 use whyloss::{Duration, Rate, Time};
-use whyloss_link::queue::{Discipline, Limit, RedSpec};
+use whyloss_link::queue::{CodelSpec, Discipline, FqCodelSpec, Limit, PieSpec, RedSpec};
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
 
@@ -44,6 +44,12 @@ pub(crate) enum Bottleneck {
     Red,
     /// The same, and it marks; not gentle, since simulators differ in whether the gentle branch marks or drops.
     Marks,
+    /// Like the next three as its RFC has it, with room for 1,000 packets, so that nobody else decides.
+    Codel,
+    /// The same, and it marks.
+    CodelMarks,
+    FqCodel,
+    Pie,
 }
 
 impl Bottleneck {
@@ -53,6 +59,50 @@ impl Bottleneck {
             Self::DropTail => "",
             Self::Red => ", RED",
             Self::Marks => ", RED with ECN",
+            Self::Codel => ", CoDel",
+            Self::CodelMarks => ", CoDel with ECN",
+            Self::FqCodel => ", FQ-CoDel",
+            Self::Pie => ", PIE",
+        }
+    }
+
+    /// Whether it marks.
+    pub(crate) fn marks(self) -> bool {
+        matches!(self, Self::Marks | Self::CodelMarks)
+    }
+
+    /// Whether it controls its delay.
+    pub(crate) fn controls_delay(self) -> bool {
+        matches!(
+            self,
+            Self::Codel | Self::CodelMarks | Self::FqCodel | Self::Pie
+        )
+    }
+
+    /// The queue, with room for so many packets if it is DropTail.
+    fn queue(self, packets: u32) -> QueueSpec {
+        let ecn = self.marks();
+        let codel = CodelSpec {
+            ecn,
+            ..CodelSpec::default()
+        };
+        let (limit, discipline) = match self {
+            Self::DropTail => (packets, Discipline::DropTail),
+            Self::Red | Self::Marks => (
+                50,
+                Discipline::Red(RedSpec {
+                    ecn,
+                    gentle: !ecn,
+                    ..RED
+                }),
+            ),
+            Self::Codel | Self::CodelMarks => (1_000, Discipline::Codel(codel)),
+            Self::FqCodel => (1_000, Discipline::FqCodel(FqCodelSpec::default())),
+            Self::Pie => (1_000, Discipline::Pie(PieSpec::default())),
+        };
+        QueueSpec {
+            limit: Limit::Packets(limit),
+            discipline,
         }
     }
 }
@@ -248,20 +298,8 @@ impl Build<'_> {
 
     /// A link with room for so many packets, under the discipline; answers its index.
     fn bottleneck(&mut self, from: usize, to: usize, link: LinkSpec, packets: u32) -> usize {
-        let mut link = with_queue(link, packets);
-        if self.discipline != Bottleneck::DropTail {
-            let ecn = self.discipline == Bottleneck::Marks;
-            let red = RedSpec {
-                ecn,
-                gentle: !ecn,
-                ..RED
-            };
-            link.queue = QueueSpec {
-                limit: Limit::Packets(50),
-                discipline: Discipline::Red(red),
-            };
-        }
-        self.simplex(from, to, link)
+        let queue = self.discipline.queue(packets);
+        self.simplex(from, to, LinkSpec { queue, ..link })
     }
 
     /// A link that loses packets on the way there; answers the index of that direction.

@@ -2,8 +2,8 @@
 
 use core::fmt::Write;
 
-use whyloss::Rate;
-use whyloss_link::queue::{Discipline, Limit, RedSpec};
+use whyloss::{Rate, Time};
+use whyloss_link::queue::{CodelSpec, Discipline, Limit, RedSpec};
 use whyloss_link::{ChannelSpec, LinkSpec};
 
 use super::PeerError;
@@ -89,6 +89,9 @@ impl<'a> Asked<'a> {
         if let Some(link) = self.traced {
             let _ = writeln!(text, "trace {link}");
         }
+        if net.measure_from > Time::ZERO {
+            let _ = writeln!(text, "from {}", net.measure_from.as_secs_f64());
+        }
         let _ = writeln!(text, "end {}", net.end.as_secs_f64());
         Ok(text)
     }
@@ -116,7 +119,7 @@ impl<'a> Asked<'a> {
 
     fn one(&self, answer: &[&str]) -> Result<Observed, PeerError> {
         let net = &self.case.scenario;
-        // Arrived, dropped, left, corrupted, marked.
+        // Arrived, dropped, left, corrupted, marked; and how long those waited that left, where the peer says it.
         let mut links = vec![None; net.links.len()];
         let mut flows = vec![None; net.flows.len()];
         for &line in answer {
@@ -126,15 +129,17 @@ impl<'a> Asked<'a> {
             let index = index.ok_or_else(nonsense)?;
             let numbers: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
             let place = match numbers.ok_or_else(nonsense)?[..] {
-                [arrived, dropped, left, corrupted, marked] => links
-                    .get_mut(index)
-                    .map(|link| *link = Some([arrived, dropped, left, corrupted, marked])),
+                [arrived, dropped, left, corrupted, marked, ref wait @ ..] if wait.len() < 2 => {
+                    let wait = wait.first().copied().unwrap_or(f64::NAN);
+                    let link = links.get_mut(index);
+                    link.map(|link| *link = Some([arrived, dropped, left, corrupted, marked, wait]))
+                }
                 [packets] => flows.get_mut(index).map(|flow| *flow = Some(packets)),
                 _ => None,
             };
             place.ok_or_else(nonsense)?;
         }
-        let links: Option<Vec<[f64; 5]>> = links.into_iter().collect();
+        let links: Option<Vec<[f64; 6]>> = links.into_iter().collect();
         let flows: Option<Vec<f64>> = flows.into_iter().collect();
         let (Some(links), Some(flows)) = (links, flows) else {
             let found = answer.join(", ");
@@ -156,6 +161,8 @@ impl<'a> Asked<'a> {
             observed.dropped += links[link][1];
             observed.marked += links[link][4];
         }
+        let waits = self.case.bottlenecks.iter().map(|&link| links[link][5]);
+        observed.wait = waits.sum();
         Ok(observed)
     }
 }
@@ -210,8 +217,27 @@ fn queue(link: &LinkSpec) -> Result<String, PeerError> {
     match &link.queue.discipline {
         Discipline::DropTail => Ok(format!("droptail {limit}")),
         Discipline::Red(red) => Ok(format!("red {limit} {}", red_words(red, link.rate)?)),
-        _ => Err(PeerError::Unknown("a queue that controls its delay")),
+        Discipline::Codel(codel) => Ok(format!("codel {limit} {}", codel_words(codel))),
+        Discipline::FqCodel(fq) => Ok(format!(
+            "fq-codel {limit} {} {}",
+            codel_words(&fq.codel),
+            fq.quantum
+        )),
+        Discipline::Pie(pie) => Ok(format!(
+            "pie {limit} {} {}",
+            pie.target.as_secs_f64(),
+            pie.ecn
+        )),
     }
+}
+
+fn codel_words(codel: &CodelSpec) -> String {
+    format!(
+        "{} {} {}",
+        codel.target.as_secs_f64(),
+        codel.interval.as_secs_f64(),
+        codel.ecn
+    )
 }
 
 fn red_words(red: &RedSpec, rate: Rate) -> Result<String, PeerError> {
@@ -244,6 +270,9 @@ fn channel(channel: &ChannelSpec) -> Result<String, PeerError> {
 
 #[cfg(test)]
 mod tests {
+    use whyloss_link::QueueSpec;
+    use whyloss_link::queue::{FqCodelSpec, PieSpec};
+
     use super::*;
     use crate::ns2_grid;
 
@@ -267,6 +296,47 @@ mod tests {
              link 2 1 10000000 0.00001 droptail 999 none\n\
              flow Newreno 0 2 1500 0 1 1 1000\nend 200\n"
         );
+    }
+
+    #[test]
+    fn queues_that_control_their_delay_in_words() {
+        let words = |discipline| {
+            let limit = Limit::Packets(1_000);
+            queue(&LinkSpec {
+                queue: QueueSpec { limit, discipline },
+                ..LinkSpec::default()
+            })
+        };
+        let codel = CodelSpec {
+            ecn: true,
+            ..CodelSpec::default()
+        };
+        for (discipline, expected) in [
+            (Discipline::Codel(codel), "codel 1000 0.005 0.1 true"),
+            (
+                Discipline::FqCodel(FqCodelSpec::default()),
+                "fq-codel 1000 0.005 0.1 false 1514",
+            ),
+            (Discipline::Pie(PieSpec::default()), "pie 1000 0.015 false"),
+        ] {
+            assert_eq!(words(discipline).expect("words"), expected);
+        }
+    }
+
+    /// The last number of a link is how long packets waited; waits of bottlenecks add up.
+    #[test]
+    fn waits_are_read_where_they_are_told() {
+        let mut case = case();
+        case.bottlenecks = vec![0, 2];
+        let asked = Asked::runs(&case, &[7]);
+        let answer = |wait: &str| {
+            format!(
+                "link 0 9 0 9 0 0{wait}\nlink 1 5 0 5 0 0{wait}\nlink 2 9 0 9 0 0{wait}\nlink 3 5 0 5 0 0{wait}\nflow 0 6\ndone\n"
+            )
+        };
+        let wait = |text: &str| asked.observed(text).expect("an answer")[0].wait;
+        assert!((wait(&answer(" 0.25")) - 0.5).abs() < 1e-12);
+        assert!(wait(&answer("")).is_nan());
     }
 
     #[test]
