@@ -250,7 +250,7 @@ fn copies_are_met() {
     impl Observer for Copies {}
     let mut runner = TestRunner::deterministic();
     let (mut kinds, mut lost) = ([0; 5], 0);
-    for seed in 0..100 {
+    for seed in 0..200 {
         let text = copying_line()
             .new_tree(&mut runner)
             .map(|tree| tree.current());
