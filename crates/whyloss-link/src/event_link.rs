@@ -247,7 +247,9 @@ impl EventLink {
             };
             self.lost.push_back((paid.ticket, congestion));
         }
-        self.advance(now);
+        if idle {
+            self.advance(now);
+        }
     }
 
     /// The fate of a packet that is there at `now`, if that is known at once, since the link [tells at turns](Self::tell_at_turns) and is idle; then
@@ -268,8 +270,7 @@ impl EventLink {
             self.track(ticket, false, &sent);
             return Some(Fate::HELD);
         }
-        let (when, kind, bit) = self.outcome(false, &sent);
-        Some(fate_of(when, kind, bit))
+        Some(self.server.fate(&sent))
     }
 
     /// When [`Self::poll`] has something to tell, or the link something to do; [`Time::MAX`] if nothing is there.
@@ -379,9 +380,9 @@ impl EventLink {
             } else if let Some((packet, sent)) = self.send(turn, turn) {
                 self.busy_until = sent.departure;
                 if self.tells_at_turns && sent.harm != Harm::Lost {
-                    let (when, kind, bit) = self.outcome(packet.marked, &sent);
-                    let fate = fate_of(when, kind, bit);
-                    self.begun.push_back((turn, packet.ticket, fate, kind));
+                    let fate = self.server.fate(&sent);
+                    let marked = if packet.marked { MARKED } else { 0 };
+                    self.begun.push_back((turn, packet.ticket, fate, marked));
                 } else {
                     self.track(packet.ticket, packet.marked, &sent);
                 }
@@ -432,26 +433,20 @@ impl EventLink {
     /// Notes what becomes of a packet that was sent.
     fn track(&mut self, ticket: u32, marked: bool, sent: &Sent) {
         self.served += 1;
-        let (when, kind, bit) = self.outcome(marked, sent);
-        let entry = (when, self.served, ticket, kind, bit);
+        let fate = self.server.fate(sent);
+        let (kind, bit) = match fate {
+            Fate::Delivered(_) => (DELIVERED, 0),
+            Fate::Damaged(_, bit) => (DAMAGED, bit),
+            Fate::Lost(..) => (LOST, 0),
+        };
+        let kind = kind | if marked { MARKED } else { 0 };
+        let entry = (fate.when(), self.served, ticket, kind, bit);
         if self.under_way.back().is_none_or(|last| *last < entry) {
             self.under_way.push_back(entry);
         } else {
             let place = self.under_way.partition_point(|other| *other < entry);
             self.under_way.insert(place, entry);
         }
-    }
-
-    /// When a packet's fate comes that was sent, its kind, and the first bit damaged.
-    #[inline]
-    fn outcome(&mut self, marked: bool, sent: &Sent) -> (Time, u8, u32) {
-        let (when, kind, bit) = match sent.harm {
-            Harm::None => (self.server.arrival(sent), DELIVERED, 0),
-            Harm::Damaged(bit) => (self.server.arrival(sent), DAMAGED, bit),
-            // What is given up delays nobody behind it.
-            Harm::Lost => (sent.departure.later(sent.late), LOST, 0),
-        };
-        (when, kind | if marked { MARKED } else { 0 }, bit)
     }
 
     /// Becomes another link.
@@ -556,6 +551,17 @@ impl Server {
             departure: self.pace.departure(start, packet.size),
             late: Duration::ZERO,
             harm: packet.damaged.map_or(Harm::None, Harm::Damaged),
+        }
+    }
+
+    /// What becomes of a packet that was sent.
+    #[inline]
+    fn fate(&mut self, sent: &Sent) -> Fate {
+        match sent.harm {
+            Harm::None => Fate::Delivered(self.arrival(sent)),
+            Harm::Damaged(bit) => Fate::Damaged(self.arrival(sent), bit),
+            // What is given up delays nobody behind it.
+            Harm::Lost => Fate::Lost(Cause::Wireless, sent.departure.later(sent.late)),
         }
     }
 
