@@ -62,10 +62,6 @@ const LOSS_WEIGHT: f64 = 0.01;
 
 /// The state of SCReAM's window.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "independent facts, as in the RFC"
-)]
 pub struct Scream {
     segment_size: u32,
     aim: ScreamTarget,
