@@ -357,7 +357,7 @@ mod tests {
         fn new(segments: u64) -> Self {
             let mut scream = Scream::new(&START, ScreamTarget::Adapts);
             scream.set_window((segments + 1) * 1000, u64::MAX);
-            assert_eq!(scream.cwnd, segments as f64 * 1000.0);
+            is(scream.cwnd, segments as f64 * 1000.0);
             Self {
                 scream,
                 now: Duration::ZERO,
@@ -446,10 +446,8 @@ mod tests {
         script.scream.on_loss(&mark);
         is(script.scream.cwnd, 72_000.0);
         script.scream.on_timeout(&loss(10_000, 10_000));
-        assert_eq!(
-            (script.scream.cwnd, script.scream.fast_increase),
-            (1000.0, true)
-        );
+        is(script.scream.cwnd, 1000.0);
+        assert!(script.scream.fast_increase);
     }
 
     #[test]
