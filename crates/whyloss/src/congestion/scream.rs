@@ -9,7 +9,7 @@
 //!           3000 bytes ≤ cwnd ≤ 1.1·the most in flight in the last 5 s
 //! resuming  fast increase again after 5 s with a trend below 0.2
 //! a loss    cwnd ← 0.8·cwnd, once in a recovery; a mark (ECN): 0.9·cwnd
-//! sending   one segment more than cwnd while qdelay ≤ target; paced at cwnd/SRTT, at least 50 kbit/s
+//! sending   paced at cwnd/SRTT, at least 50 kbit/s
 //!
 //! target    0.1 s, or, if it adapts to flows that fill the queue:
 //!           t = mean of 2.5 s + standard deviation of 10 s; 1.5·t if more than 2 ‰ of the round trips have losses; t if the variance
@@ -23,6 +23,7 @@
 //!
 //! - The RFC is for media over RTP. Of its three parts this is the one that a bulk transfer has: there is no encoder to be told a
 //!   rate, and no queue of RTP packets.
+//! - The window is cwnd; the RFC lets one segment more go while qdelay ≤ target.
 //! - A sender of TCP or QUIC knows round trips, not ways there: a queue on the way back counts, too.
 //! - The delays for the target are sampled every 50 ms, as those for the trend, in steps of 2 ms, to 0.51 s. The RFC takes one at
 //!   each feedback, and leaves open how often that comes.
@@ -135,15 +136,6 @@ impl Scream {
 
     fn least(&self) -> f64 {
         MIN_CWND.max(self.segment())
-    }
-
-    /// What may be under way beyond cwnd.
-    fn slack(&self) -> u64 {
-        if self.queueing <= self.target {
-            u64::from(self.segment_size)
-        } else {
-            0
-        }
     }
 
     /// A round-trip time, in nanoseconds.
@@ -263,13 +255,13 @@ impl Controller for Scream {
     fn set_window(&mut self, cwnd: u64, _ssthresh: u64) {
         // What is a fraction of a byte stays.
         if cwnd != self.window() {
-            self.cwnd = (cwnd.saturating_sub(self.slack()) as f64).max(self.segment());
+            self.cwnd = (cwnd as f64).max(self.segment());
         }
     }
 
     #[inline]
     fn window(&self) -> u64 {
-        (self.cwnd as u64).saturating_add(self.slack())
+        self.cwnd as u64
     }
 
     fn ssthresh(&self) -> u64 {
@@ -356,7 +348,7 @@ mod tests {
     impl Script {
         fn new(segments: u64) -> Self {
             let mut scream = Scream::new(&START, ScreamTarget::Adapts);
-            scream.set_window((segments + 1) * 1000, u64::MAX);
+            scream.set_window(segments * 1000, u64::MAX);
             is(scream.cwnd, segments as f64 * 1000.0);
             Self {
                 scream,
