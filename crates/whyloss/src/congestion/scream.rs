@@ -8,7 +8,7 @@
 //!           otherwise: cwnd += (1 − qdelay/target)·acked·SMSS/cwnd; it grows only if 1.25·in_flight + acked > cwnd
 //!           3000 bytes ≤ cwnd ≤ 1.1·the most in flight in the last 5 s
 //! resuming  fast increase again after 5 s with a trend below 0.2
-//! a loss    cwnd ← 0.8·cwnd, once in a recovery; a mark (ECN): 0.9·cwnd
+//! a loss    cwnd ← 0.8·cwnd, or at a mark (ECN) 0.9·cwnd, once in a round trip; fast increase is over
 //! sending   paced at cwnd/SRTT, at least 50 kbit/s
 //!
 //! target    0.1 s, or, if it adapts to flows that fill the queue:
@@ -78,6 +78,8 @@ pub struct Scream {
     fraction: f64,
     samples: Samples,
     sampled: Time,
+    /// When the window was cut last.
+    cut: Option<Time>,
     /// In nanoseconds; 0 before the first sample.
     srtt: u64,
     base: WindowedMin,
@@ -116,6 +118,7 @@ impl Scream {
             fraction: 0.0,
             samples: Samples::default(),
             sampled: Time::ZERO,
+            cut: None,
             srtt: 0,
             base: WindowedMin::default(),
             most_in_flight: WindowedMax::default(),
@@ -182,6 +185,16 @@ impl Scream {
         self.target = self.target.clamp(LOW, HIGH);
     }
 
+    /// Cuts the window to this share, unless it was in this round trip.
+    fn back_off(&mut self, now: Time, share: f64) {
+        let round = i64::try_from(self.srtt).unwrap_or(i64::MAX);
+        if self.cut.is_none_or(|cut| (now - cut).as_nanos() > round) {
+            self.cut = Some(now);
+            self.cwnd = (share * self.cwnd).max(self.least());
+            self.fast_increase = false;
+        }
+    }
+
     /// So many bytes have been acknowledged, and so many are under way.
     fn move_window(&mut self, acked: f64, in_flight: f64) {
         self.fast_increase &= self.trend < STEEP;
@@ -223,18 +236,16 @@ impl Controller for Scream {
         self.move_window(sample.newly_acked as f64, sample.in_flight as f64);
     }
 
-    fn on_packet_lost(&mut self, _packet: &LostPacket) {
+    fn on_packet_lost(&mut self, packet: &LostPacket) {
         self.lost = true;
+        self.back_off(packet.now, BETA_LOSS);
     }
 
     fn on_loss(&mut self, loss: &LossEvent) {
-        let beta = if loss.detection == Detection::EcnCe {
-            BETA_ECN
-        } else {
-            BETA_LOSS
-        };
-        self.cwnd = (beta * self.cwnd).max(self.least());
-        self.fast_increase = false;
+        // Losses have been told, one by one.
+        if loss.detection == Detection::EcnCe {
+            self.back_off(loss.now, BETA_ECN);
+        }
     }
 
     fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
@@ -429,14 +440,28 @@ mod tests {
     }
 
     #[test]
-    fn losses_take_a_fifth_and_marks_a_tenth() {
+    fn a_round_trip_with_losses_takes_a_fifth_and_one_with_marks_a_tenth() {
         let mut script = Script::steady(100);
-        script.scream.on_loss(&loss(10_000, 10_000));
-        is(script.scream.cwnd, 80_000.0);
+        let lose = |script: &mut Script, millis: i64| {
+            script.scream.on_packet_lost(&LostPacket {
+                now: Time::ZERO + Duration::from_millis(millis),
+                ..lost()
+            });
+            script.scream.cwnd / 1000.0
+        };
+        // A round trip takes 100 ms.
+        is(lose(&mut script, 50), 80.0);
         assert!(!script.scream.fast_increase);
-        let mark = LossEvent::new(Time::ZERO, Detection::EcnCe, 1000);
-        script.scream.on_loss(&mark);
-        is(script.scream.cwnd, 72_000.0);
+        is(lose(&mut script, 150), 80.0);
+        is(lose(&mut script, 151), 64.0);
+        let mark = |millis| {
+            let now = Time::ZERO + Duration::from_millis(millis);
+            LossEvent::new(now, Detection::EcnCe, 1000)
+        };
+        script.scream.on_loss(&mark(251));
+        is(script.scream.cwnd, 64_000.0);
+        script.scream.on_loss(&mark(252));
+        is(script.scream.cwnd, 57_600.0);
         script.scream.on_timeout(&loss(10_000, 10_000));
         is(script.scream.cwnd, 1000.0);
         assert!(script.scream.fast_increase);
