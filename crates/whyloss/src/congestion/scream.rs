@@ -7,7 +7,7 @@
 //! each ack  of `acked` bytes, in fast increase: cwnd += acked if 1.5·in_flight + acked > cwnd; until the trend is 0.2
 //!           otherwise: cwnd += (1 − qdelay/target)·acked·SMSS/cwnd; it grows only if 1.25·in_flight + acked > cwnd
 //!           3000 bytes ≤ cwnd ≤ 1.1·the most in flight in the last 5 s
-//! resuming  fast increase again after 5 s with a trend below 0.2
+//! resuming  fast increase again after 5 s with a trend below 0.2 and no loss
 //! a loss    cwnd ← 0.8·cwnd, or at a mark (ECN) 0.9·cwnd, once in a round trip; fast increase is over
 //! sending   paced at cwnd/SRTT, at least 50 kbit/s
 //!
@@ -27,6 +27,8 @@
 //! - A sender of TCP or QUIC knows round trips, not ways there: a queue on the way back counts, too.
 //! - The delays for the target are sampled every 50 ms, as those for the trend, in steps of 2 ms, to 0.51 s. The RFC takes one at
 //!   each feedback, and leaves open how often that comes.
+//! - Losses put off fast increase as a steep trend does. The RFC names the trend alone, which a queue of some 20 ms never shows: fast
+//!   increase would be back as soon as the next sample is taken, and two packets in five were lost.
 //! - A round trip with losses counts 1/100 in their share; the RFC leaves that open.
 //! - A timeout, which RTP has not, starts anew from one segment.
 
@@ -69,7 +71,7 @@ pub struct Scream {
     /// In bytes.
     cwnd: f64,
     fast_increase: bool,
-    /// When the trend was steep last.
+    /// When the trend was steep last, or something was lost.
     steep: Time,
     trend: f64,
     /// qdelay, qdelay_target, in seconds, and qdelay_fraction_avg.
@@ -190,6 +192,7 @@ impl Scream {
         let round = i64::try_from(self.srtt).unwrap_or(i64::MAX);
         if self.cut.is_none_or(|cut| (now - cut).as_nanos() > round) {
             self.cut = Some(now);
+            self.steep = now;
             self.cwnd = (share * self.cwnd).max(self.least());
             self.fast_increase = false;
         }
@@ -470,21 +473,28 @@ mod tests {
     #[test]
     fn five_seconds_without_a_trend_resume_fast_increase() {
         let mut script = Script::steady(100);
-        // A loss 5 s after the start: nothing is steep, so fast increase is back 50 ms later.
-        for _ in 0..100 {
-            script.ack(1, 1000, 100);
-        }
-        assert!(script.scream.fast_increase);
+        let flat = |script: &mut Script| {
+            let mut acks = 1..200;
+            let resumed = acks.find(|_| {
+                script.ack(1, 1000, 100);
+                script.scream.fast_increase
+            });
+            resumed.expect("resumed")
+        };
+        // 5 s after the start, at 50 ms; and after a loss.
+        assert_eq!(flat(&mut script), 99);
+        script.scream.on_packet_lost(&LostPacket {
+            now: Time::ZERO + script.now,
+            ..lost()
+        });
+        assert!(!script.scream.fast_increase);
+        assert_eq!(flat(&mut script), 100);
         // A ramp is steep until a second after its end at the latest.
         for step in 0..20 {
             script.ack(1, 1000, 100 + 10 * step);
         }
         assert!(!script.scream.fast_increase);
-        let flat = (1..200).find(|_| {
-            script.ack(1, 1000, 100);
-            script.scream.fast_increase
-        });
-        let flat = flat.expect("resumed");
+        let flat = flat(&mut script);
         assert!((100..=120).contains(&flat), "{flat}");
     }
 
