@@ -62,9 +62,9 @@ pub struct EventLink {
     lost: VecDeque<(u32, Fate)>,
     /// Under way, by the time of the fate, then in the order of service; new ones most often come last.
     under_way: VecDeque<Coming>,
-    /// Those that begin to be sent and will arrive, if the owner is told [then](Self::tell_at_turns): when they begin, which is
-    /// the time of the event, ticket, fate and kind.
-    begun: VecDeque<(Time, u32, Fate, u8)>,
+    /// The one that begins to be sent and will arrive, if the owner is told [then](Self::tell_at_turns): when it begins, which
+    /// is the time of the event, ticket, fate and kind. Nobody else begins until it has been told.
+    begun: Option<(Time, u32, Fate, u8)>,
     tells_at_turns: bool,
     /// Whether what is sent arrives, and in the order in which it is sent.
     is_orderly: bool,
@@ -174,7 +174,7 @@ impl EventLink {
             busy_until: Time::ZERO,
             lost: VecDeque::new(),
             under_way: VecDeque::new(),
-            begun: VecDeque::new(),
+            begun: None,
             tells_at_turns: false,
             is_orderly: no_channel && in_order && spec.handovers.is_empty(),
             served: 0,
@@ -259,7 +259,7 @@ impl EventLink {
         let idle = self.busy_until <= now
             && self.turns.len() == 0
             && self.lost.is_empty()
-            && self.begun.is_empty()
+            && self.begun.is_none()
             && self.under_way.front().is_none_or(|first| first.0 > now);
         if !self.tells_at_turns || !idle || !self.turns.pass(size) {
             return None;
@@ -279,7 +279,7 @@ impl EventLink {
         if let Some((_, fate)) = self.lost.front() {
             return fate.when();
         }
-        if let Some(&(turn, ..)) = self.begun.front() {
+        if let Some((turn, ..)) = self.begun {
             return turn;
         }
         let arrival = self.under_way.front().map_or(Time::MAX, |first| first.0);
@@ -317,7 +317,7 @@ impl EventLink {
             self.told = Some(kind);
             return Some((ticket, fate_of(when, kind, bit)));
         }
-        let (_, ticket, fate, kind) = self.begun.pop_front()?;
+        let (_, ticket, fate, kind) = self.begun.take()?;
         self.told = Some(kind);
         Some((ticket, fate))
     }
@@ -355,7 +355,8 @@ impl EventLink {
     /// Starts every transmission whose turn has come by `now`.
     #[inline]
     fn advance(&mut self, now: Time) {
-        let somebody_may_go = self.busy_until <= now && self.turns.len() > 0;
+        let somebody_may_go =
+            self.busy_until <= now && self.turns.len() > 0 && self.begun.is_none();
         if somebody_may_go || !self.handovers.is_empty() {
             self.start_all(now);
         }
@@ -382,10 +383,10 @@ impl EventLink {
                 if self.tells_at_turns && sent.harm != Harm::Lost {
                     let fate = self.server.fate(&sent);
                     let marked = if packet.marked { MARKED } else { 0 };
-                    self.begun.push_back((turn, packet.ticket, fate, marked));
-                } else {
-                    self.track(packet.ticket, packet.marked, &sent);
+                    self.begun = Some((turn, packet.ticket, fate, marked));
+                    return;
                 }
+                self.track(packet.ticket, packet.marked, &sent);
             }
         }
     }
