@@ -114,7 +114,7 @@ pub(crate) struct LinkArgs {
     /// Show rates, queues, losses and lateness while it runs, if standard error is a terminal.
     #[arg(long)]
     live: bool,
-    /// Do not ask for real-time priority.
+    /// Do not ask for real-time priority, nor for cores that stay awake.
     #[arg(long)]
     no_real_time: bool,
     /// Say nothing at the end unless something is wrong.

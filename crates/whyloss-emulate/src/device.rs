@@ -149,13 +149,6 @@ pub(crate) fn loopback_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the calling thread real-time priority; answers whether it may have it.
-pub(crate) fn real_time() -> bool {
-    let parameters = libc::sched_param { sched_priority: 10 };
-    // SAFETY: the parameters live through the call, which changes nothing but this thread's scheduling.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) == 0 }
-}
-
 /// Keeps IPv6 off a device, whose announcements would be packets on the link.
 fn quiet(name: &str) {
     // Without IPv6 in the kernel there is nothing to turn off.

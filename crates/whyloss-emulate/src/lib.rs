@@ -39,6 +39,8 @@ mod log;
 #[cfg(target_os = "linux")]
 mod place;
 #[cfg(target_os = "linux")]
+mod real_time;
+#[cfg(target_os = "linux")]
 pub mod reality;
 #[cfg(target_os = "linux")]
 pub mod run;

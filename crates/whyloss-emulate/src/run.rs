@@ -14,12 +14,13 @@ use nix::sys::time::TimeSpec;
 use whyloss::{Duration, Time};
 
 use crate::clock::{Clock, time_of_day};
-use crate::device::{self, MTU};
+use crate::device::MTU;
 use crate::header::{Headers, destination, flip};
 use crate::init;
 use crate::log::{Ended, Entry, Log, Names, SNAP_LENGTH, WriteError};
 use crate::network::{Hop, Network, Outcome, Transit, Watch};
 use crate::place::{Ground, Place, end_all};
+use crate::real_time::RealTime;
 use crate::record::{Fate, Fault};
 use crate::spec::{HostPlan, Plan};
 use crate::summary::{Counter, Lateness, LinkCounts, Summary};
@@ -33,7 +34,7 @@ pub struct Options {
     pub seed: u64,
     /// A packet that leaves later than this is the emulator's fault.
     pub late_bound: Duration,
-    /// Whether the forwarder asks for real-time priority.
+    /// Whether the forwarder asks for real-time priority, and for cores that stay awake.
     pub real_time: bool,
     /// When the run ends, whatever still runs.
     pub most_time: Option<Duration>,
@@ -159,7 +160,7 @@ pub fn run(
     };
     start(&ground, plan, options, &mut places)?;
     // The commands have the usual priority: they were started before.
-    let real_time = options.real_time && device::real_time();
+    let real_time = options.real_time.then(RealTime::ask);
     // Fails only for numbers that are none.
     let _ = set_timerslack(1);
     let mut next_live = Time::ZERO + LIVE;
@@ -204,12 +205,14 @@ pub fn run(
     end_all(&mut places, |places| {
         failed = forwarder.turn(places, &names).err();
     });
+    let had_priority = real_time.as_ref().is_some_and(RealTime::has_priority);
+    drop(real_time);
     if let Some(error) = failed {
         return Err(error);
     }
     let now = clock.now();
     let counter = forwarder.finish(&mut places)?;
-    let summary = counter.summary(now, options.seed, real_time, options.late_bound);
+    let summary = counter.summary(now, options.seed, had_priority, options.late_bound);
     Ok(Done {
         summary,
         exits,

@@ -1,7 +1,7 @@
 //! A test bed: the kernel's TCP through `whyloss link`, in network namespaces of its own.
 //!
 //! Each run is this program again (`whyloss link --both`), with iperf3 at both ends: nothing leaves the namespaces, and no
-//! default of the machine is changed. A run in which the emulator was at fault counts for nothing, and is made again.
+//! default of the machine is changed. Each says of itself whether the emulator was at fault.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -82,8 +82,6 @@ pub struct Bed {
     pub program: PathBuf,
     /// A directory for what the runs write.
     pub scratch: PathBuf,
-    /// How often a run is made again if the emulator was at fault.
-    pub again: u32,
 }
 
 /// A run that goes on.
@@ -100,21 +98,6 @@ const POLL: Duration = Duration::from_millis(20);
 const GRACE: u32 = 30;
 
 impl Bed {
-    /// Makes a run, again if the emulator was at fault; the last one counts, faults and all.
-    ///
-    /// # Errors
-    /// If it cannot be made.
-    pub fn run(&self, name: &str, transfer: &Transfer) -> Result<Transferred, BedError> {
-        let mut done = self.start(name, transfer)?.finish()?;
-        for _ in 0..self.again {
-            if done.faults == 0.0 {
-                break;
-            }
-            done = self.start(name, transfer)?.finish()?;
-        }
-        Ok(done)
-    }
-
     /// Begins a run. `name` is a directory in the scratch directory; the link's log is in `log` therein.
     ///
     /// # Errors

@@ -21,7 +21,6 @@ pub(super) fn check(
     let bed = Bed {
         program: std::env::current_exe().map_err(CliError::Start)?,
         scratch: scratch.clone(),
-        again: 0,
     };
     let all: Vec<&Control> = CONTROLS.iter().collect();
     let controls = if controls.is_empty() { &all } else { controls };

@@ -19,7 +19,7 @@ pub(crate) static EXPERIMENTS: [Experiment; 4] = [
         id: "mar-fig-10-kernel",
         paper: PAPER,
         title: "goodput on the test bed, independent losses, with a real kernel",
-        seeds: 3,
+        seeds: 5,
         run: |context| test_bed::fig_10(context, &simulation(context, "mar-fig-10")?),
     },
     Experiment {
@@ -33,7 +33,7 @@ pub(crate) static EXPERIMENTS: [Experiment; 4] = [
         id: "mar-fig-11-kernel",
         paper: PAPER,
         title: "goodput on the test bed, correlated losses, with a real kernel",
-        seeds: 3,
+        seeds: 5,
         run: |context| test_bed::fig_11(context, &simulation(context, "mar-fig-11")?),
     },
 ];

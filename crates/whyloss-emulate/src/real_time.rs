@@ -1,0 +1,83 @@
+//! What a forwarder asks of the kernel to be in time.
+#![expect(
+    unsafe_code,
+    reason = "sched_setscheduler, once to ask and once to give back"
+)]
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+
+use nix::libc;
+
+/// The priority asked for: above none, so that others find room on either side.
+const PRIORITY: libc::c_int = 10;
+
+/// Real-time priority of the calling thread, and cores that stay awake, as far as this process may have them. Both end with it,
+/// which is to be before anything else is done: nobody of the usual priority runs meanwhile, nor another link.
+#[derive(Debug)]
+pub(crate) struct RealTime {
+    has_priority: bool,
+    /// The kernel's quality of service for latency holds while this file is open.
+    _awake: Option<File>,
+}
+
+impl RealTime {
+    pub(crate) fn ask() -> Self {
+        Self {
+            has_priority: schedule(libc::SCHED_FIFO, PRIORITY),
+            _awake: awake(),
+        }
+    }
+
+    /// Whether the thread has the priority.
+    pub(crate) fn has_priority(&self) -> bool {
+        self.has_priority
+    }
+}
+
+impl Drop for RealTime {
+    fn drop(&mut self) {
+        if self.has_priority {
+            schedule(libc::SCHED_OTHER, 0);
+        }
+    }
+}
+
+/// Schedules the calling thread so; answers whether it is.
+fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
+    let parameters = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: the parameters live through the call, which changes nothing but this thread's scheduling.
+    unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) == 0 }
+}
+
+/// Asks that idle cores do not sleep (Documentation/power/pm_qos_interface.rst): one that does takes tens of microseconds to
+/// wake, and in a virtual machine whose host has other work milliseconds.
+fn awake() -> Option<File> {
+    let path = "/dev/cpu_dma_latency";
+    let mut file = OpenOptions::new().write(true).open(path).ok()?;
+    // The longest wake-up that is tolerated, in microseconds.
+    file.write_all(&0_i32.to_ne_bytes()).ok()?;
+    Some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy() -> libc::c_int {
+        // SAFETY: asks about the calling thread, and changes nothing.
+        unsafe { libc::sched_getscheduler(0) }
+    }
+
+    /// What follows a run (its log becomes a table and a page, which takes a fifth of a second) keeps no other link waiting.
+    #[test]
+    fn the_priority_ends_with_it() {
+        let asked = RealTime::ask();
+        let had = policy();
+        assert_eq!(had == libc::SCHED_FIFO, asked.has_priority());
+        drop(asked);
+        assert_eq!(policy(), libc::SCHED_OTHER);
+    }
+}
