@@ -48,18 +48,8 @@ pub(crate) enum Kind {
 /// What does not fit parcels.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
-    kept: Vec<Kept>,
+    kept: Vec<Packet>,
     free: Vec<u32>,
-}
-
-/// What does not fit one.
-#[derive(Clone, Copy, Debug)]
-struct Kept {
-    payload: Payload,
-    first_damaged: u32,
-    ecn: Ecn,
-    ecn_flag: bool,
-    copy: bool,
 }
 
 impl Parcel {
@@ -156,13 +146,9 @@ impl Parcel {
                 echo: self.echo,
             }),
             Kind::Aside => {
-                let kept = aside.kept[self.number as usize];
                 return Packet {
-                    first_damaged: kept.first_damaged,
-                    ecn: kept.ecn,
-                    ecn_flag: kept.ecn_flag,
-                    copy: kept.copy,
-                    ..self.whole(kept.payload)
+                    hop: self.hop,
+                    ..aside.kept[self.number as usize]
                 };
             }
         };
@@ -256,18 +242,11 @@ impl Parcel {
 
 impl Aside {
     fn keep(&mut self, packet: &Packet) -> u64 {
-        let kept = Kept {
-            payload: packet.payload,
-            first_damaged: packet.first_damaged,
-            ecn: packet.ecn,
-            ecn_flag: packet.ecn_flag,
-            copy: packet.copy,
-        };
         if let Some(free) = self.free.pop() {
-            self.kept[free as usize] = kept;
+            self.kept[free as usize] = *packet;
             u64::from(free)
         } else {
-            self.kept.push(kept);
+            self.kept.push(*packet);
             self.kept.len() as u64 - 1
         }
     }
