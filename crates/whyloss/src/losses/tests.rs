@@ -154,17 +154,18 @@ proptest! {
         start in any::<u64>(),
         packets in 1_u64..6,
     ) {
-        // A sender's numbers, some lost, some held back behind a few later ones.
-        let mut line: Vec<u64> = Vec::new();
+        // A sender's numbers, some lost, some held back behind five later ones at most.
+        let mut line: Vec<(usize, u64)> = Vec::new();
         let mut number = start;
-        for (skip, back) in steps {
+        for (k, (skip, back)) in steps.into_iter().enumerate() {
             number = number.wrapping_add(1 + skip / 3);
-            line.insert(line.len().saturating_sub(back), number);
+            line.push((k + back, number));
         }
+        line.sort_by_key(|&(place, _)| place);
         let mask = u64::MAX >> (64 - bits);
         let mut tracker = LossTracker::new(Told::default(), bits).wait_for_packets(packets);
         let (mut gone, mut came) = (BTreeSet::new(), BTreeSet::new());
-        for (k, &number) in line.iter().enumerate() {
+        for (k, &(_, number)) in line.iter().enumerate() {
             let at = Time::from_nanos(k as u64);
             let seen = tracker.on_packet(&Arrival::new(number, at, at, 1), |loss| {
                 for k in 0..loss.count {
