@@ -63,7 +63,7 @@ pub struct EventLink {
     /// Under way, by the time of the fate, then in the order of service; new ones most often come last.
     under_way: VecDeque<Coming>,
     /// The one that begins to be sent and will arrive, if the owner is told [then](Self::tell_at_turns): when it begins, which
-    /// is the time of the event, ticket, fate and kind. Nobody else begins until it has been told.
+    /// is the time of the event, ticket, fate and kind. No other begins until it has been told.
     begun: Option<(Time, u32, Fate, u8)>,
     tells_at_turns: bool,
     /// Whether what is sent arrives, and in the order in which it is sent.
@@ -197,6 +197,8 @@ impl EventLink {
     /// From now on [`Self::poll`] gives a packet that will arrive as it begins to be sent, with the time at which it arrives,
     /// which then is later than `now`. For links that [know](Self::knows_at_turns). Lost ones come at their times as before.
     pub fn tell_at_turns(&mut self) {
+        // A handover or a burst would begin a packet while another is still to be told of.
+        debug_assert!(self.handovers.is_empty() && self.bursts.is_none());
         self.tells_at_turns = true;
     }
 

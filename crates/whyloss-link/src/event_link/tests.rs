@@ -78,6 +78,31 @@ fn what_is_told_at_turns_is_what_is_told_later() {
     assert!(lost(Cause::Congestion) > 10 && lost(Cause::Wireless) > 100);
 }
 
+/// An owner that asks after many turns is told of each packet, at the time of its own turn.
+#[test]
+fn who_asks_late_is_told_of_everybody() {
+    let spec = LinkSpec {
+        rate: Rate::from_mbps(8),
+        delay: Duration::from_millis(30),
+        queue: QueueSpec {
+            limit: Limit::Packets(200),
+            discipline: Discipline::Codel(CodelSpec::default()),
+        },
+        ..LinkSpec::default()
+    };
+    let mut link = EventLink::new(&spec, Streams::new(1), 0);
+    link.tell_at_turns();
+    for ticket in 0..5 {
+        link.offer(Time::ZERO, ticket, 0, 1_000, Ecn::NotCapable);
+    }
+    for ticket in 0..5 {
+        let arrival = Duration::from_millis(i64::from(ticket) + 1) + spec.delay;
+        let told = link.poll(micros(1_000_000));
+        assert_eq!(told, Some((ticket, Fate::Delivered(Time::ZERO + arrival))));
+    }
+    assert_eq!(link.poll(micros(1_000_000)), None);
+}
+
 proptest! {
     /// A link that needs no events says the same with them.
     #[test]
