@@ -9,11 +9,12 @@ use std::io::Write;
 
 use nix::libc;
 
-/// The priority asked for: above none, so that others find room on either side.
+/// Of the priorities from 1 to 99 a low one: it goes before all that has none, and behind whatever else asked for one.
 const PRIORITY: libc::c_int = 10;
 
-/// Real-time priority of the calling thread, and cores that stay awake, as far as this process may have them. Both end with it,
-/// which is to be before anything else is done: nobody of the usual priority runs meanwhile, nor another link.
+/// Real-time priority of the calling thread, and idle cores that stay awake, as far as this process may have either, until it is
+/// dropped. Drop it as soon as the last packet has gone: as long as the thread works, its core runs nothing else, which may be what
+/// another link waits for.
 #[derive(Debug)]
 pub(crate) struct RealTime {
     has_priority: bool,
@@ -22,6 +23,7 @@ pub(crate) struct RealTime {
 }
 
 impl RealTime {
+    /// Asks for both; what is refused is gone without.
     pub(crate) fn ask() -> Self {
         Self {
             has_priority: schedule(libc::SCHED_FIFO, PRIORITY),
@@ -43,7 +45,7 @@ impl Drop for RealTime {
     }
 }
 
-/// Schedules the calling thread so; answers whether it is.
+/// Schedules the calling thread by this policy; answers whether the kernel allowed it.
 fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
     let parameters = libc::sched_param {
         sched_priority: priority,
