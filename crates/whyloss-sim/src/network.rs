@@ -98,8 +98,19 @@ pub(crate) enum Sent {
     AtSink(Time),
     /// It reaches its source at this time, which is fused: see [`Network::wait`].
     AtSource(Time),
+    /// It reaches its [gate](Gate) at this time, if it was sent no farther than that: see [`Network::wait_at_gate`].
+    AtGate(Time),
     /// It was lost, or will be, at this time: see [`Network::loss`].
     Lost(Cause, Time),
+}
+
+/// The first place where a flow's packets wait, if they come there over links that nobody else uses (`fuse.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Gate {
+    /// The link at whose far end it is.
+    pub(crate) link: usize,
+    /// How long a packet takes to come there if it waits for none before it; no packet takes less.
+    pub(crate) crossing: Duration,
 }
 
 /// The loss of a packet.
@@ -165,6 +176,10 @@ pub(crate) struct Network {
     hops: Vec<Hop>,
     /// Where each flow's route and return route begin in `hops`.
     routes: Vec<(u32, u32)>,
+    /// Of each flow, its gate.
+    gates: Vec<Option<Gate>>,
+    /// Of each link, the flow at whose gate it ends.
+    gated: Vec<Option<u32>>,
     window: Window,
     /// What packets carry that does not fit a parcel.
     pub(crate) aside: Aside,
@@ -208,6 +223,8 @@ impl Network {
             overfull: None,
             marked: false,
             counts: links.iter().map(count).collect(),
+            gates: vec![None; routes.len()],
+            gated: vec![None; links.len()],
             hops,
             routes,
             window,
@@ -232,11 +249,46 @@ impl Network {
         self.routes[flow].1
     }
 
+    /// The first place where a flow's packets wait, if that and the links to it are the flow's own.
+    pub(crate) fn gate(&self, flow: usize) -> Option<Gate> {
+        self.gates[flow]
+    }
+
+    /// The flow at whose gate link `index` ends, if there is one.
+    pub(crate) fn gated(&self, index: usize) -> Option<usize> {
+        self.gated[index].map(|flow| flow as usize)
+    }
+
     /// Sends a packet into the link its `hop` points at, and on through all that is fused to that. If it is lost, the parcel
     /// says at which link, and when it came there. (An answer with all that is known of a loss costs the hot path registers.)
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn send<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        events: &mut EventQueue,
+        observer: &mut O,
+    ) -> Sent {
+        self.send_on::<O, false>(now, parcel, events, observer)
+    }
+
+    /// Sends a packet to its gate.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    pub(crate) fn send_to_gate<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        events: &mut EventQueue,
+        observer: &mut O,
+    ) -> Sent {
+        self.send_on::<O, true>(now, parcel, events, observer)
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn send_on<O: Observer, const TO_GATE: bool>(
         &mut self,
         now: Time,
         parcel: &mut Parcel,
@@ -279,6 +331,9 @@ impl Network {
             hop = self.hops[place];
             if !hop.is_fused() {
                 parcel.hop = place as u32;
+                if TO_GATE {
+                    return Sent::AtGate(at);
+                }
                 self.put(index, at, *parcel, events);
                 return Sent::UnderWay;
             }
@@ -464,6 +519,26 @@ impl Network {
         self.put(self.last_link(parcel.hop), at, parcel, events);
     }
 
+    /// Lets a packet that is at the end of link `gate` at `at` wait until then. The link has an event at that time if it
+    /// `is_awaited`.
+    pub(crate) fn wait_at_gate(
+        &mut self,
+        gate: usize,
+        at: Time,
+        parcel: Parcel,
+        is_awaited: bool,
+        events: &mut EventQueue,
+    ) {
+        if !is_awaited {
+            return self.put(gate, at, parcel, events);
+        }
+        let transit = &mut self.transits[gate];
+        if transit.is_full() && !transit.grow(&mut self.room) {
+            return self.end(gate, events);
+        }
+        transit.push(Parcel { due: at, ..parcel });
+    }
+
     /// The loss of a packet that was [sent](Self::send) at `now`.
     pub(crate) fn loss(&self, now: Time, parcel: &Parcel, cause: Cause, when: Time) -> Loss {
         let at = parcel.due;
@@ -497,17 +572,18 @@ impl Network {
         self.put(index, at, truth, events);
     }
 
-    /// Takes the packet that is at the end of link `index` now, says where that is, and arms the link for the next, unless
-    /// the packet is at a fused source, which may take more than one: then [`Network::arm`] is to do that, if
+    /// Takes the packet that is at the end of link `index` now, if there is one, says where that is, and arms the link for the
+    /// next, unless the packet is at a fused source, which may take more than one: then [`Network::arm`] is to do that, if
     /// [some wait](Network::some_wait).
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn take(
         &mut self,
+        now: Time,
         index: usize,
         events: &mut EventQueue,
     ) -> Option<(Parcel, Arrived)> {
-        let (parcel, next) = self.transits[index].pop()?;
+        let (parcel, next) = self.transits[index].pop_due(now)?;
         let arrived = match self.hops[parcel.hop as usize] {
             hop if !hop.is_end() => Arrived::Between,
             Hop::SINK => Arrived::AtSink,

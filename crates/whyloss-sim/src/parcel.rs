@@ -4,11 +4,10 @@
 //! due 8, sent 8, two numbers 16, flow 4, size 4, hop 4, kind 4              bytes
 //! ```
 //!
-//! What most packets carry (a TCP segment, an acknowledgement without SACK blocks, a datagram, what IFTP sends) fits in the
-//! numbers. What
-//! does not, and whatever ECN has to do with or is a copy, is kept [aside](Aside), and a number says where.
+//! What most packets carry (a TCP segment, an acknowledgement without SACK blocks, a datagram, what IFTP sends, TFRC data whose
+//! retransmission timeout is four round trips) fits in the numbers. What does not, and whatever ECN has to do with or is a copy, is kept [aside](Aside), and a number says where.
 
-use whyloss::{Cause, Time, iftp};
+use whyloss::{Cause, Duration, Time, iftp, tfrc};
 use whyloss_link::Ecn;
 
 use crate::host::tcp::{Ack, SackBlocks, Segment};
@@ -22,7 +21,7 @@ pub(crate) struct Parcel {
     pub(crate) sent: Time,
     /// The number of data, the next that an acknowledgement expects, or where aside.
     pub(crate) number: u64,
-    /// What an acknowledgement echoes.
+    /// What an acknowledgement echoes, or what [TFRC data says](of_tfrc).
     pub(crate) echo: Time,
     pub(crate) flow: u32,
     pub(crate) size: u32,
@@ -42,7 +41,20 @@ pub(crate) enum Kind {
     Datagram,
     IftpData,
     IftpAck,
+    TfrcData,
     Aside,
+}
+
+/// Bits of a TFRC header's round trip, in nanoseconds, and of its count of rounds.
+const RTT_BITS: u32 = 34;
+const ROUND_BITS: u32 = 29;
+
+/// What TFRC data says beside its number and its stamp, if one word holds it.
+#[inline]
+fn of_tfrc(data: &tfrc::Data) -> Option<u64> {
+    let (rtt, round) = (data.rtt.as_nanos() as u64, u64::from(data.round));
+    let fits = rtt >> RTT_BITS == 0 && round >> ROUND_BITS == 0 && data.t_rto == data.rtt * 4;
+    fits.then(|| (rtt << ROUND_BITS | round) << 1 | u64::from(data.urgent))
 }
 
 /// What does not fit parcels.
@@ -54,7 +66,8 @@ pub(crate) struct Aside {
 
 impl Parcel {
     /// The parcel of a packet. (Inlined: who packs has just made the packet, of one kind.)
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn pack(packet: &Packet, aside: &mut Aside) -> Self {
         let mut parcel = Self {
             sent: packet.sent,
@@ -85,6 +98,14 @@ impl Parcel {
             Payload::IftpAck(ack) if packet.is_plain() => {
                 (parcel.number, parcel.echo) = (ack.sequence, ack.echo);
                 parcel.kind = Kind::IftpAck;
+            }
+            Payload::TfrcData(data)
+                if data.stamp == packet.sent
+                    && packet.is_plain()
+                    && let Some(said) = of_tfrc(data) =>
+            {
+                (parcel.number, parcel.echo) = (data.sequence, Time::from_nanos(said));
+                parcel.kind = Kind::TfrcData;
             }
             _ => {
                 parcel.number = aside.keep(packet);
@@ -145,6 +166,7 @@ impl Parcel {
                 sequence: self.number,
                 echo: self.echo,
             }),
+            Kind::TfrcData => Payload::TfrcData(self.tfrc_data()),
             Kind::Aside => {
                 return Packet {
                     hop: self.hop,
@@ -229,6 +251,21 @@ impl Parcel {
         }
     }
 
+    /// The TFRC data that it is.
+    #[inline]
+    pub(crate) fn tfrc_data(self) -> tfrc::Data {
+        let said = self.echo.as_nanos();
+        let rtt = Duration::from_nanos((said >> (ROUND_BITS + 1)) as i64);
+        tfrc::Data {
+            sequence: self.number,
+            stamp: self.sent,
+            rtt,
+            t_rto: rtt * 4,
+            round: (said >> 1) as u32 & ((1 << ROUND_BITS) - 1),
+            urgent: said & 1 == 1,
+        }
+    }
+
     /// The acknowledgement that it is.
     #[inline]
     pub(crate) fn ack(self) -> Ack {
@@ -309,6 +346,18 @@ mod tests {
                     sequence: number,
                     echo,
                 }),
+                // Round trips up to 40 s, rounds up to 2³⁰.
+                7..=9 => {
+                    let rtt = Duration::from_nanos(number as i64 * 40_000_000);
+                    Payload::TfrcData(tfrc::Data {
+                        sequence: number,
+                        stamp: sent,
+                        rtt,
+                        t_rto: if kind < 9 { rtt * 4 } else { rtt * 3 },
+                        round: number as u32 * if kind == 7 { 1 } else { 1 << 20 },
+                        urgent: number.is_multiple_of(2),
+                    })
+                }
                 _ => Payload::Datagram(number),
             },
         }
@@ -318,7 +367,7 @@ mod tests {
         /// Nothing is lost on the way, and what was kept aside makes room for others.
         #[test]
         fn what_is_packed_is_unpacked(
-            packets in prop::collection::vec((0u8..8, 0u64..1_000, prop::option::of(0u32..100), prop::option::of(0u32..100)), 0..100),
+            packets in prop::collection::vec((0u8..11, 0u64..1_000, prop::option::of(0u32..100), prop::option::of(0u32..100)), 0..100),
         ) {
             let mut aside = Aside::default();
             let mut under_way = Vec::new();

@@ -54,6 +54,15 @@ impl Transit {
         self.ring.get(self.head as usize)
     }
 
+    /// Takes out the first parcel, if that is due now, and says when the next is.
+    #[inline(always)]
+    pub(crate) fn pop_due(&mut self, now: Time) -> Option<(Parcel, Option<Time>)> {
+        if self.first()?.due != now {
+            return None;
+        }
+        self.pop()
+    }
+
     /// Takes out the first parcel, and says when the next is due.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Parcel, Option<Time>)> {

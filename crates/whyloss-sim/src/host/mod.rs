@@ -11,7 +11,7 @@ pub mod quic;
 mod supplied;
 pub mod supply;
 pub mod tcp;
-mod tfrc;
+pub(crate) mod tfrc;
 pub mod web;
 
 use whyloss::receiver::Classifier;
@@ -188,6 +188,17 @@ impl Source {
             && flow.stop.is_none()
     }
 
+    /// Whether timers make it send what it sends, and all its packets are of one size.
+    pub(crate) fn is_paced(&self) -> bool {
+        match self {
+            Self::Datagrams(_) | Self::Iftp(_) | Self::Tfrc(_) => true,
+            Self::Capable(sender) => sender.has_timers(),
+            Self::Tcp(sender) => sender.has_timers(),
+            Self::Supplied(supplied) => supplied.source.is_paced(),
+            Self::Outside(_) | Self::Web(_) => false,
+        }
+    }
+
     /// When the source must be woken.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {
@@ -259,14 +270,7 @@ impl Source {
             Self::Capable(sender) => sender.poll_transmit(now).map(Payload::Segment),
             Self::Outside(end) => end.poll(now),
             Self::Tcp(sender) => sender.poll_transmit(now).map(Payload::Segment),
-            Self::Tfrc(sender) => {
-                while sender.next_timeout() <= now {
-                    if let Some(data) = sender.on_timeout(now) {
-                        return Some(Payload::TfrcData(data));
-                    }
-                }
-                None
-            }
+            Self::Tfrc(sender) => tfrc::poll(sender, now).map(Payload::TfrcData),
             Self::Web(web) => web.poll(now).map(Payload::Segment),
             Self::Supplied(supplied) => supplied.poll(now),
         }

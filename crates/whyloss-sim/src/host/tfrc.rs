@@ -1,11 +1,23 @@
 //! The receiving end of TFRC: classifier, receiver, and the truth that only the path knows.
 
 use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
-use whyloss::tfrc::{Data, Feedback, Options, Receiver};
+use whyloss::tfrc::{Data, Feedback, Options, Receiver, Sender};
 use whyloss::{Cause, Time};
 use whyloss_link::Random;
 
 use crate::decider::{Decider, ReceiverDecider};
+
+/// The next packet that a sender may send at `now`.
+#[inline]
+pub(crate) fn poll(sender: &mut Sender, now: Time) -> Option<Data> {
+    while sender.next_timeout() <= now {
+        let data = sender.on_timeout(now);
+        if data.is_some() {
+            return data;
+        }
+    }
+    None
+}
 
 /// A TFRC receiver with its classifier.
 #[derive(Debug)]

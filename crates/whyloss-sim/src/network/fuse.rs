@@ -35,6 +35,15 @@
 //!           packets come between in their order.
 //! ```
 //!
+//! A source that paces its packets is woken late, when what it sends is at the first place where it waits, its *gate*, if
+//!
+//! ```text
+//! gate    nobody but it uses the links to that place, which have neither a channel nor a discipline nor a change of delay:
+//!           nothing of it is there sooner than a packet takes to cross them,
+//!         what reaches the source meanwhile, an answer or a truth, finds it as if it had been woken at its deadlines: it acts
+//!           as of these first (`Ends::catch_up`), and so it does at the end.
+//! ```
+//!
 //! A link that cannot answer at once (`turns.rs`) is worked out at its times: it is not fused, nor is what it feeds unless it is prompt;
 //! nobody sends into it ahead of time, so no sink or source is fused that does, and it is part of no branch.
 //!
@@ -46,7 +55,7 @@
 
 use whyloss::Duration;
 
-use super::{Fuse, Hop, Network};
+use super::{Fuse, Gate, Hop, Network};
 use crate::host::{Sink, Source};
 use crate::run::ANSWER_SIZE;
 use crate::scenario::Scenario;
@@ -115,6 +124,10 @@ impl Network {
                 if Source::may_be_foreseen(&scenario.flows[flow]) {
                     self.fuse_source(&uses, flow);
                 }
+                self.gates[flow] = self.find_gate(scenario, &uses, flow);
+                if let Some(gate) = self.gates[flow] {
+                    self.gated[gate.link] = Some(flow as u32);
+                }
             }
         }
         if fuse.stretches {
@@ -182,6 +195,25 @@ impl Network {
         {
             self.hops[back + steps] = Hop::FUSED_SOURCE;
         }
+    }
+
+    /// The gate of a flow.
+    fn find_gate(&self, scenario: &Scenario, uses: &[u32], flow: usize) -> Option<Gate> {
+        let (there, back) = self.routes[flow];
+        let way = &self.hops[there as usize..back as usize];
+        let length = 1 + way[1..].iter().position(|hop| !hop.is_fused())?;
+        let size = scenario.flows[flow].wire_size();
+        let mut crossing = Duration::ZERO;
+        for link in way[..length].iter().map(|hop| hop.index()) {
+            if uses[link] != 1 || self.is_busy(link) || !self.wires[link].link.is_steady() {
+                return None;
+            }
+            let spec = &scenario.links[link].link;
+            crossing = crossing + spec.rate.transmission_time(size) + spec.delay;
+        }
+        let goes_on = way[length].link().is_some() && crossing < Duration::MAX;
+        let link = way[length - 1].index();
+        goes_on.then_some(Gate { link, crossing })
     }
 
     /// How often each link is part of a route.

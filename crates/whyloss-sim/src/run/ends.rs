@@ -3,15 +3,15 @@
 //! A greedy TCP flow is the hot case: while nothing is lost it goes from parcel to parcel, without a [`Packet`] unless an
 //! observer looks at it.
 
-use whyloss::{Cause, Time};
+use whyloss::{Cause, Duration, Time};
 use whyloss_link::Fate;
 
 use super::ANSWER_SIZE;
 use super::fast::Path;
 use super::flow::{Delivered, Flow};
 use crate::host::tcp::{Ack, SackBlocks};
-use crate::host::{Sink, Source};
-use crate::network::{Loss, Network, Sent};
+use crate::host::{Sink, Source, tfrc};
+use crate::network::{Loss, Sent};
 use crate::observe::Observer;
 use crate::packet::{Packet, Payload};
 use crate::parcel::{Kind, Parcel};
@@ -23,12 +23,14 @@ pub(super) const SINK: usize = 1;
 /// The two ends of a flow.
 pub(super) struct Ends {
     pub(super) flow: Flow,
-    /// When source and sink will be woken.
+    /// The deadlines for which source and sink will be woken.
     armed: [Time; 2],
     /// An event of theirs that an earlier one overtook, and that comes all the same.
     overtaken: [Time; 2],
-    /// The source's entity in the event queue; the sink's is the next.
-    pub(super) entity: usize,
+    /// Their entities in the event queue.
+    entities: [usize; 2],
+    /// How long after its deadlines the source is woken (`network/fuse.rs`).
+    late: Duration,
     index: u32,
     /// Where the ways there and back begin in the network's table.
     there: u32,
@@ -48,23 +50,34 @@ pub(super) struct Foreseen {
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
-    /// The ends of flow number `index`, whose source is woken at `start`.
-    pub(super) fn new(flow: Flow, index: usize, start: Time, network: &Network) -> Self {
-        Self {
+    /// The ends of flow number `index`, whose source is woken for `start`.
+    pub(super) fn new(flow: Flow, index: usize, start: Time, path: &mut Path) -> Self {
+        let network = &path.network;
+        let source = network.links() + 2 * index;
+        let gate = network.gate(index).filter(|_| flow.source.is_paced());
+        let mut ends = Self {
             flow,
-            armed: [start, Time::MAX],
+            armed: [Time::MAX; 2],
             overtaken: [Time::MAX; 2],
-            entity: network.links() + 2 * index,
+            entities: [gate.map_or(source, |gate| gate.link), source + 1],
+            late: gate.map_or(Duration::ZERO, |gate| gate.crossing),
             index: index as u32,
             there: network.forward(index),
             back: network.back(index),
-        }
+        };
+        ends.arm(SOURCE, start, path);
+        ends
     }
 
-    /// Whether an end's event counts. If not, an earlier deadline took its place, and another one since then.
+    /// Whether the source is woken late.
+    pub(super) fn is_late(&self) -> bool {
+        self.late > Duration::ZERO
+    }
+
+    /// Whether an end's event for this deadline counts. If not, an earlier one took its place, and another one since then.
     #[inline]
-    pub(super) fn disarm(&mut self, now: Time, end: usize) -> bool {
-        let counts = self.armed[end] == now;
+    pub(super) fn disarm(&mut self, deadline: Time, end: usize) -> bool {
+        let counts = self.armed[end] == deadline;
         if counts {
             self.armed[end] = std::mem::replace(&mut self.overtaken[end], Time::MAX);
         }
@@ -80,6 +93,7 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) {
+        self.catch_up(now, path, observer);
         if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
             sender.on_ack(now, &parcel.ack(), parcel.sent);
             self.flow.judged(now, path.window, observer);
@@ -241,15 +255,38 @@ impl Ends {
             let answer = self.flow.wake_sink(deadline);
             self.answer(deadline, answer, path, observer);
         }
-        let packet = parcel.unpack(&mut path.network.aside);
-        match self.flow.deliver(now, &packet, path.window, observer) {
+        if parcel.kind == Kind::TfrcData {
+            self.deliver_whole(
+                now,
+                &parcel.whole(Payload::TfrcData(parcel.tfrc_data())),
+                path,
+                observer,
+            );
+        } else {
+            let packet = parcel.unpack(&mut path.network.aside);
+            self.deliver_whole(now, &packet, path, observer);
+        }
+    }
+
+    #[inline(always)]
+    fn deliver_whole<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        match self.flow.deliver(now, packet, path.window, observer) {
             Delivered::Taken(None) if !self.flow.sink.sends_more() => {
                 self.arm(SINK, self.flow.sink.next_timeout(), path);
             }
             Delivered::Taken(answer) => self.answer(now, answer, path, observer),
             Delivered::Dropped => {
-                let loss = path.network.dropped(now, &packet);
-                self.lose_packet(&packet, loss, path);
+                let loss = path.network.dropped(now, packet);
+                if loss.later.is_none() {
+                    self.catch_up(now, path, observer);
+                }
+                self.lose_packet(packet, loss, path);
             }
         }
     }
@@ -269,6 +306,81 @@ impl Ends {
         }
     }
 
+    /// What the gate of a source that is woken late waits for may be there. Gives it.
+    #[inline(always)]
+    pub(super) fn wake_late<O: Observer>(
+        &mut self,
+        now: Time,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Option<Parcel> {
+        let deadline = now - self.late;
+        if !self.disarm(deadline, SOURCE) {
+            return None;
+        }
+        self.act_late(deadline, Some(now), path, observer)
+    }
+
+    /// Lets a source that is woken late act as of all its deadlines before now: something reaches it, or asks what it is like.
+    #[inline(always)]
+    pub(super) fn catch_up<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
+        if self.armed[SOURCE] < now {
+            self.act_before(now, path, observer);
+        }
+    }
+
+    #[inline(never)]
+    fn act_before<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
+        while self.armed[SOURCE] < now {
+            let deadline = self.armed[SOURCE];
+            self.disarm(deadline, SOURCE);
+            self.act_late(deadline, None, path, observer);
+        }
+    }
+
+    /// Lets a source that is woken late act as of its deadline. Gives the packet that is at the gate now, if the deadline's event is
+    /// what happens now.
+    #[inline(always)]
+    fn act_late<O: Observer>(
+        &mut self,
+        deadline: Time,
+        now: Option<Time>,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Option<Parcel> {
+        if !self.flow.wake_source(deadline, path.window, observer) {
+            if deadline < self.flow.stop {
+                self.arm(SOURCE, self.flow.source.next_timeout(), path);
+            }
+            return None;
+        }
+        if !self.flow.may_send(deadline, path.window, observer) {
+            return None;
+        }
+        let (mut first, event) = (None, deadline.later(self.late));
+        loop {
+            let mut parcel = self.blank(deadline);
+            if !self.poll(deadline, &mut parcel, path, observer) {
+                break;
+            }
+            let (network, events) = (&mut path.network, &mut path.events);
+            match network.send_to_gate(deadline, &mut parcel, events, observer) {
+                Sent::AtGate(at) if Some(at) == now => first = Some(parcel),
+                Sent::AtGate(at) => {
+                    network.wait_at_gate(self.entities[SOURCE], at, parcel, at == event, events);
+                }
+                Sent::Lost(cause, when) => {
+                    let looks = O::QUEUE_LENGTH;
+                    self.lose(deadline, parcel.copy(), (cause, when), path, looks);
+                }
+                _ => debug_assert!(false, "beyond its gate"),
+            }
+        }
+        self.arm(SOURCE, self.flow.source.next_timeout(), path);
+        self.flow.acted(deadline, path.window, observer);
+        first
+    }
+
     /// The sink's deadline may have come.
     #[inline(never)]
     pub(super) fn wake_sink<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
@@ -283,35 +395,9 @@ impl Ends {
             return;
         }
         loop {
-            let mut parcel = Parcel {
-                sent: now,
-                flow: self.index,
-                size: self.flow.wire_size,
-                hop: self.there,
-                ..Parcel::default()
-            };
-            if let Source::Tcp(sender) = &mut self.flow.source {
-                let Some(segment) = sender.poll_transmit(now) else {
-                    break;
-                };
-                parcel.number = segment.sequence;
-                if segment.retransmission {
-                    parcel.kind = Kind::Retransmission;
-                }
-                let packet = parcel.whole(Payload::Segment(segment));
-                self.flow.count_sent(now, &packet, path.window, observer);
-            } else {
-                let Some(payload) = self.flow.source.poll(now) else {
-                    break;
-                };
-                let mut packet = parcel.whole(payload);
-                packet.size = payload.size().unwrap_or(packet.size);
-                if self.flow.is_capable() {
-                    parcel = self.pack_capable(now, packet, path, observer);
-                } else {
-                    self.flow.count_sent(now, &packet, path.window, observer);
-                    parcel = Parcel::pack(&packet, &mut path.network.aside);
-                }
+            let mut parcel = self.blank(now);
+            if !self.poll(now, &mut parcel, path, observer) {
+                break;
             }
             match path
                 .network
@@ -321,7 +407,7 @@ impl Ends {
                 Sent::AtSink(at) => {
                     self.deliver_at_once(at, parcel.copy(), path, observer);
                 }
-                Sent::AtSource(_) => debug_assert!(false, "data at its source"),
+                Sent::AtSource(_) | Sent::AtGate(_) => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, when) => {
                     self.lose(now, parcel.copy(), (cause, when), path, O::QUEUE_LENGTH);
                 }
@@ -329,6 +415,90 @@ impl Ends {
         }
         self.arm(SOURCE, self.flow.source.next_timeout(), path);
         self.flow.acted(now, path.window, observer);
+    }
+
+    #[inline]
+    fn blank(&self, now: Time) -> Parcel {
+        Parcel {
+            sent: now,
+            flow: self.index,
+            size: self.flow.wire_size,
+            hop: self.there,
+            ..Parcel::default()
+        }
+    }
+
+    /// Makes a blank parcel the next packet that the source may send now, counted, if there is one. (Not an option of a parcel,
+    /// which would not stay in registers.)
+    #[inline(always)]
+    fn poll<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> bool {
+        if let Source::Tcp(sender) = &mut self.flow.source {
+            let Some(segment) = sender.poll_transmit(now) else {
+                return false;
+            };
+            parcel.number = segment.sequence;
+            if segment.retransmission {
+                parcel.kind = Kind::Retransmission;
+            }
+            let packet = parcel.whole(Payload::Segment(segment));
+            self.flow.count_sent(now, &packet, path.window, observer);
+            return true;
+        }
+        let next = self.next_of_others(now, parcel.copy(), path, observer);
+        if let Some(next) = next {
+            *parcel = next;
+        }
+        next.is_some()
+    }
+
+    /// The same of a source that is not plain TCP. (What each asks for itself is packed without having been a [`Payload`].)
+    #[inline(never)]
+    fn next_of_others<O: Observer>(
+        &mut self,
+        now: Time,
+        blank: Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Option<Parcel> {
+        match &mut self.flow.source {
+            Source::Tfrc(sender) => {
+                let payload = Payload::TfrcData(tfrc::poll(sender, now)?);
+                Some(self.pack_next(now, &blank, payload, path, observer))
+            }
+            Source::Iftp(source) => {
+                let payload = Payload::IftpData(source.poll(now)?);
+                Some(self.pack_next(now, &blank, payload, path, observer))
+            }
+            source => {
+                let payload = source.poll(now)?;
+                Some(self.pack_next(now, &blank, payload, path, observer))
+            }
+        }
+    }
+
+    /// Counts and packs what leaves the source.
+    #[inline(always)]
+    fn pack_next<O: Observer>(
+        &mut self,
+        now: Time,
+        blank: &Parcel,
+        payload: Payload,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Parcel {
+        let mut packet = blank.whole(payload);
+        packet.size = payload.size().unwrap_or(packet.size);
+        if self.flow.is_capable() {
+            return self.pack_capable(now, packet, path, observer);
+        }
+        self.flow.count_sent(now, &packet, path.window, observer);
+        Parcel::pack(&packet, &mut path.network.aside)
     }
 
     /// Counts and packs a packet that leaves an ECN-capable source: by itself, so that others pay no more than the question.
@@ -429,9 +599,20 @@ impl Ends {
     #[inline]
     fn arm(&mut self, end: usize, deadline: Time, path: &mut Path) {
         if deadline < self.armed[end] {
-            self.overtaken[end] = std::mem::replace(&mut self.armed[end], deadline);
-            path.events.push(self.entity + end, deadline);
+            self.overtake(end, deadline, path);
         }
+    }
+
+    /// (Out of the hot path, whose deadlines wait for pending ones.)
+    #[inline(never)]
+    fn overtake(&mut self, end: usize, deadline: Time, path: &mut Path) {
+        self.overtaken[end] = std::mem::replace(&mut self.armed[end], deadline);
+        let late = if end == SOURCE {
+            self.late
+        } else {
+            Duration::ZERO
+        };
+        path.events.push(self.entities[end], deadline.later(late));
     }
 }
 
@@ -455,7 +636,7 @@ fn send_answer<O: Observer>(
             flow.forget(&parcel.copy().unpack(&mut network.aside).payload);
         }
         Sent::UnderWay => {}
-        Sent::AtSink(_) => debug_assert!(false, "an answer at a sink"),
+        Sent::AtSink(_) | Sent::AtGate(_) => debug_assert!(false, "an answer at a sink"),
     }
     None
 }

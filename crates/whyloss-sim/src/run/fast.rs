@@ -1,7 +1,7 @@
 //! The fast engine: as few events as what must be the same allows. `run.rs` says what its words mean, `network/fuse.rs` what
 //! needs no event of its own.
 
-use whyloss::Time;
+use whyloss::{Duration, Time};
 use whyloss_link::{Fate, Streams};
 
 use super::ends::{Ends, SINK};
@@ -35,22 +35,19 @@ impl Engine {
         let streams = Streams::new(seed);
         let window = Window::of(scenario);
         let network = Network::new(scenario, streams, window, fuse);
-        let mut events = EventQueue::new(entities(scenario), scenario.end);
+        let mut path = Path {
+            window,
+            network,
+            events: EventQueue::new(entities(scenario), scenario.end),
+        };
         let ends = (0..scenario.flows.len()).map(|index| {
             let times = Start::draw(scenario, index, streams);
             let flow = Flow::new(scenario, index, (times.start, times.stop), streams);
-            let ends = Ends::new(flow, index, times.start, &network);
-            events.push(ends.entity, times.start);
-            ends
+            Ends::new(flow, index, times.start, &mut path)
         });
-        let ends = ends.collect();
         Self {
-            path: Path {
-                window,
-                network,
-                events,
-            },
-            ends,
+            ends: ends.collect(),
+            path,
             handled: 0,
             reached: Time::ZERO,
         }
@@ -79,6 +76,7 @@ impl Engine {
             if O::CLOCK && self.handled >= ask_at {
                 ask_at = self.handled + ASK_EVERY;
                 if !observer.goes_on(now) {
+                    self.catch_up(now, observer);
                     return;
                 }
             }
@@ -100,8 +98,22 @@ impl Engine {
             }
         }
         self.reached = reached;
+        self.catch_up(
+            self.path.window.end().later(Duration::from_nanos(1)),
+            observer,
+        );
         if O::CLOCK {
             observer.goes_on(self.path.window.end());
+        }
+    }
+
+    /// Lets every source act as of its deadlines before this time, unless the run has failed.
+    fn catch_up<O: Observer>(&mut self, before: Time, observer: &mut O) {
+        if self.path.network.overfull(before).is_some() {
+            return;
+        }
+        for ends in self.ends.iter_mut().filter(|ends| ends.is_late()) {
+            ends.catch_up(before, &mut self.path, observer);
         }
     }
 
@@ -112,8 +124,11 @@ impl Engine {
         let Path {
             network, events, ..
         } = &mut self.path;
-        let Some((parcel, arrived)) = network.take(link, events) else {
-            return self.turn(now, link, observer);
+        let Some((parcel, arrived)) = network.take(now, link, events) else {
+            return match network.gated(link) {
+                Some(flow) => self.wake_late(now, flow, observer),
+                None => self.turn(now, link, observer),
+            };
         };
         let flow = parcel.flow as usize;
         match arrived {
@@ -131,12 +146,29 @@ impl Engine {
                 return;
             }
             Arrived::Truth => {
-                let (sequence, cause) = parcel.copy().told();
-                self.ends[flow].flow.tell(sequence, cause);
+                self.tell(now, &parcel.copy(), observer);
                 return;
             }
         }
         self.forward(now, now, parcel, observer);
+    }
+
+    /// What a source that is woken late sends may be at its gate.
+    #[inline(never)]
+    fn wake_late<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
+        let sent = self.ends[flow].wake_late(now, &mut self.path, observer);
+        if let Some(parcel) = sent {
+            self.forward(now, now, parcel, observer);
+        }
+    }
+
+    /// The truth about a packet is where that was lost.
+    #[inline(never)]
+    fn tell<O: Observer>(&mut self, now: Time, truth: &Parcel, observer: &mut O) {
+        let (sequence, cause) = truth.copy().told();
+        let ends = &mut self.ends[truth.flow as usize];
+        ends.catch_up(now, &mut self.path, observer);
+        ends.flow.tell(sequence, cause);
     }
 
     /// A packet goes on from between two links, where it is at `at`: now, or later if that is known.
@@ -164,9 +196,11 @@ impl Engine {
                 }
             }
             Sent::Lost(cause, when) => {
-                let path = &mut self.path;
-                self.ends[flow].lose(now, parcel.copy(), (cause, when), path, O::QUEUE_LENGTH);
+                let (ends, path) = (&mut self.ends[flow], &mut self.path);
+                ends.catch_up(now, path, observer);
+                ends.lose(now, parcel.copy(), (cause, when), path, O::QUEUE_LENGTH);
             }
+            Sent::AtGate(_) => debug_assert!(false, "beyond its gate"),
         }
     }
 
@@ -178,9 +212,7 @@ impl Engine {
             return;
         }
         while let Some(truth) = self.path.network.truth(link, now) {
-            let flow = truth.flow as usize;
-            let (sequence, cause) = truth.told();
-            self.ends[flow].flow.tell(sequence, cause);
+            self.tell(now, &truth, observer);
         }
         while let Some(turned) = self.path.network.turn(link, now, observer) {
             let parcel = turned.parcel;
@@ -196,6 +228,7 @@ impl Engine {
                 }
                 Ok(_) => self.go_on(now, parcel, observer),
                 Err(Fate::Lost(cause, when)) => {
+                    self.ends[flow].catch_up(now, &mut self.path, observer);
                     self.ends[flow].lose_here(parcel, cause, when, &mut self.path);
                 }
                 Err(_) => {}

@@ -120,7 +120,8 @@ impl Flow {
         let first = !self.started;
         self.started = true;
         let due = self.source.next_timeout() <= now;
-        if due {
+        // To these, a deadline is a packet.
+        if due && !matches!(self.source, Source::Datagrams(_) | Source::Tfrc(_)) {
             if self.source.wake(now) && window.contains(now) {
                 self.count.timeouts += 1;
             }

@@ -340,6 +340,11 @@ impl Sender {
         self.settle();
     }
 
+    /// Whether there are timers besides the retransmission timer.
+    pub(crate) fn has_timers(&self) -> bool {
+        self.has_timers
+    }
+
     /// Losses that are remembered.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {

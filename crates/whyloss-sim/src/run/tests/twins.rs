@@ -297,6 +297,37 @@ fn prompt_links_are_met() {
     assert!(fast * 10 < watched * 7, "{fast} {watched}");
 }
 
+/// A source that paces its packets is woken when what it sends is at its gate: there is one event for each packet, and one for
+/// each answer that it is to have.
+#[test]
+fn paced_sources_are_woken_late() {
+    let links = DUMBBELL.split("[[flow]]").next().expect("links");
+    for (transport, answers) in [
+        (r#"{ kind = "tfrc" }"#, 0),
+        (r#"{ kind = "cbr", rate = "9 Mbit/s" }"#, 0),
+        (r#"{ kind = "iftp" }"#, 1),
+        (
+            r#"{ kind = "tcp", controller = "bbr", delayed_ack = "none" }"#,
+            1,
+        ),
+    ] {
+        let flow = r#"from = "s{i}", to = "d{i}", count = 10"#;
+        let text = format!("flow = [{{ {flow}, transport = {transport} }}]\n{links}");
+        let scenario = scenario(&text, 4.0);
+        agree(&scenario, 1).expect("the same");
+        let per_packet = |fuse| {
+            let run = measure(&scenario, 1, fuse);
+            let sent: u64 = run.flows.iter().map(|flow| flow.sent).sum();
+            run.events as f64 / sent as f64 - f64::from(answers)
+        };
+        let (fused, apart) = (per_packet(FUSED), per_packet(APART));
+        assert!(
+            fused < 1.25 && apart > 2.9,
+            "{transport}: {fused} for {apart}"
+        );
+    }
+}
+
 /// There are sources and sinks that are worked out ahead of time in what is drawn.
 #[test]
 fn fused_ends_are_met() {
