@@ -121,12 +121,19 @@ impl EventQueue {
         self.keys[at] = key;
     }
 
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        self.keys.resize(2 * self.keys.len(), NOTHING);
+    }
+
     /// Puts a key at the end, from where it goes up.
+    #[inline(never)]
     fn rise(&mut self, key: u64) {
         let mut at = self.len;
         self.len += 1;
         if self.keys.len() <= at + WIDTH {
-            self.keys.resize(2 * self.keys.len(), NOTHING);
+            self.make_room();
         }
         while at > 0 {
             let parent = (at - 1) / WIDTH;

@@ -158,14 +158,8 @@ impl Parcel {
             Kind::Segment | Kind::Retransmission => Payload::Segment(self.segment()),
             Kind::Ack => Payload::Ack(self.ack()),
             Kind::Datagram => Payload::Datagram(self.number),
-            Kind::IftpData => Payload::IftpData(iftp::Data {
-                sequence: self.number,
-                stamp: self.sent,
-            }),
-            Kind::IftpAck => Payload::IftpAck(iftp::Ack {
-                sequence: self.number,
-                echo: self.echo,
-            }),
+            Kind::IftpData => Payload::IftpData(self.iftp_data()),
+            Kind::IftpAck => Payload::IftpAck(self.iftp_ack()),
             Kind::TfrcData => Payload::TfrcData(self.tfrc_data()),
             Kind::Aside => {
                 return Packet {
@@ -263,6 +257,24 @@ impl Parcel {
             t_rto: rtt * 4,
             round: (said >> 1) as u32 & ((1 << ROUND_BITS) - 1),
             urgent: said & 1 == 1,
+        }
+    }
+
+    /// The data of IFTP that it is.
+    #[inline]
+    pub(crate) fn iftp_data(self) -> iftp::Data {
+        iftp::Data {
+            sequence: self.number,
+            stamp: self.sent,
+        }
+    }
+
+    /// The acknowledgement of IFTP that it is.
+    #[inline]
+    pub(crate) fn iftp_ack(self) -> iftp::Ack {
+        iftp::Ack {
+            sequence: self.number,
+            echo: self.echo,
         }
     }
 

@@ -199,11 +199,22 @@ impl Source {
         }
     }
 
+    /// Whether it is known without [asking](Self::poll) that nothing more leaves at `now`.
+    #[inline]
+    pub(crate) fn rests(&self, now: Time) -> bool {
+        match self {
+            Self::Iftp(source) => source.sender.next_timeout() > now,
+            Self::Tfrc(sender) => sender.next_timeout() > now,
+            _ => false,
+        }
+    }
+
     /// When the source must be woken.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {
         match self {
             Self::Tcp(sender) => sender.next_timeout(),
+            Self::Iftp(source) => source.sender.next_timeout(),
             Self::Tfrc(sender) => sender.next_timeout(),
             _ => self.next_timeout_of_others(),
         }
@@ -220,6 +231,16 @@ impl Source {
             Self::Tfrc(sender) => sender.next_timeout(),
             Self::Web(web) => web.next_timeout(),
             Self::Supplied(supplied) => supplied.next_timeout(),
+        }
+    }
+
+    /// Whether it is known that a deadline that has come lets a packet leave and does nothing else.
+    #[inline]
+    pub(crate) fn is_only_to_send(&self, now: Time) -> bool {
+        match self {
+            Self::Datagrams(_) | Self::Tfrc(_) => true,
+            Self::Iftp(source) => !source.sender.is_expired(now),
+            _ => false,
         }
     }
 
@@ -327,10 +348,9 @@ impl Source {
     pub(crate) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         match self {
             Self::Tcp(sender) => sender.judgement(),
+            Self::Iftp(source) => source.judgement(),
             Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => None,
-            Self::Capable(_) | Self::Iftp(_) | Self::Outside(_) | Self::Supplied(_) => {
-                self.judgement_of_others()
-            }
+            Self::Capable(_) | Self::Outside(_) | Self::Supplied(_) => self.judgement_of_others(),
         }
     }
 

@@ -8,7 +8,8 @@ use whyloss_link::Random;
 use crate::decider::{Decider, ReceiverDecider};
 
 /// The next packet that a sender may send at `now`.
-#[inline]
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 pub(crate) fn poll(sender: &mut Sender, now: Time) -> Option<Data> {
     while sender.next_timeout() <= now {
         let data = sender.on_timeout(now);
@@ -74,7 +75,8 @@ impl TfrcSink {
 
     /// Takes one data packet of `wire_size` bytes, marked CE or not. `judged` hears the truth and the verdict on each lost packet that it
     /// reveals, however long the gap.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn on_data(
         &mut self,
         now: Time,

@@ -97,6 +97,9 @@ impl Ends {
         if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
             sender.on_ack(now, &parcel.ack(), parcel.sent);
             self.flow.judged(now, path.window, observer);
+        } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind) {
+            source.on_ack(now, &parcel.iftp_ack());
+            self.flow.judged(now, path.window, observer);
         } else {
             let packet = parcel.copy().unpack(&mut path.network.aside);
             if !self.flow.answered(now, &packet, path.window, observer) {
@@ -255,16 +258,20 @@ impl Ends {
             let answer = self.flow.wake_sink(deadline);
             self.answer(deadline, answer, path, observer);
         }
-        if parcel.kind == Kind::TfrcData {
-            self.deliver_whole(
-                now,
-                &parcel.whole(Payload::TfrcData(parcel.tfrc_data())),
-                path,
-                observer,
-            );
-        } else {
-            let packet = parcel.unpack(&mut path.network.aside);
-            self.deliver_whole(now, &packet, path, observer);
+        // Those that fit parcels are delivered without a packet in memory.
+        match parcel.kind {
+            Kind::TfrcData => {
+                let packet = parcel.whole(Payload::TfrcData(parcel.tfrc_data()));
+                self.deliver_whole(now, &packet, path, observer);
+            }
+            Kind::IftpData => {
+                let packet = parcel.whole(Payload::IftpData(parcel.iftp_data()));
+                self.deliver_whole(now, &packet, path, observer);
+            }
+            _ => {
+                let packet = parcel.unpack(&mut path.network.aside);
+                self.deliver_whole(now, &packet, path, observer);
+            }
         }
     }
 
@@ -277,7 +284,10 @@ impl Ends {
         observer: &mut O,
     ) {
         match self.flow.deliver(now, packet, path.window, observer) {
-            Delivered::Taken(None) if !self.flow.sink.sends_more() => {
+            Delivered::Taken(answer) if !self.flow.sink.sends_more() => {
+                if let Some(payload) = answer {
+                    self.answer_with(now, payload, path, observer);
+                }
                 self.arm(SINK, self.flow.sink.next_timeout(), path);
             }
             Delivered::Taken(answer) => self.answer(now, answer, path, observer),
@@ -360,7 +370,7 @@ impl Ends {
         let (mut first, event) = (None, deadline.later(self.late));
         loop {
             let mut parcel = self.blank(deadline);
-            if !self.poll(deadline, &mut parcel, path, observer) {
+            if !self.poll_late(deadline, &mut parcel, path, observer) {
                 break;
             }
             let (network, events) = (&mut path.network, &mut path.events);
@@ -374,6 +384,9 @@ impl Ends {
                     self.lose(deadline, parcel.copy(), (cause, when), path, looks);
                 }
                 _ => debug_assert!(false, "beyond its gate"),
+            }
+            if self.flow.source.rests(deadline) {
+                break;
             }
         }
         self.arm(SOURCE, self.flow.source.next_timeout(), path);
@@ -457,7 +470,7 @@ impl Ends {
         next.is_some()
     }
 
-    /// The same of a source that is not plain TCP. (What each asks for itself is packed without having been a [`Payload`].)
+    /// The same of a source that is not plain TCP.
     #[inline(never)]
     fn next_of_others<O: Observer>(
         &mut self,
@@ -466,20 +479,36 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) -> Option<Parcel> {
+        let payload = self.flow.source.poll(now)?;
+        Some(self.pack_next(now, &blank, payload, path, observer))
+    }
+
+    /// [`Self::poll`] of a source that is woken late. (What each kind is asked for itself is packed without having been a
+    /// [`Payload`] in memory.)
+    #[inline(always)]
+    fn poll_late<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> bool {
         match &mut self.flow.source {
             Source::Tfrc(sender) => {
-                let payload = Payload::TfrcData(tfrc::poll(sender, now)?);
-                Some(self.pack_next(now, &blank, payload, path, observer))
+                let Some(data) = tfrc::poll(sender, now) else {
+                    return false;
+                };
+                *parcel = self.pack_next(now, parcel, Payload::TfrcData(data), path, observer);
             }
             Source::Iftp(source) => {
-                let payload = Payload::IftpData(source.poll(now)?);
-                Some(self.pack_next(now, &blank, payload, path, observer))
+                let Some(data) = source.poll(now) else {
+                    return false;
+                };
+                *parcel = self.pack_next(now, parcel, Payload::IftpData(data), path, observer);
             }
-            source => {
-                let payload = source.poll(now)?;
-                Some(self.pack_next(now, &blank, payload, path, observer))
-            }
+            _ => return self.poll(now, parcel, path, observer),
         }
+        true
     }
 
     /// Counts and packs what leaves the source.
@@ -526,15 +555,27 @@ impl Ends {
         observer: &mut O,
     ) {
         while let Some(payload) = answer.take().or_else(|| self.flow.sink.poll(now)) {
-            let mut packet = self.blank_answer(now).whole(payload);
-            packet.size = payload.size().unwrap_or(packet.size);
-            self.flow.dress(&mut packet);
-            let mut parcel = Parcel::pack(&packet, &mut path.network.aside);
-            if let Some(at) = send_answer(now, &mut parcel, &mut self.flow, path, observer) {
-                path.network.wait(at, parcel, &mut path.events);
-            }
+            self.answer_with(now, payload, path, observer);
         }
         self.arm(SINK, self.flow.sink.next_timeout(), path);
+    }
+
+    /// Sends an answer.
+    #[inline(always)]
+    fn answer_with<O: Observer>(
+        &mut self,
+        now: Time,
+        payload: Payload,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        let mut packet = self.blank_answer(now).whole(payload);
+        packet.size = payload.size().unwrap_or(packet.size);
+        self.flow.dress(&mut packet);
+        let mut parcel = Parcel::pack(&packet, &mut path.network.aside);
+        if let Some(at) = send_answer(now, &mut parcel, &mut self.flow, path, observer) {
+            path.network.wait(at, parcel, &mut path.events);
+        }
     }
 
     #[inline]

@@ -108,6 +108,7 @@ impl Flow {
 
     /// Whether the source's turn to send has come at its deadline, or at its start. What the deadline means to the source
     /// happens then.
+    #[inline(always)]
     pub(super) fn wake_source<O: Observer>(
         &mut self,
         now: Time,
@@ -120,8 +121,7 @@ impl Flow {
         let first = !self.started;
         self.started = true;
         let due = self.source.next_timeout() <= now;
-        // To these, a deadline is a packet.
-        if due && !matches!(self.source, Source::Datagrams(_) | Source::Tfrc(_)) {
+        if due && !self.source.is_only_to_send(now) {
             if self.source.wake(now) && window.contains(now) {
                 self.count.timeouts += 1;
             }
@@ -206,6 +206,7 @@ impl Flow {
     }
 
     /// A data packet reaches the sink.
+    #[inline(always)]
     pub(super) fn deliver<O: Observer>(
         &mut self,
         now: Time,
@@ -251,6 +252,7 @@ impl Flow {
     }
 
     /// Hands a data packet to the sink. Gives its answer, and whether it had not had the packet before.
+    #[inline(always)]
     fn take<O: Observer>(
         &mut self,
         now: Time,

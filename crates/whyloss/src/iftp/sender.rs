@@ -199,9 +199,15 @@ impl Sender {
         self.end_period();
     }
 
+    /// Whether the timer is due.
+    #[inline]
+    pub fn is_expired(&self, now: Time) -> bool {
+        now >= self.deadline && self.una < self.next
+    }
+
     /// Lets the timer expire if it is due: everything outstanding is given up, and slow start begins.
     pub fn on_timeout(&mut self, now: Time, judge: &mut impl Judge) {
-        if now < self.deadline || self.una == self.next {
+        if !self.is_expired(now) {
             return;
         }
         let loss = self.loss_event(now, Detection::Timeout);
