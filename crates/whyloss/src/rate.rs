@@ -45,9 +45,31 @@ impl Rate {
     }
 }
 
+/// a·b/c, rounded down; saturates. (Nearly always a·b fits, and a division of half the width is done; c is not zero.)
+#[inline]
+pub(crate) fn share(a: u64, b: u64, c: u64) -> u64 {
+    a.checked_mul(b)
+        .map_or_else(|| share_of_wide(a, b, c), |product| product / c)
+}
+
+#[cold]
+fn share_of_wide(a: u64, b: u64, c: u64) -> u64 {
+    let share = u128::from(a) * u128::from(b) / u128::from(c);
+    u64::try_from(share).unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        /// Narrow and wide products, and both sides of what fits.
+        #[test]
+        fn shares_are_those_of_wide_numbers(a: u64, b: u64, c in 1..=u64::MAX, shifts in (0u32..64, 0u32..64, 0u32..64)) {
+            let (a, b, c) = (a >> shifts.0, b >> shifts.1, (c >> shifts.2).max(1));
+            proptest::prop_assert_eq!(share(a, b, c), share_of_wide(a, b, c));
+        }
+    }
 
     #[test]
     fn cen_packets_take_whole_nanoseconds() {

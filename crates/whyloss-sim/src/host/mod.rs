@@ -183,7 +183,7 @@ impl Source {
     /// Whether a flow's source may [foresee](tcp::Sender::foresees) what answers make it do. One that stops does not: what
     /// it would send then, and when its timer is set anew, depends on the time at which it is asked.
     pub(crate) fn may_be_foreseen(flow: &Flow) -> bool {
-        matches!(&flow.transport, Transport::Tcp { options, .. } if !options.ecn)
+        matches!(&flow.transport, Transport::Tcp { options, .. } if !tcp::Sender::is_always_alert(options))
             && flow.application == Application::Greedy
             && flow.stop.is_none()
     }

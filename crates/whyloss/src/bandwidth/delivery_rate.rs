@@ -26,6 +26,7 @@
 //! spares. The transport marks them with [`DeliveryRate::on_spared_loss`] instead of [`DeliveryRate::on_lost`]: they are
 //! no longer under way, but count as lost nowhere, and there is nothing to tell the controller.
 
+use crate::rate::share;
 use crate::{Duration, Rate, Time};
 
 /// What is remembered about a packet under way.
@@ -319,11 +320,9 @@ impl DeliveryRate {
 
 /// `bytes` in `interval`; `None` if that is no time.
 fn rate(bytes: u64, interval: Duration) -> Option<Rate> {
-    let nanos = u128::try_from(interval.as_nanos())
-        .ok()
-        .filter(|&nanos| nanos > 0)?;
-    let bps = u128::from(bytes) * 8_000_000_000 / nanos;
-    Some(Rate::from_bps(u64::try_from(bps).unwrap_or(u64::MAX)))
+    let nanos = u64::try_from(interval.as_nanos()).ok();
+    let nanos = nanos.filter(|&nanos| nanos > 0)?;
+    Some(Rate::from_bps(share(bytes, 8_000_000_000, nanos)))
 }
 
 #[cfg(test)]

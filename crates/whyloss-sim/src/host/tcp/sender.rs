@@ -245,6 +245,16 @@ impl Sender {
         self.open_window();
     }
 
+    /// Whether a sender with these options foresees nothing: it is always alert.
+    pub(crate) fn is_always_alert(options: &Options) -> bool {
+        let sender = Self::new(options, Time::ZERO);
+        Self {
+            handshaking: false,
+            ..sender
+        }
+        .needs_attention()
+    }
+
     /// The application has produced `segments` in all; there were none if [`Options::segments`] was zero.
     pub(crate) fn supply(&mut self, segments: u64) {
         self.segments = segments;
@@ -619,15 +629,19 @@ impl Sender {
 
     /// Anything but the left edge needs attention until a change of state says otherwise.
     fn settle(&mut self) {
-        let sacked = self.scoreboard.as_ref().is_some_and(|s| !s.is_empty());
         self.handshaking &= self.una < self.handshake_length();
-        self.alert = self.handshaking
+        self.alert = self.needs_attention();
+    }
+
+    fn needs_attention(&self) -> bool {
+        let sacked = self.scoreboard.as_ref().is_some_and(|s| !s.is_empty());
+        self.handshaking
             || self.in_recovery
             || self.duplicates > 0
             || sacked
             || self.meter.is_some()
             || self.ecn.is_some()
-            || matches!(self.recovery, Recovery::Vegas | Recovery::Rack);
+            || matches!(self.recovery, Recovery::Vegas | Recovery::Rack)
     }
 
     /// Whether the connection waits for its first acknowledgement.

@@ -54,6 +54,7 @@ use super::windowed::WindowedMax;
 use super::{Controller, Start};
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::event::{AckEvent, LossEvent};
+use crate::rate::share;
 use crate::{Duration, Rate, Time};
 
 /// No bound.
@@ -394,13 +395,11 @@ fn is_inflight_too_high(lost: u64, sent_in_flight: u64) -> bool {
 
 /// So many percent of `amount`.
 fn percent(amount: u64, percent: u64) -> u64 {
-    let share = u128::from(amount) * u128::from(percent) / 100;
-    u64::try_from(share).unwrap_or(u64::MAX)
+    share(amount, percent, 100)
 }
 
 /// What `rate` delivers in `span`, in bytes.
 fn delivered_in(rate: Rate, span: Duration) -> u64 {
-    let nanos = u128::try_from(span.as_nanos()).unwrap_or(0);
-    let bytes = u128::from(rate.as_bps()).saturating_mul(nanos) / 8_000_000_000;
-    u64::try_from(bytes).unwrap_or(u64::MAX)
+    let nanos = u64::try_from(span.as_nanos()).unwrap_or(0);
+    share(rate.as_bps(), nanos, 8_000_000_000)
 }

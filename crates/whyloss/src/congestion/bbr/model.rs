@@ -3,6 +3,7 @@
 use super::{Bbr, Phase, State, UNBOUNDED, UNBOUNDED_RATE, delivered_in, percent};
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::send_quantum;
+use crate::rate::share;
 use crate::{Duration, Rate};
 
 /// BBR.Beta in percent.
@@ -197,9 +198,8 @@ impl Bbr {
 
     /// InitPacingRate: the initial window in a round trip of so long.
     pub(super) fn init_pacing_rate(&mut self, rtt: Duration) {
-        let nanos = u128::from(rtt.as_nanos().max(1).unsigned_abs());
-        let bps = u128::from(self.initial_window) * 8_000_000_000 / nanos;
-        let bps = u64::try_from(bps).unwrap_or(u64::MAX);
+        let nanos = rtt.as_nanos().max(1).unsigned_abs();
+        let bps = share(self.initial_window, 8_000_000_000, nanos);
         self.pacing_rate = Rate::from_bps(percent(bps, State::Startup.pacing_gain()).max(1));
     }
 

@@ -81,9 +81,14 @@ impl MeteredPacer {
         !self.held_back
     }
 
+    /// Whether a segment has left before, and not all up to it have arrived.
+    fn has_left(&self, sequence: u64) -> bool {
+        sequence.wrapping_sub(self.first) < self.segments.len() as u64
+    }
+
     fn on_sent(&mut self, now: Time, sequence: u64, rate: Option<Rate>, segment_size: u32) {
         let index = sequence.wrapping_sub(self.first) as usize;
-        let retransmission = index < self.segments.len();
+        let retransmission = self.has_left(sequence);
         let snapshot = self.path.on_sent(now, segment_size, retransmission);
         match self.segments.get_mut(index) {
             Some(old) => {
@@ -260,18 +265,21 @@ impl Sender {
         }
     }
 
-    /// Whether the pacer lets a segment leave now.
-    pub(super) fn paced(&mut self, now: Time) -> bool {
-        let rate = self.control.pacing_rate();
+    /// The rate at which segments leave, if they are paced.
+    pub(super) fn pacing_rate(&self) -> Option<Rate> {
+        self.meter.as_ref().and_then(|_| self.control.pacing_rate())
+    }
+
+    /// Whether the pacer lets a segment leave now, at this rate.
+    pub(super) fn paced(&mut self, now: Time, rate: Option<Rate>) -> bool {
         match &mut self.meter {
             Some(meter) => meter.lets_leave(now, rate, self.segment_size),
             None => true,
         }
     }
 
-    /// Segment `sequence` leaves; `None`: nothing may.
-    pub(super) fn meter_sent(&mut self, now: Time, sequence: Option<u64>) {
-        let rate = self.control.pacing_rate();
+    /// Segment `sequence` leaves, at this rate; `None`: nothing may.
+    pub(super) fn meter_sent(&mut self, now: Time, sequence: Option<u64>, rate: Option<Rate>) {
         let Some(meter) = &mut self.meter else {
             return;
         };
@@ -283,7 +291,9 @@ impl Sender {
             }
             return;
         };
-        meter.lose_range(now, sequence..sequence + 1, &mut self.control);
+        if meter.has_left(sequence) {
+            meter.lose_range(now, sequence..sequence + 1, &mut self.control);
+        }
         meter.on_sent(now, sequence, rate, self.segment_size);
     }
 }

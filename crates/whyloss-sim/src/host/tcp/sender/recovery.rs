@@ -58,7 +58,8 @@ impl Sender {
     #[cold]
     #[inline(never)]
     pub(super) fn next_alert(&mut self, now: Time) -> Option<u64> {
-        if !self.paced(now) {
+        let rate = self.pacing_rate();
+        if !self.paced(now, rate) {
             return None;
         }
         let next = if self.by_time.is_some() {
@@ -66,7 +67,7 @@ impl Sender {
         } else {
             self.next_unpaced()
         };
-        self.meter_sent(now, next);
+        self.meter_sent(now, next, rate);
         if let (Some(vegas), Some(next)) = (&mut self.vegas, next) {
             vegas.sent.leave(next, now);
         }
