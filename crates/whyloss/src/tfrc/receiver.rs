@@ -151,16 +151,17 @@ impl Receiver {
                 self.fill(data.sequence);
                 event = self.confirm_older_than(data.sequence, now);
             }
-            Some((newest, arrival)) => {
+            Some((newest, arrival)) if data.sequence - newest.sequence > 1 => {
+                self.newest = Some((*data, now));
+                event = self.confirm_older_than(data.sequence, now);
+                event |= self.open_gap(&newest, arrival, now, cause);
+            }
+            _ => {
                 self.newest = Some((*data, now));
                 if self.pending_len > 0 {
                     event = self.confirm_older_than(data.sequence, now);
                 }
-                if data.sequence - newest.sequence > 1 {
-                    event |= self.open_gap(&newest, arrival, now, cause);
-                }
             }
-            None => self.newest = Some((*data, now)),
         }
         if marked {
             let time = match self.options.loss_clock {
