@@ -1,6 +1,7 @@
 //! Queues that control their delay, as RFC 8289 and RFC 8290 say of them.
 
-use whyloss_sim::{Delays, Scenario};
+use crate::delays;
+use whyloss_sim::Scenario;
 
 /// Bulk flows of this transport over a bottleneck of `mbps` with this queue and round trip, for 30 s of which the last 20 count.
 pub(crate) fn bottleneck(
@@ -42,12 +43,17 @@ start = ["0 s", "1 s"]
 /// The utilisation of the bottleneck, and what 95 % of the delays of this flow do not exceed beyond the way, in ms.
 fn measured(text: &str, flow: &str, way_ms: f64) -> (f64, f64) {
     let scenario = Scenario::from_toml(text, "test", &[]).expect("valid");
-    let mut delays = Delays::new(&scenario);
-    let run = whyloss_sim::run(&scenario, 1, &mut delays).expect("runs");
-    let narrow = run.links.iter().find(|link| link.name == "narrow");
-    let utilisation = narrow.expect("the link").utilisation(run.window);
+    let run = delays::run(&scenario);
+    let narrow = run
+        .measurement
+        .links
+        .iter()
+        .find(|link| link.name == "narrow");
+    let utilisation = narrow
+        .expect("the link")
+        .utilisation(run.measurement.window);
     let at = scenario.flows.iter().position(|f| f.name == flow);
-    let p95 = delays.flows[at.expect("the flow")].quantile_ms(0.95);
+    let p95 = run.delays[at.expect("the flow")].quantile_ms(0.95);
     (utilisation, p95.expect("arrivals") - way_ms)
 }
 

@@ -9,7 +9,9 @@ use whyloss_link::{ChannelSpec, QueueSpec};
 use whyloss_sim::decider::{ReceiverDecider, SENDERS, SenderDecider};
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::scenario::{Flow, Transport};
-use whyloss_sim::{CsvFiles, Measurement, Scenario, Trace, TraceOptions, run, run_watched};
+use whyloss_sim::{
+    CsvFiles, Measurement, Scenario, Trace, TraceOptions, run_unwatched, run_watched,
+};
 
 /// The tiny network and a flow of IFTP, with this bit error rate on the radio, for so long.
 fn scenario(rate: f64, seconds: i64) -> Scenario {
@@ -28,7 +30,7 @@ fn scenario(rate: f64, seconds: i64) -> Scenario {
 }
 
 fn measure(scenario: &Scenario) -> Measurement {
-    run(scenario, 1, &mut ()).expect("it passes its checks")
+    run_unwatched(scenario, 1).expect("it passes its checks")
 }
 
 /// IFTP-W with coverage = packet size is IFTP (ELA-7), and so for every transport: traces to the byte.

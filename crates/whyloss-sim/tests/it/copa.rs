@@ -1,7 +1,8 @@
 //! Copa with the whole of TCP around it, held to the closed forms of its paper: n flows in default mode keep 1.25·n/δ packets
 //! waiting, between none and 2.5·n/δ, and share equally.
 
-use whyloss_sim::{Delays, Scenario};
+use crate::delays;
+use whyloss_sim::Scenario;
 
 use crate::aqm::bottleneck;
 
@@ -14,12 +15,16 @@ fn flows(text: &str) -> (Vec<f64>, f64, f64) {
     let times = [("duration", "60 s"), ("measure_from", "30 s")];
     let times = times.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let scenario = Scenario::from_toml(text, "test", &times).expect("valid");
-    let mut delays = Delays::new(&scenario);
-    let run = whyloss_sim::run(&scenario, 1, &mut delays).expect("runs");
-    let delivered = run.flows.iter().map(|flow| flow.delivered as f64).collect();
+    let run = delays::run(&scenario);
+    let delivered = run
+        .measurement
+        .flows
+        .iter()
+        .map(|flow| flow.delivered as f64)
+        .collect();
     let waits = |of: fn(&whyloss_sim::DelaySummary) -> Option<f64>| {
         let waited = |summary| (of(summary).expect("arrivals") - WAY) / PACKET;
-        delays.flows.iter().map(waited).collect::<Vec<_>>()
+        run.delays.iter().map(waited).collect::<Vec<_>>()
     };
     let means = waits(whyloss_sim::DelaySummary::mean_ms);
     let mean = means.iter().sum::<f64>() / means.len() as f64;

@@ -158,11 +158,10 @@ fn a_receiver_echoes_until_it_is_heard() {
 fn run(queue: &str, transport: &str, flows: u32) -> (Measurement, f64) {
     let text = crate::aqm::bottleneck(queue, transport, (10, 20), flows);
     let scenario = Scenario::from_toml(&text, "test", &[]).expect("valid");
-    let mut delays = whyloss_sim::Delays::new(&scenario);
-    let run = whyloss_sim::run(&scenario, 1, &mut delays).expect("runs");
-    let p95 = delays.flows[0].quantile_ms(0.95).expect("arrivals");
+    let run = crate::delays::run(&scenario);
+    let p95 = run.delays[0].quantile_ms(0.95).expect("arrivals");
     // 1500 bytes take 1.2 ms.
-    (run, p95 - 11.2)
+    (run.measurement, p95 - 11.2)
 }
 
 /// With marks nothing is lost to the queue once slow start is over, the link stays in use, and the delay within CoDel's bound.

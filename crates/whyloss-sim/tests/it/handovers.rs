@@ -1,9 +1,10 @@
 //! Handovers that copy what waits, with whole flows over them.
 
+use crate::delays;
 use whyloss::receiver::Classifier;
 use whyloss::{Duration, Time};
 use whyloss_link::Backlog;
-use whyloss_sim::{Delays, FlowResult, Media, Observer, Packet, Scenario, Watch, run};
+use whyloss_sim::{FlowResult, Needs, Packet, Scenario, Watch, run_measured, run_watched};
 
 /// Copies that the first flow's sink took.
 #[derive(Default)]
@@ -14,8 +15,6 @@ impl Watch for Copies {
         self.0 += u64::from(packet.copy && flow == 0);
     }
 }
-
-impl Observer for Copies {}
 
 /// A flow over a radio that copies at 2 s, or does not, and then a link that loses `loss` of its packets.
 fn scenario(flow: &str, copies: bool, loss: f64) -> Scenario {
@@ -42,7 +41,7 @@ fn scenario(flow: &str, copies: bool, loss: f64) -> Scenario {
 /// What is counted of the flow, and the copies that its sink took.
 fn of(scenario: &Scenario) -> (FlowResult, u64) {
     let mut copies = Copies::default();
-    let run = run(scenario, 1, &mut copies).expect("room");
+    let run = run_watched(scenario, 1, &mut copies).expect("room");
     (run.flows[0].clone(), copies.0)
 }
 
@@ -88,9 +87,8 @@ fn what_was_sent_was_delivered_or_lost_once() {
         let lost = flow.lost.congestion + flow.lost.wireless;
         assert_eq!(flow.sent, flow.delivered + lost, "{transport}");
         assert!(lost > 0 || loss == 0.0, "{transport}");
-        let mut delays = Delays::new(&scenario);
-        run(&scenario, 1, &mut delays).expect("room");
-        assert_eq!(delays.flows[0].count(), flow.delivered, "{transport}");
+        let delays = delays::run(&scenario).delays;
+        assert_eq!(delays[0].count(), flow.delivered, "{transport}");
     }
 }
 
@@ -103,10 +101,9 @@ fn frames_are_played_once() {
     ] {
         let frames = |copies| {
             let scenario = scenario(transport, copies, 0.0);
-            let mut media = Media::new(&scenario);
-            run(&scenario, 1, &mut media).expect("room");
+            let run = run_measured(&scenario, 1, Needs::all(&scenario), &mut |_| true);
             assert_eq!(of(&scenario).1 > 0, copies);
-            media.flows[0].as_ref().expect("a stream").counts()[0]
+            run.expect("room").frames[0][0]
         };
         let (kept, copied) = (frames(false), frames(true));
         assert_eq!(copied.playout, Duration::from_millis(500));

@@ -2,7 +2,9 @@
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_sim::scenario::Transport;
-use whyloss_sim::{CsvFiles, FlowResult, Scenario, Trace, TraceOptions, run, run_watched};
+use whyloss_sim::{
+    CsvFiles, FlowResult, Scenario, Trace, TraceOptions, run_unwatched, run_watched,
+};
 
 /// 10 Mbit/s, 100 ms there and back, any queue, and a radio that loses packets of 1024 bytes with this probability.
 fn scenario(transport: &str, classifier: &str, loss: f64) -> Scenario {
@@ -36,7 +38,7 @@ const RENO: &str = r#"{ kind = "tcp", recovery = "reno", delayed_ack = "none", w
 
 fn measure(transport: &str, classifier: &str, loss: f64, seed: u64) -> FlowResult {
     let scenario = scenario(transport, classifier, loss);
-    run(&scenario, seed, &mut ()).unwrap().flows.remove(0)
+    run_unwatched(&scenario, seed).unwrap().flows.remove(0)
 }
 
 /// Mean packets that arrive in 1000 s, over four seeds.
@@ -123,7 +125,7 @@ fn an_oracle_sees_congestion() {
         let mut scenario = scenario(unknown, classifier, 0.0);
         scenario.links[0].link.rate = Rate::from_mbps(1);
         scenario.links[0].link.queue.limit = whyloss_link::queue::Limit::Packets(20);
-        run(&scenario, 1, &mut ()).unwrap().flows.remove(0)
+        run_unwatched(&scenario, 1).unwrap().flows.remove(0)
     };
     let (oracle, unaware) = (flow("oracle"), flow("unaware"));
     assert!(oracle.lost.congestion > 0 && oracle.lost.wireless == 0);

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use crate::tiny;
 use whyloss::Cause;
-use whyloss_sim::{Capture, CsvFiles, Measurement, Trace, TraceOptions, run, run_watched};
+use whyloss_sim::{
+    Capture, CsvFiles, Measurement, Trace, TraceOptions, run_unwatched, run_watched,
+};
 
 /// Runs the tiny network with both observers on `directory`.
 fn record(directory: &Path) -> Measurement {
@@ -47,7 +49,7 @@ fn same_bytes_twice_and_the_run_is_the_same_without() {
     let measurement = record(first.path());
     assert_eq!(measurement, record(second.path()));
     // What nobody watches takes fewer events.
-    let unwatched = run(&tiny::scenario(5_000), 1, &mut ()).unwrap();
+    let unwatched = run_unwatched(&tiny::scenario(5_000), 1).unwrap();
     assert!(unwatched.events <= measurement.events);
     let events = measurement.events;
     assert_eq!(

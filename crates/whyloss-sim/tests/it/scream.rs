@@ -1,6 +1,7 @@
 //! SCReAM's window with the whole of TCP around it, in bulk: alone on 10 Mbit/s, 100 ms there and back.
 
-use whyloss_sim::{Delays, Scenario};
+use crate::delays;
+use whyloss_sim::Scenario;
 
 use crate::aqm::bottleneck;
 
@@ -16,10 +17,10 @@ fn alone(controller: &str, queue: &str) -> (u64, f64, u64) {
     let times = times.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let text = bottleneck(queue, &transport, (10, 100), 1);
     let scenario = Scenario::from_toml(&text, "test", &times).expect("valid");
-    let mut delays = Delays::new(&scenario);
-    let run = whyloss_sim::run(&scenario, 1, &mut delays).expect("runs");
-    let wait = delays.flows[0].mean_ms().expect("arrivals") - WAY;
-    (run.flows[0].delivered, wait, run.flows[0].lost.congestion)
+    let run = delays::run(&scenario);
+    let wait = run.delays[0].mean_ms().expect("arrivals") - WAY;
+    let flow = &run.measurement.flows[0];
+    (flow.delivered, wait, flow.lost.congestion)
 }
 
 /// Where the window neither grows nor shrinks the queueing delay is the target, 0.1 s. A flat delay has no trend, so every

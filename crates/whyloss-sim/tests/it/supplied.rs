@@ -1,6 +1,9 @@
 //! Every transport sends what its application produces, when it may, and no more.
 
-use whyloss_sim::{CsvFiles, Delays, Measurement, Scenario, Trace, TraceOptions, run, run_watched};
+use crate::delays;
+use whyloss_sim::{
+    CsvFiles, DelaySummary, Measurement, Scenario, Trace, TraceOptions, run_watched,
+};
 
 /// 1000-byte packets, two a frame, a frame every 40 ms: 400 kbit/s over a link that may be slower.
 fn scenario(transport: &str, link: &str) -> Scenario {
@@ -37,11 +40,9 @@ const TRANSPORTS: [&str; 9] = [
     r#"{ kind = "tfrc", base = "ns2" }"#,
 ];
 
-fn measure(transport: &str, link: &str) -> (Measurement, Delays) {
-    let scenario = scenario(transport, link);
-    let mut delays = Delays::new(&scenario);
-    let measurement = run(&scenario, 1, &mut delays).unwrap();
-    (measurement, delays)
+fn measure(transport: &str, link: &str) -> (Measurement, Vec<DelaySummary>) {
+    let run = delays::run(&scenario(transport, link));
+    (run.measurement, run.delays)
 }
 
 /// 501 frames are captured from 0 to 20 s, and all but those of the last round trip have left.
@@ -74,7 +75,7 @@ fn datagrams_leave_at_once() {
     assert_eq!(measurement.flows[0].sent, 1002);
     // 20 s of frames; the last has 10 ms to arrive, so it does not.
     assert_eq!(measurement.flows[0].received, 996);
-    assert_eq!(delays.flows[0].max_ms(), Some(100.8));
+    assert_eq!(delays[0].max_ms(), Some(100.8));
 }
 
 /// A window of one segment takes a round trip for each: the application does not limit it, so it grows; behind a window

@@ -243,7 +243,7 @@ mod tests {
         let heard = listen(&network, &driver, &candidates, 1).expect("runs");
         let scenario = driver.scenario(&network, Transport::Tfrc, Variant::Drawn);
         let scenario = scenario.expect("valid");
-        let run = whyloss_sim::run(&scenario, 1, &mut ()).expect("runs");
+        let run = whyloss_sim::run_unwatched(&scenario, 1).expect("runs");
         let mut said = Confusion::default();
         for flow in run.flows.iter().filter(|flow| !flow.background) {
             said.merge(&flow.packets);

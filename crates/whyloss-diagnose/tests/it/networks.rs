@@ -1,7 +1,5 @@
 //! What networks themselves say: the log of an emulated link, and the tables of a simulated run.
 
-mod network;
-
 use std::fmt::Write as _;
 use std::io::Cursor;
 use std::path::Path;
@@ -95,7 +93,7 @@ impl Watch for Log {
 
 /// A run, as its own tables in that directory, and as a log.
 fn ran(directory: &Path) -> Log {
-    let scenario = Scenario::from_toml(network::NETWORK, "test", &[]).expect("a scenario");
+    let scenario = Scenario::from_toml(crate::network::NETWORK, "test", &[]).expect("a scenario");
     let files = CsvFiles::create(directory).expect("files");
     let mut both = (
         Log::new(&scenario),

@@ -1,7 +1,5 @@
 //! A network's own log beside the diagnosis of a capture.
 
-mod network;
-
 use std::fs::File;
 use std::net::SocketAddr;
 
@@ -47,7 +45,8 @@ impl Watch for Log {
 /// A capture at that node, and the log of the same run.
 fn captured(node: usize) -> (Diagnosis, Log) {
     let longer = [("duration".to_owned(), "30 s".to_owned())];
-    let scenario = Scenario::from_toml(network::NETWORK, "test", &longer).expect("a scenario");
+    let scenario =
+        Scenario::from_toml(crate::network::NETWORK, "test", &longer).expect("a scenario");
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("capture.pcapng");
     let mut both = (Log::default(), NodeCapture::new(&scenario, node, &path));

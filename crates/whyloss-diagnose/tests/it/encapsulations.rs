@@ -1,7 +1,5 @@
 //! One capture in every wrapping that the documentation names: each tells the same story.
 
-mod network;
-
 use std::io::Cursor;
 use std::time::Duration;
 
@@ -18,7 +16,8 @@ type Frame = (Duration, u32, Vec<u8>);
 /// What a sender's capture has.
 fn frames() -> Vec<Frame> {
     let short = [("duration".to_owned(), "12 s".to_owned())];
-    let scenario = Scenario::from_toml(network::NETWORK, "test", &short).expect("a scenario");
+    let scenario =
+        Scenario::from_toml(crate::network::NETWORK, "test", &short).expect("a scenario");
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("capture.pcapng");
     let mut capture = NodeCapture::new(&scenario, 0, &path);

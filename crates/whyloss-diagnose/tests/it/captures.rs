@@ -1,7 +1,5 @@
 //! Captures of a simulated network, whole and in every state of repair.
 
-mod network;
-
 use std::io::{Cursor, Read, Write as _};
 
 use whyloss::Cause;
@@ -11,7 +9,7 @@ use whyloss_sim::{NodeCapture, Scenario, run_watched};
 
 /// A capture at the node of that index, as bytes.
 fn capture(node: usize) -> Vec<u8> {
-    let scenario = Scenario::from_toml(network::NETWORK, "test", &[]).expect("a scenario");
+    let scenario = Scenario::from_toml(crate::network::NETWORK, "test", &[]).expect("a scenario");
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("capture.pcapng");
     let mut capture = NodeCapture::new(&scenario, node, &path);
