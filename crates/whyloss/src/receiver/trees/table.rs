@@ -6,7 +6,7 @@
 use crate::trees::Tree;
 
 /// Log-odds of congestion above which a loss is congestion.
-pub(super) const THRESHOLD: f64 = -0.40;
+pub(super) const THRESHOLD: f64 = -0.50;
 
 #[rustfmt::skip]
 pub(super) static TREES: [Tree; 60] = [
