@@ -83,7 +83,7 @@ impl Default for Past {
 }
 
 impl Trees {
-    /// Log-odds above which a loss is congestion: Mc was 8 % on networks that the trees were not grown on.
+    /// Log-odds above which a gap looks like congestion: with them Mc is 9 % on networks that the trees were not grown on.
     pub const THRESHOLD: f64 = table::THRESHOLD;
 
     /// Trees with this threshold, in log-odds: the lower it is, the more losses are congestion.
