@@ -120,12 +120,22 @@ def grown(model, columns):
     return [node(tree["tree_structure"]) for tree in model.dump_model()["tree_info"]]
 
 
+def spread(node, depth):
+    """Questions between the leaves of a complete tree, and the leaves."""
+    if depth == 0:
+        return [], [node]
+    # A leaf higher up is asked nothing: whatever the answer, it is the same.
+    signal, bound, below, above = node if isinstance(node, tuple) else (0, 0, node, node)
+    (before, low), (after, high) = spread(below, depth - 1), spread(above, depth - 1)
+    return [*before, f"({signal}, {bound})", *after], low + high
+
+
 def table(trees, depth, threshold):
     lines = [
         "//! The trees, as `tools/classifier/train.py` wrote them: edit that, not this.",
         "//!",
-        f"//! One tree a block: {2**depth} questions (number of the signal, bound), of which the first is not asked and the",
-        f"//! others go from the root downwards, then {2**depth} leaves.",
+        f"//! One tree a block: {2**depth - 1} questions (number of the signal, bound), each of which lies between two of the {2**depth} leaves that",
+        "//! follow; the one in the middle is asked first.",
         "",
         "use crate::trees::Tree;",
         "",
@@ -136,14 +146,9 @@ def table(trees, depth, threshold):
         f"pub(super) static TREES: [Tree; {len(trees)}] = [",
     ]
     for tree in trees:
-        row, questions = [tree], ["(0, 0)"]
-        for _ in range(depth):
-            # A leaf higher up is asked nothing: whatever the answer, it is the same.
-            row = [node if isinstance(node, tuple) else (0, 0, node, node) for node in row]
-            questions += [f"({signal}, {bound})" for signal, bound, _, _ in row]
-            row = [child for node in row for child in node[2:]]
+        questions, leaves = spread(tree, depth)
         lines.append(f"    Tree {{ questions: [{', '.join(questions)}],")
-        lines.append(f"        leaves: [{', '.join(map(str, row))}] }},")
+        lines.append(f"        leaves: [{', '.join(map(str, leaves))}] }},")
     return "\n".join([*lines, "];", ""])
 
 

@@ -5,31 +5,31 @@
 /// Questions from the root of a tree to its leaves.
 const DEPTH: usize = 4;
 
-/// Room for the signals: a power of two.
-const WIDTH: usize = 32;
+/// Room for as many signals as a question can ask for: no index needs a check.
+const WIDTH: usize = 1 << u8::BITS;
 
 /// Classes of delay.
 pub(crate) const CLASSES: usize = 16;
 
-/// A complete tree: the question at q is followed by the one at 2q if the signal is at most the bound, else by that at 2q + 1.
+/// A complete tree: question k lies between leaves k and k + 1, and the one in the middle of those that are left is asked next.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// Number of a signal, and the bound; the root is at 1, nothing is asked at 0.
-    pub(crate) questions: [(u8, i16); 1 << DEPTH],
+    /// Number of a signal, and the bound: at most that leads to the leaves before, more to those after.
+    pub(crate) questions: [(u8, i16); (1 << DEPTH) - 1],
     /// Thousandths of log-odds of congestion.
     pub(crate) leaves: [i16; 1 << DEPTH],
 }
 
 impl Tree {
-    /// Masks do what would else be checks of bounds: no index can be beyond them.
+    /// No branch depends on a signal: the answer is added to the place, so that the processor can be in several trees at once.
     #[inline]
     fn leaf(&self, signals: &[i16; WIDTH]) -> i32 {
-        let mut at = 1;
-        for _ in 0..DEPTH {
-            let (signal, bound) = self.questions[at % (1 << DEPTH)];
-            at = 2 * at + usize::from(signals[usize::from(signal) % WIDTH] > bound);
+        let mut at = 0;
+        for half in [8, 4, 2, 1] {
+            let (signal, bound) = self.questions[at + half - 1];
+            at += half * usize::from(signals[usize::from(signal)] > bound);
         }
-        i32::from(self.leaves[at % (1 << DEPTH)])
+        i32::from(self.leaves[at])
     }
 }
 
@@ -42,33 +42,53 @@ pub(crate) fn log_odds<const COUNT: usize>(trees: &[Tree], signals: &[i16; COUNT
     trees.iter().map(|tree| tree.leaf(&wide)).sum()
 }
 
-/// Extrema of the last one to two buckets of time.
+/// Extrema of the last one to two buckets of time. Few values are a new one, so few are written down.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Extrema {
+    /// Of the bucket that is being filled.
     now: (i64, i64),
-    last: (i64, i64),
+    /// Of that and the one before.
+    both: (i64, i64),
 }
 
 impl Extrema {
     const EMPTY: (i64, i64) = (i64::MAX, i64::MIN);
     pub(crate) const NONE: Self = Self {
         now: Self::EMPTY,
-        last: Self::EMPTY,
+        both: Self::EMPTY,
     };
 
     #[inline]
     pub(crate) fn add(&mut self, value: i64) {
-        self.now = (self.now.0.min(value), self.now.1.max(value));
+        self.lower(value);
+        self.raise(value);
     }
 
-    #[cold]
+    /// Where nobody asks for the largest.
+    #[inline]
+    pub(crate) fn lower(&mut self, value: i64) {
+        if value < self.now.0 {
+            self.now.0 = value;
+            self.both.0 = self.both.0.min(value);
+        }
+    }
+
+    /// Where nobody asks for the smallest.
+    #[inline]
+    pub(crate) fn raise(&mut self, value: i64) {
+        if value > self.now.1 {
+            self.now.1 = value;
+            self.both.1 = self.both.1.max(value);
+        }
+    }
+
     pub(crate) fn turn(&mut self) {
-        (self.last, self.now) = (self.now, Self::EMPTY);
+        (self.both, self.now) = (self.now, Self::EMPTY);
     }
 
     #[inline]
     pub(crate) fn get(&self) -> (i64, i64) {
-        (self.now.0.min(self.last.0), self.now.1.max(self.last.1))
+        self.both
     }
 
     /// With one value more.
@@ -93,7 +113,18 @@ pub(crate) fn position((min, max): (i64, i64), delay: i64) -> f64 {
 /// The class of a delay.
 #[inline]
 pub(crate) fn class(extrema: (i64, i64), delay: i64) -> usize {
-    (15.99 * position(extrema, delay).clamp(0.0, 1.0)) as usize
+    ((15.99 * position(extrema, delay)) as i32).clamp(0, 15) as usize
+}
+
+/// Of numbers: `f64::max` also heeds what is none, which takes thrice the instructions.
+#[inline]
+pub(crate) fn larger(one: f64, other: f64) -> f64 {
+    if one > other { one } else { other }
+}
+
+#[inline]
+pub(crate) fn smaller(one: f64, other: f64) -> f64 {
+    if one < other { one } else { other }
 }
 
 /// 0 where there is nothing to divide by.
@@ -146,9 +177,9 @@ mod tests {
 
     #[test]
     fn leaves_by_hand() {
-        let mut questions = [(0, 0); 16];
         // pace ≤ 50 → slots ≤ 7; else the third signal, and so on.
-        (questions[1], questions[2], questions[3]) = ((0, 50), (1, 7), (2, 3));
+        let mut questions = [(0, 0); 15];
+        (questions[7], questions[3], questions[11]) = ((0, 50), (1, 7), (2, 3));
         let mut leaves = [0; 16];
         (leaves[0], leaves[4], leaves[8], leaves[15]) = (1, 2, 3, 4);
         let tree = Tree { questions, leaves };

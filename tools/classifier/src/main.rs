@@ -11,7 +11,7 @@ mod senders;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use whyloss_study::arena::{Queue, Transport};
+use whyloss_study::arena::{Laws, Queue, Transport};
 
 #[derive(Parser)]
 struct Args {
@@ -27,6 +27,10 @@ struct Args {
     /// `{ name = "mbiaz", upper = 1.3 }`), `oracle`, or the files of models that train.py wrote (`*.txt`).
     #[arg(long, global = true, default_value = "oracle")]
     drivers: String,
+    /// Laws that networks are drawn by: the arena's; long, with round trips uniform from 10 to 400 ms and each last hop as fast as
+    /// a backbone; or uniform, where nothing is log-uniform.
+    #[arg(long, global = true, default_value = "arena", value_parser = laws)]
+    laws: Laws,
     /// What carries the flows: tfrc, with receiver classifiers; newreno or cubic, with sender classifiers (`dump` then takes the
     /// two in turn).
     #[arg(long, global = true, default_value = "tfrc", value_parser = transport)]
@@ -75,10 +79,6 @@ enum Command {
         /// Noisy links send again, as in the arena.
         #[arg(long)]
         arq: bool,
-        /// Longer and wider networks than the arena's: round trips uniform from 10 to 400 ms, and each last hop as fast as a
-        /// backbone.
-        #[arg(long)]
-        long: bool,
         /// Also what a plain flow loses beside the drivers, which takes three times the runs.
         #[arg(long)]
         harm: bool,
@@ -90,6 +90,15 @@ fn transport(name: &str) -> Result<Transport, String> {
     known
         .copied()
         .ok_or("no transport of the arena has this name".to_owned())
+}
+
+fn laws(name: &str) -> Result<Laws, String> {
+    Ok(match name {
+        "arena" => Laws::Arena,
+        "long" => Laws::Long,
+        "uniform" => Laws::Uniform,
+        _ => return Err("networks are drawn by laws arena, long or uniform".to_owned()),
+    })
 }
 
 fn queue(name: &str) -> Result<Queue, String> {
@@ -113,7 +122,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         varied: None,
         queue: Queue::Drawn,
         arq: false,
-        long: false,
+        laws: args.laws,
         transport: args.transport,
         tcp: if args.tcp.is_empty() {
             ""
@@ -141,10 +150,9 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
             csv,
             queue,
             arq,
-            long,
             harm,
         } => {
-            (drawn.queue, drawn.arq, drawn.long) = (queue, arq, long);
+            (drawn.queue, drawn.arq) = (queue, arq);
             judge::run(drawn, &drivers, noise, harm, csv.as_deref())
         }
     }

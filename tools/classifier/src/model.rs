@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use whyloss::Cause;
 use whyloss::event::{AckEvent, LossEvent};
-use whyloss::receiver::trees::Signals;
+use whyloss::receiver::trees::{Past, Signals};
 use whyloss::receiver::{Arrival, ReceiverClassifier};
 use whyloss::sender::{self, SenderClassifier};
 
@@ -90,23 +90,31 @@ impl Node {
 /// A model at a receiver.
 pub(crate) struct InLoop {
     signals: Signals,
+    past: Past,
     model: Arc<Model>,
 }
 
 impl InLoop {
     pub(crate) fn new(model: Arc<Model>) -> Self {
-        let signals = Signals::new();
-        Self { signals, model }
+        let (signals, past) = (Signals::new(), Past::new());
+        Self {
+            signals,
+            past,
+            model,
+        }
     }
 }
 
 impl ReceiverClassifier for InLoop {
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
         let described = self.signals.on_arrival(arrival, missing);
-        let odds = described.map(|signals| self.model.log_odds(&signals));
-        (missing > 0).then(|| match odds {
-            Some(odds) if odds <= self.model.threshold => Cause::Wireless,
-            _ => Cause::Congestion,
+        let thousandths = |odds: f64| (1e3 * odds) as i32;
+        (missing > 0).then(|| match described {
+            Some(signals) => {
+                let odds = thousandths(self.model.log_odds(&signals));
+                self.past.cause(odds, thousandths(self.model.threshold))
+            }
+            None => Cause::Congestion,
         })
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use whyloss_sim::Scenario;
 use whyloss_sim::decider::{Decider, OutsideReceiver, OutsideSender};
 use whyloss_sim::scenario::{Flow, Transport as Carrier};
-use whyloss_study::arena::{Network, Queue, Setting, Transport, Variant};
+use whyloss_study::arena::{Laws, Network, Queue, Setting, Transport, Variant};
 
 use crate::model::{InLoop, Model, SenderInLoop};
 
@@ -21,7 +21,7 @@ pub(crate) struct Drawn {
     pub(crate) varied: Option<u32>,
     pub(crate) queue: Queue,
     pub(crate) arq: bool,
-    pub(crate) long: bool,
+    pub(crate) laws: Laws,
     pub(crate) transport: Transport,
     /// What TCP has besides, as a scenario says it after a comma.
     pub(crate) tcp: &'static str,
@@ -92,7 +92,7 @@ impl Drawn {
             seed: self.seed,
             queue: self.queue,
             arq: self.arq,
-            long: self.long,
+            laws: self.laws,
             ..Setting::default()
         };
         Network::draw(self.seed, index, &setting)

@@ -94,6 +94,18 @@ pub enum Queue {
     Pie,
 }
 
+/// Laws that networks are drawn by, all with the same ranges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Laws {
+    /// Those of the arena.
+    #[default]
+    Arena,
+    /// Longer and wider: round trips are uniform, and each last hop has the rate that is drawn.
+    Long,
+    /// Rates, round trips, buffers, losses and numbers of flows are uniform.
+    Uniform,
+}
+
 /// Which networks, and what carries the judged flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(
@@ -115,9 +127,8 @@ pub struct Setting {
     pub ecn: bool,
     /// Whether noisy links have 1.5 times, once and half their rate, for a second each on average.
     pub varying: bool,
-    /// Whether round trips are uniform from 10 to 400 ms, and each last hop has the rate that is drawn: longer and wider
-    /// networks.
-    pub long: bool,
+    /// The laws that networks are drawn by.
+    pub laws: Laws,
     /// Whether harm to a plain flow is measured, which takes three times the runs.
     pub harm: bool,
 }
@@ -132,7 +143,7 @@ impl Default for Setting {
             arq: false,
             ecn: false,
             varying: false,
-            long: false,
+            laws: Laws::Arena,
             harm: true,
         }
     }

@@ -18,14 +18,15 @@
 //! | their law | one in three each: independent; Gilbert–Elliott by packet, a lost one followed by one with 0.1 to 0.6; by time, bad states of 5 to 200 ms (log-uniform) that lose 30 to 100 % |
 //! | cross traffic on the core | with 0.6 bursts (half exponential, half Pareto) that take 5 to 40 % on average; with 0.25 one CUBIC; with 0.25 web transfers of 2 to 15 %; on the radio of two queues again |
 //!
-//! Packets have 1000 bytes. A core that is no bottleneck has 1.2 to 4 R, local networks 10 R. In `long` networks
-//! ([`Setting::long`]) round trips are uniform, each last hop has R, and the core before it 1.2 to 4 N·R.
+//! Packets have 1000 bytes. A core that is no bottleneck has 1.2 to 4 R, local networks 10 R. By other laws
+//! ([`Laws`]) round trips are uniform, each last hop has R, and the core before it 1.2 to 4 N·R (long); or what is log-uniform
+//! in the first five lines and in that of losses is uniform.
 
 use std::fmt::Write as _;
 
 use whyloss_link::{Random, Streams};
 
-use super::{Queue, Setting, Transport};
+use super::{Laws, Queue, Setting, Transport};
 
 /// Bytes of a packet.
 pub(super) const PACKET: u32 = 1_000;
@@ -122,23 +123,26 @@ impl Network {
     pub fn draw(seed: u64, index: u64, setting: &Setting) -> Self {
         let mut random = Streams::new(seed).stream("arena", index);
         let family = Family::ALL[(index % 3) as usize];
-        let mut rate = log_uniform(&mut random, 0.2e6, 30e6);
-        let round_trip = if setting.long {
-            0.01 + 0.39 * random.uniform()
+        let uniform = setting.laws == Laws::Uniform;
+        let law = if uniform { between } else { log_uniform };
+        let mut rate = law(&mut random, 0.2e6, 30e6);
+        let round_trip = if setting.laws == Laws::Long {
+            between(&mut random, 0.01, 0.4)
         } else {
-            log_uniform(&mut random, 0.01, 0.4)
+            law(&mut random, 0.01, 0.4)
         };
         let most = libm::floor(rate / 1e5).clamp(1.0, 16.0);
-        let flows = libm::floor(log_uniform(&mut random, 1.0, 17.0)).min(most);
-        if setting.long && family == Family::LastHop {
+        let flows = libm::floor(law(&mut random, 1.0, 17.0)).min(most);
+        if setting.laws == Laws::Long && family == Family::LastHop {
             rate *= flows;
         }
-        let products = log_uniform(&mut random, 0.25, 2.0);
+        let products = law(&mut random, 0.25, 2.0);
         let core = rate * log_uniform(&mut random, 1.2, 4.0);
         let radio = rate * log_uniform(&mut random, 1.0, 2.0);
         let red = [random.chance(0.25), random.chance(0.25)];
-        let core_products = log_uniform(&mut random, 0.25, 2.0);
-        let (channel, loss) = channel(&mut random);
+        let core_products = law(&mut random, 0.25, 2.0);
+        let loss = law(&mut random, 0.001, 0.1);
+        let channel = channel(&mut random, loss);
         let share = 0.2 + 0.3 * random.uniform();
         let one_way = round_trip / 2.0;
         let cross = [Cross::draw(&mut random), Cross::draw(&mut random)];
@@ -383,14 +387,13 @@ fn rate_words(rate: f64, varying: bool) -> String {
     format!("{{ rates = [{rates}], means = [\"1 s\", \"1 s\", \"1 s\"] }}")
 }
 
-/// What loses packets, and how many of them.
-fn channel(random: &mut Random) -> (String, f64) {
-    let loss = log_uniform(random, 0.001, 0.1);
+/// What loses this share of packets.
+fn channel(random: &mut Random, loss: f64) -> String {
     let kind = random.below(3);
     let stay = 0.1 + 0.5 * random.uniform();
     let mean_bad = log_uniform(random, 0.005, 0.2);
     let loss_bad = 0.3 + 0.7 * random.uniform();
-    let channel = match kind {
+    match kind {
         0 => format!("{{ kind = \"bernoulli\", loss = {loss:.6} }}"),
         1 => format!("{{ kind = \"gilbert-elliott\", loss = {loss:.6}, stay = {stay:.4} }}"),
         _ => {
@@ -402,8 +405,11 @@ fn channel(random: &mut Random) -> (String, f64) {
                 mean_bad * 1e9
             )
         }
-    };
-    (channel, loss)
+    }
+}
+
+fn between(random: &mut Random, from: f64, to: f64) -> f64 {
+    from + (to - from) * random.uniform()
 }
 
 fn log_uniform(random: &mut Random, from: f64, to: f64) -> f64 {
@@ -423,7 +429,7 @@ mod tests {
             let setting = Setting {
                 ecn: index % 2 == 1,
                 varying: index % 4 > 1,
-                long: index % 8 > 3,
+                laws: [Laws::Arena, Laws::Long, Laws::Uniform][(index / 4 % 3) as usize],
                 ..Setting::default()
             };
             let network = Network::draw(7, index, &setting);

@@ -17,8 +17,8 @@
 //! offset between the clocks cancels; reals are added, multiplied and divided, which every machine does alike.
 
 use super::super::Arrival;
-use crate::Time;
-use crate::trees::{CLASSES, Extrema, class, hundredths, position, ratio};
+use crate::trees::{CLASSES, Extrema, class, hundredths, larger, position, ratio, smaller};
+use crate::{Duration, Time};
 
 /// How many signals there are.
 pub const COUNT: usize = 24;
@@ -69,9 +69,9 @@ pub const NAMES: [(&str, &str); COUNT] = [
 /// The first arrivals, after which the signals mean something.
 const WARM_UP: u32 = 16;
 
-/// ns that a bucket of extrema holds: they are of the last one to two buckets.
-const SHORT: i64 = 5_000_000_000;
-const LONG: i64 = 60_000_000_000;
+/// What a bucket of extrema holds: they are of the last one to two buckets.
+const SHORT: Duration = Duration::from_secs(5);
+const LONG: Duration = Duration::from_secs(60);
 
 /// What a slope of 1 counts.
 const SLOPE: f64 = 1024.0;
@@ -88,6 +88,8 @@ pub struct Signals {
     rott: i64,
     /// When the buckets of the short and of the long time began.
     since: [Time; 2],
+    /// When the first of them is over.
+    turns: Time,
     t_avg: f64,
     irregular: f64,
     t_10: f64,
@@ -119,6 +121,7 @@ impl Signals {
             origin: 0,
             rott: 0,
             since: [Time::ZERO; 2],
+            turns: Time::ZERO,
             t_avg: 0.0,
             irregular: 0.0,
             t_10: 0.0,
@@ -215,20 +218,22 @@ impl Signals {
 
     #[inline]
     fn update(&mut self, arrival: &Arrival, rott: i64, interval: i64, missing: u64) {
-        self.turn(arrival.received);
+        if arrival.received >= self.turns {
+            self.turn(arrival.received);
+        }
         let per_packet = if missing == 0 {
             interval as f64
         } else {
             interval as f64 / (missing as f64 + 1.0)
         };
         if interval > 0 {
-            self.t_min.add(interval);
-            self.t_min_long.add(interval);
+            self.t_min.lower(interval);
+            self.t_min_long.lower(interval);
         }
         let departed = (arrival.sent - self.sent).as_nanos();
         if departed > 0 && rott > self.rott {
             let rise = rott as f64 - self.rott as f64;
-            self.slope.add((SLOPE * rise / departed as f64) as i64);
+            self.slope.raise((SLOPE * rise / departed as f64) as i64);
         }
         let least = self.t_min.get().0;
         let close = least < i64::MAX && interval.saturating_mul(4) < least.saturating_mul(5);
@@ -237,7 +242,7 @@ impl Signals {
             (self.t_avg, self.t_10) = (per_packet, per_packet);
         }
         let apart = ratio((per_packet - self.t_avg).abs(), self.t_avg);
-        self.irregular += 0.02 * (apart.min(4.0) - self.irregular);
+        self.irregular += 0.02 * (smaller(apart, 4.0) - self.irregular);
         self.t_avg += (per_packet - self.t_avg) / 8.0;
         if per_packet > 0.0 {
             self.t_10 *= if per_packet < self.t_10 { 0.955 } else { 1.005 };
@@ -246,8 +251,8 @@ impl Signals {
         self.short.add(rott);
         self.long.add(rott);
         let delay = rott as f64;
-        self.peak = delay.max(self.peak + (delay - self.peak) / 8.0);
-        self.trough = delay.min(self.trough + (delay - self.trough) / 8.0);
+        self.peak = larger(delay, self.peak + (delay - self.peak) / 8.0);
+        self.trough = smaller(delay, self.trough + (delay - self.trough) / 8.0);
         let share = if missing == 0 {
             0.0
         } else {
@@ -261,19 +266,20 @@ impl Signals {
     }
 
     /// Begins new buckets of extrema where the old ones are over.
-    #[inline]
+    #[cold]
     fn turn(&mut self, now: Time) {
-        if (now - self.since[0]).as_nanos() >= SHORT {
+        if now - self.since[0] >= SHORT {
             self.since[0] = now;
             for extrema in [&mut self.short, &mut self.t_min, &mut self.slope] {
                 extrema.turn();
             }
         }
-        if (now - self.since[1]).as_nanos() >= LONG {
+        if now - self.since[1] >= LONG {
             self.since[1] = now;
             self.long.turn();
             self.t_min_long.turn();
         }
+        self.turns = (self.since[0] + SHORT).min(self.since[1] + LONG);
     }
 
     /// Counts a packet at its delay, and those lost before it at the delay of the one before them.
