@@ -160,6 +160,7 @@ impl Network {
     /// Whether this event of a link is a turn that counts.
     #[cold]
     pub(crate) fn begin_turn(&mut self, link: usize, now: Time) -> bool {
+        debug_assert!(self.is_busy(link), "an event of a link that has none");
         let busy = self.busy(link).filter(|busy| busy.armed == now);
         busy.map(|busy| busy.armed = Time::MAX).is_some()
     }
