@@ -57,9 +57,7 @@ impl ReceiverClassifier for Noisy {
 /// The decider with its arrivals stamped by `clock`; what asks the truth looks at no clock.
 pub(crate) fn noisy(decider: ReceiverDecider, clock: NoisyClock) -> ReceiverDecider {
     let exact = match decider {
-        Decider::Classifier(classifier) => {
-            OutsideReceiver::new(move || Box::new(classifier.clone()))
-        }
+        Decider::Classifier(classifier) => OutsideReceiver::new(move || classifier.clone()),
         Decider::Outside(outside) => outside,
         truth => return truth,
     };

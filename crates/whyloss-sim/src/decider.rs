@@ -20,8 +20,10 @@ use whyloss::{Cause, receiver, sender};
 /// what an oracle has to be told about its job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decider<C, O, X> {
-    /// A classifier, which sees what an end host sees.
-    Classifier(C),
+    /// Every loss is congestion. (The unaware classifier, without one: flows of this kind come by the ten thousand.)
+    Unaware,
+    /// Any other classifier, which sees what an end host sees.
+    Classifier(Box<C>),
     /// The same, which no registry lists: somebody tries an idea. No scenario file can name it.
     Outside(X),
     /// The oracle: the true cause.
@@ -119,7 +121,16 @@ pub enum LookupOf {
 impl<C: Unaware, O, X> Decider<C, O, X> {
     /// Makes what a transport without a classifier does: every loss is congestion.
     pub fn unaware() -> Self {
-        Self::Classifier(C::unaware())
+        Self::Unaware
+    }
+
+    /// What this classifier decides.
+    pub fn of(classifier: C) -> Self {
+        if classifier == C::unaware() {
+            Self::Unaware
+        } else {
+            Self::Classifier(Box::new(classifier))
+        }
     }
 
     /// The cause for a loss of cause `truth`, where the truth decides; `uniform`, in [0, 1), draws errors.
@@ -133,7 +144,7 @@ impl<C: Unaware, O, X> Decider<C, O, X> {
 }
 
 /// A family of classifiers that has an unaware one.
-pub trait Unaware {
+pub trait Unaware: PartialEq {
     /// Makes it.
     fn unaware() -> Self;
 }
@@ -184,7 +195,7 @@ impl<C> From<&Entry<C>> for Line {
     }
 }
 
-impl<C, O, X> Family<C, O, X> {
+impl<C: Unaware, O, X> Family<C, O, X> {
     /// Every line: the classifiers in their order, then the references.
     pub fn lines(&self) -> impl Iterator<Item = Line> + Clone {
         let classifiers = self.classifiers.iter().map(Line::from);
@@ -206,7 +217,7 @@ impl<C, O, X> Family<C, O, X> {
         overrides: &[(&str, f64)],
     ) -> Option<Result<Decider<C, O, X>, ParameterError>> {
         if let Some(entry) = self.classifiers.iter().find(|entry| entry.id == id) {
-            return Some(entry.build(overrides).map(Decider::Classifier));
+            return Some(entry.build(overrides).map(Decider::of));
         }
         let entry = self.references.iter().find(|entry| entry.id == id)?;
         Some(entry.build(overrides))
@@ -357,8 +368,7 @@ mod tests {
                     let Decider::Classifier(known) = classifier.clone() else {
                         panic!("no classifier")
                     };
-                    *classifier =
-                        Decider::Outside(OutsideSender::new(move || Box::new(known.clone())));
+                    *classifier = Decider::Outside(OutsideSender::new(move || known.clone()));
                 }
                 _ => panic!("no classifier"),
             }

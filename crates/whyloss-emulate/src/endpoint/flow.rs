@@ -2,7 +2,7 @@
 
 use whyloss::{iftp, receiver, sender, tfrc};
 use whyloss_sim::Scenario;
-use whyloss_sim::decider::Decider;
+use whyloss_sim::decider::{Decider, Unaware};
 use whyloss_sim::scenario::{Application, ScenarioError, Transport};
 
 use super::EndpointError;
@@ -103,9 +103,10 @@ impl Flow {
 }
 
 /// The classifier, if what decides is one: nobody tells an endpoint the truth.
-fn real<C, O, X>(decider: Decider<C, O, X>) -> Result<C, EndpointError> {
+fn real<C: Unaware, O, X>(decider: Decider<C, O, X>) -> Result<C, EndpointError> {
     match decider {
-        Decider::Classifier(classifier) => Ok(classifier),
+        Decider::Unaware => Ok(C::unaware()),
+        Decider::Classifier(classifier) => Ok(*classifier),
         Decider::Oracle(_) | Decider::Erring { .. } | Decider::Outside(_) => {
             Err(EndpointError::NeedsTruth)
         }

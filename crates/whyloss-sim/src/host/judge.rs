@@ -77,7 +77,7 @@ impl Judge {
         match &mut self.decider {
             Decider::Classifier(classifier) => classifier.on_ack(ack),
             Decider::Outside(outside) => outside.classifier().on_ack(ack),
-            Decider::Oracle(_) | Decider::Erring { .. } => {}
+            Decider::Unaware | Decider::Oracle(_) | Decider::Erring { .. } => {}
         }
     }
 
@@ -122,7 +122,7 @@ impl Judge {
         let revises = match &mut self.decider {
             Decider::Classifier(classifier) => classifier.revises(),
             Decider::Outside(outside) => outside.classifier().revises(),
-            Decider::Oracle(_) | Decider::Erring { .. } => false,
+            Decider::Unaware | Decider::Oracle(_) | Decider::Erring { .. } => false,
         };
         self.pending = (revises && !detection.is_timeout()).then_some((cwnd, ssthresh));
         self.pending.is_some()
@@ -134,7 +134,7 @@ impl Judge {
         let cause = match &mut self.decider {
             Decider::Classifier(classifier) => classifier.on_recovery_end(now),
             Decider::Outside(outside) => outside.classifier().on_recovery_end(now),
-            Decider::Oracle(_) | Decider::Erring { .. } => Cause::Congestion,
+            Decider::Unaware | Decider::Oracle(_) | Decider::Erring { .. } => Cause::Congestion,
         };
         Some((cause, cwnd, ssthresh))
     }
@@ -158,6 +158,7 @@ impl Judge {
         let truth = self.truth(LookupOf::Window, false, una);
         let or_congestion = |truth: Option<Cause>| truth.unwrap_or(Cause::Congestion);
         let said = match self.decider {
+            Decider::Unaware => ask(&mut Classifier::unaware()),
             Decider::Classifier(ref mut classifier) => ask(classifier),
             Decider::Outside(ref mut outside) => outside.classifier().on_loss(loss).into(),
             Decider::Oracle(Lookup { timeouts, .. })

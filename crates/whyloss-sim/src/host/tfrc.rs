@@ -96,6 +96,7 @@ impl TfrcSink {
                 let arrival = Arrival::new(data.sequence, data.stamp, now, size);
                 outside.classifier().on_arrival(&arrival, missing)
             }
+            Decider::Unaware => (missing > 0).then_some(Cause::Congestion),
             _ => None,
         };
         if missing == 0 {

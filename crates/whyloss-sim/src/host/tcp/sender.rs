@@ -35,7 +35,6 @@ use crate::observe::SourceState;
 use whyloss::congestion::{Controller, Governed, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::rto::Rto;
-use whyloss::sender::Classifier;
 use whyloss::{Cause, Duration, Rate, Time};
 use whyloss_link::{Random, Streams};
 
@@ -118,9 +117,8 @@ pub struct Sender {
 /// Whether it wants to hear of acknowledgements.
 fn listens(decider: &SenderDecider) -> bool {
     match decider {
-        Decider::Classifier(classifier) => !matches!(classifier, Classifier::Unaware(_)),
-        Decider::Outside(_) => true,
-        Decider::Oracle(_) | Decider::Erring { .. } => false,
+        Decider::Classifier(_) | Decider::Outside(_) => true,
+        Decider::Unaware | Decider::Oracle(_) | Decider::Erring { .. } => false,
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn chosen(field: &Field<'_>, transport: &str) -> Result<Chosen, Fault
         ("tcp" | "quic", Some(entry), _) => entry.build(&[]).map_err(refused).map(Chosen::Windowed),
         ("iftp", _, Some(entry)) => {
             let classifier = entry.build(&[]).map_err(refused)?;
-            Ok(Chosen::Iftp(Decider::Classifier(classifier)))
+            Ok(Chosen::Iftp(Decider::of(classifier)))
         }
         ("tcp" | "quic", None, Some(_)) => Err(elsewhere(field, name, "iftp", transport)),
         ("iftp", Some(_), None) => Err(elsewhere(field, name, "tcp` and `quic", transport)),

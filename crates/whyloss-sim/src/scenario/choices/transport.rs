@@ -61,7 +61,7 @@ pub(in crate::scenario) fn transport(
                 _ => None,
             };
             let decider = match (&scheme, classifier) {
-                (Some(scheme), None) => Decider::Classifier(scheme.classifier.clone()),
+                (Some(scheme), None) => Decider::of(scheme.classifier.clone()),
                 _ => classifier::decider(classifier, &SENDERS)?,
             };
             if choice.name == "quic" {
