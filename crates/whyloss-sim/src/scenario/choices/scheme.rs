@@ -10,7 +10,7 @@ use crate::scenario::fields::{Field, code};
 /// A scheme of a flow over `transport`. IFTP's has no controller but IFTP.
 pub(super) enum Chosen {
     /// One with a window, for TCP and QUIC.
-    Windowed(scheme::Scheme),
+    Windowed(Box<scheme::Scheme>),
     Iftp(SenderDecider),
 }
 
@@ -22,7 +22,10 @@ pub(super) fn chosen(field: &Field<'_>, transport: &str) -> Result<Chosen, Fault
     let name = field.name_of(r#"a scheme, such as "newreno-lp""#, known)?;
     let refused = |error: whyloss::registry::ParameterError| field.fault(error.to_string());
     match (transport, scheme::find(name), iftp::find(name)) {
-        ("tcp" | "quic", Some(entry), _) => entry.build(&[]).map_err(refused).map(Chosen::Windowed),
+        ("tcp" | "quic", Some(entry), _) => {
+            let scheme = entry.build(&[]).map_err(refused)?;
+            Ok(Chosen::Windowed(Box::new(scheme)))
+        }
         ("iftp", _, Some(entry)) => {
             let classifier = entry.build(&[]).map_err(refused)?;
             Ok(Chosen::Iftp(Decider::of(classifier)))

@@ -66,13 +66,13 @@ pub(in crate::scenario) fn transport(
             };
             if choice.name == "quic" {
                 return Ok(Transport::Quic {
-                    options: quic::options(&choice, scheme.as_ref(), classifier.is_some())?,
+                    options: quic::options(&choice, scheme.as_deref(), classifier.is_some())?,
                     classifier: decider,
                 });
             }
             choice.only(&tcp::KEYS)?;
             Ok(Transport::Tcp {
-                options: tcp::options(&choice, scheme.as_ref(), packet)?,
+                options: tcp::options(&choice, scheme.as_deref(), packet)?,
                 classifier: decider,
             })
         }
