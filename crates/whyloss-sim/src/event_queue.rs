@@ -19,9 +19,11 @@ const NOTHING: u64 = u64::MAX;
 /// Earliest-first over entities `0..n`.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
-    /// `keys[0]` is the root; the children of `i` are `4i + 1 ..= 4i + 4`. The first `len` are in use; beyond them there
-    /// is [`NOTHING`] for as long as a whole row of children needs.
-    keys: Vec<u64>,
+    /// The earliest key.
+    root: u64,
+    /// Row i holds the children of key i, which are keys 4i + 1 ..= 4i + 4; the root is key 0. The first `len` keys are in use;
+    /// [`NOTHING`] is in the others.
+    rows: Vec<[u64; WIDTH]>,
     len: usize,
     /// Whether the root has been handed out.
     vacant: bool,
@@ -37,7 +39,8 @@ impl EventQueue {
     /// An empty queue for `entities` entities that ends at `end`, no later than [`EventQueue::latest`].
     pub(crate) fn new(entities: usize, end: Time) -> Self {
         Self {
-            keys: vec![NOTHING; 2 * WIDTH],
+            root: NOTHING,
+            rows: vec![[NOTHING; WIDTH]; 2],
             len: 0,
             vacant: false,
             bits: bits(entities),
@@ -81,7 +84,7 @@ impl EventQueue {
         if self.vacant {
             self.fill();
         }
-        let key = *self.keys.first()?;
+        let key = self.root;
         if key == NOTHING {
             return None;
         }
@@ -93,7 +96,8 @@ impl EventQueue {
     /// Forgets all that is pending, and whatever is added from now on.
     #[cold]
     pub(crate) fn close(&mut self) {
-        self.keys.fill(NOTHING);
+        self.rows.fill([NOTHING; WIDTH]);
+        self.root = NOTHING;
         (self.len, self.vacant, self.end) = (0, false, Time::ZERO);
     }
 
@@ -105,26 +109,23 @@ impl EventQueue {
     /// Puts a key in the place of the root, from where it goes down.
     #[inline]
     fn sink(&mut self, key: u64) {
-        let mut at = 0;
-        while let Some(children) = self
-            .keys
-            .get(WIDTH * at + 1..)
-            .and_then(<[u64]>::first_chunk)
-        {
+        let (rows, mut row, mut above) = (&mut self.rows[..], 0, None);
+        while let Some(children) = rows.get(row) {
             let (which, least) = least_of(*children);
             if key <= least {
                 break;
             }
-            self.keys[at] = least;
-            at = WIDTH * at + 1 + which;
+            *place(&mut self.root, rows, above) = least;
+            above = Some((row, which));
+            row = WIDTH * row + 1 + which;
         }
-        self.keys[at] = key;
+        *place(&mut self.root, rows, above) = key;
     }
 
     #[cold]
     #[inline(never)]
     fn make_room(&mut self) {
-        self.keys.resize(2 * self.keys.len(), NOTHING);
+        self.rows.resize(2 * self.rows.len(), [NOTHING; WIDTH]);
     }
 
     /// Puts a key at the end, from where it goes up.
@@ -132,18 +133,30 @@ impl EventQueue {
     fn rise(&mut self, key: u64) {
         let mut at = self.len;
         self.len += 1;
-        if self.keys.len() <= at + WIDTH {
+        if self.rows.len() * WIDTH <= at {
             self.make_room();
         }
         while at > 0 {
             let parent = (at - 1) / WIDTH;
-            if self.keys[parent] <= key {
+            let above = *self.key_at(parent);
+            if above <= key {
                 break;
             }
-            self.keys[at] = self.keys[parent];
+            *self.key_at(at) = above;
             at = parent;
         }
-        self.keys[at] = key;
+        *self.key_at(at) = key;
+    }
+
+    /// Key number `at`.
+    #[inline]
+    fn key_at(&mut self, at: usize) -> &mut u64 {
+        let below = at.checked_sub(1);
+        place(
+            &mut self.root,
+            &mut self.rows,
+            below.map(|below| (below / WIDTH, below % WIDTH)),
+        )
     }
 
     /// Fills the vacant root with the last key.
@@ -151,10 +164,24 @@ impl EventQueue {
     fn fill(&mut self) {
         self.vacant = false;
         self.len -= 1;
-        let last = std::mem::replace(&mut self.keys[self.len], NOTHING);
+        let last = std::mem::replace(self.key_at(self.len), NOTHING);
         if self.len > 0 {
             self.sink(last);
         }
+    }
+}
+
+/// The place of the root, or of a key below it: its row, and which of that.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+fn place<'a>(
+    root: &'a mut u64,
+    rows: &'a mut [[u64; WIDTH]],
+    below: Option<(usize, usize)>,
+) -> &'a mut u64 {
+    match below {
+        None => root,
+        Some((row, which)) => &mut rows[row][which % WIDTH],
     }
 }
 

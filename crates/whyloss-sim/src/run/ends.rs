@@ -339,6 +339,7 @@ impl Ends {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn act_before<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
         while self.armed[SOURCE] < now {
@@ -471,6 +472,7 @@ impl Ends {
     }
 
     /// The same of a source that is not plain TCP.
+    #[cold]
     #[inline(never)]
     fn next_of_others<O: Observer>(
         &mut self,

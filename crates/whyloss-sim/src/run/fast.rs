@@ -1,7 +1,7 @@
 //! The fast engine: as few events as what must be the same allows. `run.rs` says what its words mean, `network/fuse.rs` what
 //! needs no event of its own.
 
-use whyloss::{Duration, Time};
+use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Streams};
 
 use super::ends::{Ends, SINK};
@@ -125,10 +125,7 @@ impl Engine {
             network, events, ..
         } = &mut self.path;
         let Some((parcel, arrived)) = network.take(now, link, events) else {
-            return match network.gated(link) {
-                Some(flow) => self.wake_late(now, flow, observer),
-                None => self.turn(now, link, observer),
-            };
+            return self.nothing_arrived(now, link, observer);
         };
         let flow = parcel.flow as usize;
         match arrived {
@@ -153,6 +150,16 @@ impl Engine {
         self.forward(now, now, parcel, observer);
     }
 
+    /// An event of a link over which nothing is due: what its gate waits for, or a turn. (Cold to who calls it, not in itself.)
+    #[cold]
+    #[inline(never)]
+    fn nothing_arrived<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
+        match self.path.network.gated(link) {
+            Some(flow) => self.wake_late(now, flow, observer),
+            None => self.turn(now, link, observer),
+        }
+    }
+
     /// What a source that is woken late sends may be at its gate.
     #[inline(never)]
     fn wake_late<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
@@ -163,6 +170,7 @@ impl Engine {
     }
 
     /// The truth about a packet is where that was lost.
+    #[cold]
     #[inline(never)]
     fn tell<O: Observer>(&mut self, now: Time, truth: &Parcel, observer: &mut O) {
         let (sequence, cause) = truth.copy().told();
@@ -196,12 +204,25 @@ impl Engine {
                 }
             }
             Sent::Lost(cause, when) => {
-                let (ends, path) = (&mut self.ends[flow], &mut self.path);
-                ends.catch_up(now, path, observer);
-                ends.lose(now, parcel.copy(), (cause, when), path, O::QUEUE_LENGTH);
+                self.lose(now, parcel.copy(), (cause, when), observer);
             }
             Sent::AtGate(_) => debug_assert!(false, "beyond its gate"),
         }
+    }
+
+    /// A packet is lost on its way.
+    #[cold]
+    #[inline(never)]
+    fn lose<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        lost: (Cause, Time),
+        observer: &mut O,
+    ) {
+        let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
+        ends.catch_up(now, path, observer);
+        ends.lose(now, parcel, lost, path, O::QUEUE_LENGTH);
     }
 
     /// A link that cannot answer at once gives back the packets whose fate has come.
