@@ -3,8 +3,8 @@
 //! | word | what happens | where |
 //! |---|---|---|
 //! | *wake* | an end's deadline has come: it acts | `flow.rs` |
-//! | *wake late* | what a source sends at its deadline can be at its *gate*, the first place where it waits: it acts as of then | `ends.rs` |
-//! | *catch up* | something reaches a source that is woken late: it acts as of all its deadlines before | `ends.rs` |
+//! | *wake late* | what a source sends at its deadline can be at its *gate*, the first place where it waits: it acts as of then | `ends/late.rs` |
+//! | *catch up* | something reaches a source that is woken late: it acts as of all its deadlines before | `ends/late.rs` |
 //! | *transmit* | a source sends all that it may send now, each packet by *send* | `ends.rs` |
 //! | *send* | a packet enters the first link of its way, or the next, and every one fused behind it | `network.rs` |
 //! | *pass* | a link is idle and nothing is in the way: the packet's arrival is known without more ado | `whyloss_link` |

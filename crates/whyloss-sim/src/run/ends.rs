@@ -3,6 +3,8 @@
 //! A greedy TCP flow is the hot case: while nothing is lost it goes from parcel to parcel, without a [`Packet`] unless an
 //! observer looks at it.
 
+mod late;
+
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::Fate;
 
@@ -10,7 +12,7 @@ use super::ANSWER_SIZE;
 use super::fast::Path;
 use super::flow::{Delivered, Flow};
 use crate::host::tcp::{Ack, SackBlocks};
-use crate::host::{Sink, Source, tfrc};
+use crate::host::{Sink, Source};
 use crate::network::{Loss, Sent};
 use crate::observe::Observer;
 use crate::packet::{Packet, Payload};
@@ -67,11 +69,6 @@ impl Ends {
         };
         ends.arm(SOURCE, start, path);
         ends
-    }
-
-    /// Whether the source is woken late.
-    pub(super) fn is_late(&self) -> bool {
-        self.late > Duration::ZERO
     }
 
     /// Whether an end's event for this deadline counts. If not, an earlier one took its place, and another one since then.
@@ -316,85 +313,6 @@ impl Ends {
         }
     }
 
-    /// What the gate of a source that is woken late waits for may be there. Gives it.
-    #[inline(always)]
-    pub(super) fn wake_late<O: Observer>(
-        &mut self,
-        now: Time,
-        path: &mut Path,
-        observer: &mut O,
-    ) -> Option<Parcel> {
-        let deadline = now - self.late;
-        if !self.disarm(deadline, SOURCE) {
-            return None;
-        }
-        self.act_late(deadline, Some(now), path, observer)
-    }
-
-    /// Lets a source that is woken late act as of all its deadlines before now: something reaches it, or asks what it is like.
-    #[inline(always)]
-    pub(super) fn catch_up<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
-        if self.armed[SOURCE] < now {
-            self.act_before(now, path, observer);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn act_before<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
-        while self.armed[SOURCE] < now {
-            let deadline = self.armed[SOURCE];
-            self.disarm(deadline, SOURCE);
-            self.act_late(deadline, None, path, observer);
-        }
-    }
-
-    /// Lets a source that is woken late act as of its deadline. Gives the packet that is at the gate now, if the deadline's event is
-    /// what happens now.
-    #[inline(always)]
-    fn act_late<O: Observer>(
-        &mut self,
-        deadline: Time,
-        now: Option<Time>,
-        path: &mut Path,
-        observer: &mut O,
-    ) -> Option<Parcel> {
-        if !self.flow.wake_source(deadline, path.window, observer) {
-            if deadline < self.flow.stop {
-                self.arm(SOURCE, self.flow.source.next_timeout(), path);
-            }
-            return None;
-        }
-        if !self.flow.may_send(deadline, path.window, observer) {
-            return None;
-        }
-        let (mut first, event) = (None, deadline.later(self.late));
-        loop {
-            let mut parcel = self.blank(deadline);
-            if !self.poll_late(deadline, &mut parcel, path, observer) {
-                break;
-            }
-            let (network, events) = (&mut path.network, &mut path.events);
-            match network.send_to_gate(deadline, &mut parcel, events, observer) {
-                Sent::AtGate(at) if Some(at) == now => first = Some(parcel),
-                Sent::AtGate(at) => {
-                    network.wait_at_gate(self.entities[SOURCE], at, parcel, at == event, events);
-                }
-                Sent::Lost(cause, when) => {
-                    let looks = O::QUEUE_LENGTH;
-                    self.lose(deadline, parcel.copy(), (cause, when), path, looks);
-                }
-                _ => debug_assert!(false, "beyond its gate"),
-            }
-            if self.flow.source.rests(deadline) {
-                break;
-            }
-        }
-        self.arm(SOURCE, self.flow.source.next_timeout(), path);
-        self.flow.acted(deadline, path.window, observer);
-        first
-    }
-
     /// The sink's deadline may have come.
     #[inline(never)]
     pub(super) fn wake_sink<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
@@ -483,34 +401,6 @@ impl Ends {
     ) -> Option<Parcel> {
         let payload = self.flow.source.poll(now)?;
         Some(self.pack_next(now, &blank, payload, path, observer))
-    }
-
-    /// [`Self::poll`] of a source that is woken late. (What each kind is asked for itself is packed without having been a
-    /// [`Payload`] in memory.)
-    #[inline(always)]
-    fn poll_late<O: Observer>(
-        &mut self,
-        now: Time,
-        parcel: &mut Parcel,
-        path: &mut Path,
-        observer: &mut O,
-    ) -> bool {
-        match &mut self.flow.source {
-            Source::Tfrc(sender) => {
-                let Some(data) = tfrc::poll(sender, now) else {
-                    return false;
-                };
-                *parcel = self.pack_next(now, parcel, Payload::TfrcData(data), path, observer);
-            }
-            Source::Iftp(source) => {
-                let Some(data) = source.poll(now) else {
-                    return false;
-                };
-                *parcel = self.pack_next(now, parcel, Payload::IftpData(data), path, observer);
-            }
-            _ => return self.poll(now, parcel, path, observer),
-        }
-        true
     }
 
     /// Counts and packs what leaves the source.
