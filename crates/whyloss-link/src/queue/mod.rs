@@ -128,6 +128,8 @@ impl Queue {
 
     /// What the discipline makes of a packet of `size` bytes that arrives at `now`, at a link that has sent all
     /// before it by `free`. Times never decrease.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub fn judges(&mut self, now: Time, free: Time, size: u32) -> Verdict {
         let Some(early) = &mut self.early else {
             return Verdict::Admit;
@@ -190,6 +192,8 @@ impl Early {
 
     /// What it makes of a packet of `size` bytes that arrives at `now` at a link which has sent all before it by `free`,
     /// while so many packets and bytes wait, and there is room or not. Times never decrease.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn judges(
         &mut self,
         now: Time,

@@ -181,6 +181,8 @@ impl Red {
 
     /// What becomes of a packet of `size` bytes that arrives at `now`: the link has sent all before it by `free`,
     /// `length` waits, and there is `room` or not. A mark counts as a drop.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn judges(
         &mut self,
         now: Time,
