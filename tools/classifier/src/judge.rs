@@ -15,9 +15,47 @@ use crate::networks::{Drawn, Drivers};
 struct Tally {
     delivered: f64,
     congestion: f64,
-    verdicts: Confusion,
+    /// On lost packets, and on gaps, in which one congestion loss makes the truth congestion.
+    verdicts: [Confusion; 2],
     /// Packets delivered to a flow without a classifier.
     plain: f64,
+}
+
+/// Over networks, with at least [`LEAST`] losses of the cause each.
+#[derive(Default)]
+struct Scores {
+    mc: Vec<f64>,
+    mw: Vec<f64>,
+    balanced: Vec<f64>,
+}
+
+impl Scores {
+    /// Takes the verdicts of a network. Gives Mc and Mw there.
+    fn add(&mut self, verdicts: &Confusion) -> (Option<f64>, Option<f64>) {
+        let share = |of: fn(&Confusion) -> Option<f64>, cause| {
+            of(verdicts).filter(|_| verdicts.total(cause) >= LEAST)
+        };
+        let mc = share(Confusion::mc, Cause::Congestion);
+        let mw = share(Confusion::mw, Cause::Wireless);
+        self.mc.extend(mc);
+        self.mw.extend(mw);
+        self.balanced
+            .extend(mc.zip(mw).map(|(mc, mw)| 1.0 - f64::midpoint(mc, mw)));
+        (mc, mw)
+    }
+
+    /// Mc and Mw; 1 − (Mc + Mw)/2 of these two means, and the mean of the same over the networks that have both.
+    fn line(&self) -> String {
+        let mean = |values: &[f64]| statistics::mean(values).unwrap_or(f64::NAN);
+        let (mc, mw) = (mean(&self.mc), mean(&self.mw));
+        let of_means = 1.0 - f64::midpoint(mc, mw);
+        format!(
+            "{:.1}, {:.1}, {of_means:.3} ({:.3})",
+            100.0 * mc,
+            100.0 * mw,
+            mean(&self.balanced)
+        )
+    }
 }
 
 fn tally(
@@ -41,7 +79,8 @@ fn tally(
         tally.delivered += flow.delivered as f64;
         lost += flow.lost.congestion;
         all += flow.received + flow.lost.congestion + flow.lost.wireless;
-        tally.verdicts.merge(&flow.packets);
+        tally.verdicts[0].merge(&flow.packets);
+        tally.verdicts[1].merge(&flow.gaps);
     }
     tally.congestion = 100.0 * lost as f64 / all as f64;
     Ok(tally)
@@ -72,7 +111,8 @@ pub(crate) fn run(
     let plain = beside.iter().map(|&variant| all("unaware", noise, variant));
     let plain: Vec<Vec<Tally>> = plain.collect::<Result<_, _>>()?;
     println!(
-        "driver: received, tenth percentile, Mc %, Mw %, balanced, congestion above the oracle's{}",
+        "driver: received, tenth percentile, Mc %, Mw %, balanced (of networks with both), congestion above the oracle's; of gaps: Mc %, \
+         Mw %, balanced{}",
         if harm {
             "; harm to a plain flow %, where no channel loses %, 90 % quantile of that"
         } else {
@@ -84,15 +124,11 @@ pub(crate) fn run(
         // A table of parameters has commas and quotes.
         let quoted = format!("\"{}\"", driver.replace('"', "\"\""));
         let (mut received, mut excess) = (Vec::new(), Vec::new());
-        let (mut mcs, mut mws, mut balanced) = (Vec::new(), Vec::new(), Vec::new());
+        let mut scores = [Scores::default(), Scores::default()];
         for (index, (own, oracle)) in (0..).zip(own.iter().zip(&oracles)) {
             received.push(own.delivered / oracle.delivered);
             excess.push(own.congestion - oracle.congestion);
-            let share = |of: fn(&Confusion) -> Option<f64>, cause| {
-                of(&own.verdicts).filter(|_| own.verdicts.total(cause) >= LEAST)
-            };
-            let mc = share(Confusion::mc, Cause::Congestion);
-            let mw = share(Confusion::mw, Cause::Wireless);
+            let [(mc, mw), _] = [0, 1].map(|unit| scores[unit].add(&own.verdicts[unit]));
             let n = drawn.network(index);
             let _ = writeln!(
                 each,
@@ -108,9 +144,6 @@ pub(crate) fn run(
                 mw.map_or(String::new(), |share| format!("{share:.4}")),
                 own.congestion - oracle.congestion
             );
-            mcs.extend(mc);
-            mws.extend(mw);
-            balanced.extend(mc.zip(mw).map(|(mc, mw)| 1.0 - f64::midpoint(mc, mw)));
         }
         let mean = |values: &[f64]| statistics::mean(values).unwrap_or(f64::NAN);
         let tenth = quantile(&received, 0.1).map_or(f64::NAN, |(value, _)| value);
@@ -129,12 +162,11 @@ pub(crate) fn run(
             }
         }
         println!(
-            "{driver}: {:.3}, {tenth:.3}, {:.1}, {:.1}, {:.3}, {:.2}{harms}",
+            "{driver}: {:.3}, {tenth:.3}, {}, {:.2}; {}{harms}",
             mean(&received),
-            100.0 * mean(&mcs),
-            100.0 * mean(&mws),
-            mean(&balanced),
-            mean(&excess)
+            scores[0].line(),
+            mean(&excess),
+            scores[1].line(),
         );
     }
     if let Some(path) = csv {
