@@ -1,6 +1,6 @@
 use super::*;
 use crate::packet::Payload;
-use crate::{run, run_watched};
+use crate::run_watched;
 use proptest::prelude::*;
 
 /// Frames of `packets` 1000-byte packets every 40 ms, 100 ms on the way and 8 ms a packet; 10.1 s, measured from 1 s.
@@ -30,7 +30,7 @@ fn scenario(packets: u32, transport: &str, channel: &str, more: &str) -> Scenari
 
 fn counts(scenario: &Scenario) -> Vec<FrameCounts> {
     let mut media = Media::new(scenario);
-    run(scenario, 1, &mut media).expect("it can be run");
+    run_watched(scenario, 1, &mut media).expect("it can be run");
     media.flows[0].as_ref().expect("a stream").counts()
 }
 
@@ -87,7 +87,7 @@ fn coverage_turns_lost_frames_into_damaged_ones() {
         let mut scenario = scenario(2, UDP, channel, r#"playout = ["200 ms"]"#);
         scenario.flows[0].coverage = coverage;
         let mut media = Media::new(&scenario);
-        run(&scenario, seed, &mut media).expect("it can be run");
+        run_watched(&scenario, seed, &mut media).expect("it can be run");
         media.flows[0].as_ref().expect("a stream").counts()[0]
     };
     let (mut frames, mut whole, mut damaged, mut never) = (0, 0, 0, 0);
