@@ -38,7 +38,8 @@ const RENO: &str = r#"{ kind = "tcp", recovery = "reno", delayed_ack = "none", w
 
 fn measure(transport: &str, classifier: &str, loss: f64, seed: u64) -> FlowResult {
     let scenario = scenario(transport, classifier, loss);
-    run_unwatched(&scenario, seed).unwrap().flows.remove(0)
+    let run = run_unwatched(&scenario, seed).expect("it passes its checks");
+    run.flows.into_iter().next().expect("a flow")
 }
 
 /// Mean packets that arrive in 1000 s, over four seeds.
@@ -125,7 +126,8 @@ fn an_oracle_sees_congestion() {
         let mut scenario = scenario(unknown, classifier, 0.0);
         scenario.links[0].link.rate = Rate::from_mbps(1);
         scenario.links[0].link.queue.limit = whyloss_link::queue::Limit::Packets(20);
-        run_unwatched(&scenario, 1).unwrap().flows.remove(0)
+        let run = run_unwatched(&scenario, 1).expect("it passes its checks");
+        run.flows.into_iter().next().expect("a flow")
     };
     let (oracle, unaware) = (flow("oracle"), flow("unaware"));
     assert!(oracle.lost.congestion > 0 && oracle.lost.wireless == 0);

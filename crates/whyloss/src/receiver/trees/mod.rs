@@ -83,7 +83,8 @@ impl Default for Past {
 }
 
 impl Trees {
-    /// Log-odds above which a gap looks like congestion: with them Mc is 9 % on networks that the trees were not grown on.
+    /// Log-odds above which a gap looks like congestion: Mc is then 9 to 11 % on networks of the kind that the trees were grown on, and up to
+    /// 15 % on longer ones (`docs/classifier.md`).
     pub const THRESHOLD: f64 = table::THRESHOLD;
 
     /// Trees with this threshold, in log-odds: the lower it is, the more losses are congestion.
