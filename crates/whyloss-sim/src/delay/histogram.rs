@@ -13,14 +13,14 @@ const NONE: u16 = u16::MAX;
 /// How many values fell into each bucket.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Histogram {
-    /// The number of each page, in the order of buckets.
+    /// The number of each page, in the order of buckets; without counts, the buckets of all values.
     pages: Vec<u16>,
-    /// The counts of all pages, in the order in which those came into being; without a page, the buckets of all values.
+    /// The counts of all pages, in the order in which those came into being.
     counts: Vec<u32>,
 }
 
 impl Histogram {
-    /// Counts one more value of this bucket, below 2²².
+    /// Counts one more value of this bucket, below 2¹⁶.
     #[inline]
     pub(super) fn add(&mut self, bucket: usize) {
         let page = self.pages.get(bucket / PAGE).copied().unwrap_or(NONE);
@@ -34,15 +34,15 @@ impl Histogram {
     #[cold]
     #[inline(never)]
     fn add_without_page(&mut self, bucket: usize) {
-        if !self.pages.is_empty() {
+        if !self.counts.is_empty() {
             self.begin_page(bucket);
-        } else if self.counts.len() < FEW {
-            self.counts.push(bucket as u32);
+        } else if self.pages.len() < FEW {
+            self.pages.push(bucket as u16);
         } else {
-            let few = std::mem::take(&mut self.counts);
+            let few = std::mem::take(&mut self.pages);
             self.begin_page(bucket);
             for bucket in few {
-                self.add(bucket as usize);
+                self.add(usize::from(bucket));
             }
         }
     }
@@ -59,11 +59,11 @@ impl Histogram {
 
     /// The bucket of the `rank`th smallest value, from 1; `None` if there are fewer.
     pub(super) fn bucket_of(&self, rank: u64) -> Option<usize> {
-        if self.pages.is_empty() {
-            let mut few = self.counts.clone();
+        if self.counts.is_empty() {
+            let mut few = self.pages.clone();
             few.sort_unstable();
             let place = usize::try_from(rank - 1).ok()?;
-            return few.get(place).map(|&bucket| bucket as usize);
+            return few.get(place).copied().map(usize::from);
         }
         let mut below = 0;
         for (index, &page) in self.pages.iter().enumerate() {
