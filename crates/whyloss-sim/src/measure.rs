@@ -8,7 +8,8 @@ use crate::scenario::Scenario;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
     pub(crate) from: Time,
-    pub(crate) length: Duration,
+    /// The end of the window, which is that of the run.
+    pub(crate) end: Time,
 }
 
 impl Window {
@@ -16,21 +17,17 @@ impl Window {
     pub(crate) fn of(scenario: &Scenario) -> Self {
         Self {
             from: scenario.measure_from,
-            length: scenario.end - scenario.measure_from,
+            end: scenario.end,
         }
     }
 
     #[inline]
     pub(crate) fn contains(self, at: Time) -> bool {
-        // One comparison: what comes before wraps around to far beyond.
-        let since = at.as_nanos().wrapping_sub(self.from.as_nanos());
-        since <= self.length.as_nanos() as u64
+        self.from <= at && at <= self.end
     }
 
-    /// The end of the window, which is that of the run.
-    #[inline]
-    pub(crate) fn end(self) -> Time {
-        self.from + self.length
+    pub(crate) fn length(self) -> Duration {
+        self.end - self.from
     }
 }
 

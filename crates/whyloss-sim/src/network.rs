@@ -96,7 +96,7 @@ pub(crate) enum Sent {
     UnderWay,
     /// It reaches its sink at this time, which is fused.
     AtSink(Time),
-    /// It reaches its source at this time, which is fused: see [`Network::wait`].
+    /// It reaches its source at this time, which is fused, and none waits there before it: see [`Network::wait`].
     AtSource(Time),
     /// It reaches its [gate](Gate) at this time, if it was sent no farther than that: see [`Network::wait_at_gate`].
     AtGate(Time),
@@ -339,11 +339,14 @@ impl Network {
             }
             if hop.is_end() {
                 parcel.hop = place as u32;
-                return if hop == Hop::FUSED_SINK {
-                    Sent::AtSink(at)
-                } else {
-                    Sent::AtSource(at)
-                };
+                if hop == Hop::FUSED_SINK {
+                    return Sent::AtSink(at);
+                }
+                if self.transits[index].is_empty() {
+                    return Sent::AtSource(at);
+                }
+                self.wait(at, parcel.copy(), events);
+                return Sent::UnderWay;
             }
         }
     }
@@ -370,7 +373,7 @@ impl Network {
             if let Fate::Lost(..) = fate {
                 fate = self.mark_instead(now, index, parcel).unwrap_or(fate);
             }
-            if now <= self.window.end() && fate != Fate::HELD {
+            if now <= self.window.end && fate != Fate::HELD {
                 if self.marked {
                     observer.marked(index);
                 }
@@ -507,14 +510,9 @@ impl Network {
         }
     }
 
-    /// Whether no packet is in transit over the link that this one crossed last.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    pub(crate) fn none_waits_before(&self, parcel: &Parcel) -> bool {
-        self.transits[self.last_link(parcel.hop)].is_empty()
-    }
-
     /// Lets a packet that [is at its source](Sent::AtSource) at `at` wait until then after all.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn wait(&mut self, at: Time, parcel: Parcel, events: &mut EventQueue) {
         self.put(self.last_link(parcel.hop), at, parcel, events);
     }

@@ -137,7 +137,7 @@ impl Network {
                 whole += crossing;
                 self.stretched.push((hop.index() as u32, crossing));
             }
-            let spare = self.window.length - whole;
+            let spare = self.window.length() - whole;
             let stretch = Stretch {
                 crossing: whole,
                 within: (spare.as_nanos() + 1).max(0) as u64,

@@ -115,10 +115,7 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) {
-        if parcel.kind == Kind::Ack
-            && path.network.none_waits_before(&parcel)
-            && self.foresees(at, parcel.number)
-        {
+        if parcel.kind == Kind::Ack && self.foresees(at, parcel.number) {
             let answer = Foreseen {
                 at,
                 sent: parcel.sent,
@@ -200,10 +197,7 @@ impl Ends {
                 ..self.blank_answer(now)
             };
             let at = send_answer(now, &mut answer, &mut self.flow, path, observer)?;
-            if answer.kind == Kind::Ack
-                && path.network.none_waits_before(&answer)
-                && self.foresees(at, next)
-            {
+            if answer.kind == Kind::Ack && self.foresees(at, next) {
                 return Some(Foreseen {
                     at,
                     sent: now,
@@ -326,11 +320,8 @@ impl Ends {
         if !self.flow.may_send(now, path.window, observer) {
             return;
         }
-        loop {
-            let mut parcel = self.blank(now);
-            if !self.poll(now, &mut parcel, path, observer) {
-                break;
-            }
+        let mut parcel = Parcel::default();
+        while self.poll(now, &mut parcel, path, observer) {
             match path
                 .network
                 .send(now, &mut parcel, &mut path.events, observer)
@@ -360,7 +351,7 @@ impl Ends {
         }
     }
 
-    /// Makes a blank parcel the next packet that the source may send now, counted, if there is one. (Not an option of a parcel,
+    /// Makes a parcel the next packet that the source may send now, counted, if there is one. (Not an option of a parcel,
     /// which would not stay in registers.)
     #[inline(always)]
     fn poll<O: Observer>(
@@ -374,6 +365,7 @@ impl Ends {
             let Some(segment) = sender.poll_transmit(now) else {
                 return false;
             };
+            *parcel = self.blank(now);
             parcel.number = segment.sequence;
             if segment.retransmission {
                 parcel.kind = Kind::Retransmission;
@@ -382,7 +374,7 @@ impl Ends {
             self.flow.count_sent(now, &packet, path.window, observer);
             return true;
         }
-        let next = self.next_of_others(now, parcel.copy(), path, observer);
+        let next = self.next_of_others(now, path, observer);
         if let Some(next) = next {
             *parcel = next;
         }
@@ -395,12 +387,11 @@ impl Ends {
     fn next_of_others<O: Observer>(
         &mut self,
         now: Time,
-        blank: Parcel,
         path: &mut Path,
         observer: &mut O,
     ) -> Option<Parcel> {
         let payload = self.flow.source.poll(now)?;
-        Some(self.pack_next(now, &blank, payload, path, observer))
+        Some(self.pack_next(now, payload, path, observer))
     }
 
     /// Counts and packs what leaves the source.
@@ -408,12 +399,11 @@ impl Ends {
     fn pack_next<O: Observer>(
         &mut self,
         now: Time,
-        blank: &Parcel,
         payload: Payload,
         path: &mut Path,
         observer: &mut O,
     ) -> Parcel {
-        let mut packet = blank.whole(payload);
+        let mut packet = self.blank(now).whole(payload);
         packet.size = payload.size().unwrap_or(packet.size);
         if self.flow.is_capable() {
             return self.pack_capable(now, packet, path, observer);

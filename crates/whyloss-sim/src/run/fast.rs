@@ -59,7 +59,7 @@ impl Engine {
             return Err(error);
         }
         Ok(Measurement {
-            window: self.path.window.length,
+            window: self.path.window.length(),
             flows: self.ends.into_iter().map(|ends| ends.flow.count).collect(),
             links: self.path.network.into_counts(),
             events: self.handled,
@@ -99,11 +99,11 @@ impl Engine {
         }
         self.reached = reached;
         self.catch_up(
-            self.path.window.end().later(Duration::from_nanos(1)),
+            self.path.window.end.later(Duration::from_nanos(1)),
             observer,
         );
         if O::CLOCK {
-            observer.goes_on(self.path.window.end());
+            observer.goes_on(self.path.window.end);
         }
     }
 

@@ -158,7 +158,7 @@ impl Flow {
     #[inline(always)]
     pub(super) fn acted<O: Observer>(&self, now: Time, window: Window, observer: &mut O) {
         if O::STATES
-            && now <= window.end()
+            && now <= window.end
             && let Some(state) = self.source.state()
         {
             observer.acted(self.index as usize, now, &state);
@@ -177,7 +177,7 @@ impl Flow {
         if window.contains(now) {
             self.count.sent += 1;
         }
-        if now <= window.end() {
+        if now <= window.end {
             observer.sent(self.index as usize, now, packet);
         }
     }
@@ -215,7 +215,7 @@ impl Flow {
         observer: &mut O,
     ) -> Delivered {
         if packet.first_damaged < self.covered {
-            if now <= window.end() {
+            if now <= window.end {
                 observer.dropped(self.index as usize, now, packet);
             }
             self.forget(&packet.payload);
@@ -246,7 +246,7 @@ impl Flow {
             count.received_bytes += u64::from(packet.size);
             count.delivered += u64::from(first_copy);
         }
-        if now <= window.end() {
+        if now <= window.end {
             observer.arrived(self.index as usize, now, packet, self.sink.classifier());
         }
     }
@@ -289,7 +289,7 @@ impl Flow {
                 let mut gap: Option<(Cause, Cause)> = None;
                 let came = (packet.size, packet.ecn.is_marked());
                 let feedback = sink.on_data(now, data, came, |sequence, truth, verdict| {
-                    if now <= window.end() {
+                    if now <= window.end {
                         observer.judged(flow, now, sequence, truth, verdict);
                     }
                     if window.contains(now) {
@@ -313,7 +313,7 @@ impl Flow {
     #[inline(always)]
     pub(super) fn reacted<O: Observer>(&mut self, now: Time, window: Window, observer: &mut O) {
         if O::SOURCES
-            && now <= window.end()
+            && now <= window.end
             && let Some(sender) = self.source.tcp()
         {
             observer.reacted(self.index as usize, now, sender);

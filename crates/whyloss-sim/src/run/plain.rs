@@ -115,7 +115,7 @@ impl<'a> Plain<'a> {
 
     pub(super) fn run(mut self) -> Result<Measurement, RunError> {
         while let Some(((now, entity, _), event)) = self.events.pop_first() {
-            if now > self.window.end() {
+            if now > self.window.end {
                 break;
             }
             self.handled += 1;
@@ -137,13 +137,13 @@ impl<'a> Plain<'a> {
                 Event::Turn => self.turn(now, entity)?,
             }
         }
-        self.observer.goes_on(self.window.end());
+        self.observer.goes_on(self.window.end);
         Ok(self.measured())
     }
 
     fn measured(self) -> Measurement {
         Measurement {
-            window: self.window.length,
+            window: self.window.length(),
             flows: self.flows.into_iter().map(|ways| ways.flow.count).collect(),
             links: self.links.into_iter().map(|path| path.count).collect(),
             events: self.handled,

@@ -75,11 +75,8 @@ impl Ends {
             return None;
         }
         let (mut first, event) = (None, deadline.later(self.late));
-        loop {
-            let mut parcel = self.blank(deadline);
-            if !self.poll_late(deadline, &mut parcel, path, observer) {
-                break;
-            }
+        let mut parcel = Parcel::default();
+        while self.poll_late(deadline, &mut parcel, path, observer) {
             let (network, events) = (&mut path.network, &mut path.events);
             match network.send_to_gate(deadline, &mut parcel, events, observer) {
                 Sent::AtGate(at) if Some(at) == now => first = Some(parcel),
@@ -116,13 +113,13 @@ impl Ends {
                 let Some(data) = tfrc::poll(sender, now) else {
                     return false;
                 };
-                *parcel = self.pack_next(now, parcel, Payload::TfrcData(data), path, observer);
+                *parcel = self.pack_next(now, Payload::TfrcData(data), path, observer);
             }
             Source::Iftp(source) => {
                 let Some(data) = source.poll(now) else {
                     return false;
                 };
-                *parcel = self.pack_next(now, parcel, Payload::IftpData(data), path, observer);
+                *parcel = self.pack_next(now, Payload::IftpData(data), path, observer);
             }
             _ => return self.poll(now, parcel, path, observer),
         }
