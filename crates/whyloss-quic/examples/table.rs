@@ -122,7 +122,7 @@ impl Job {
             let found = run
                 .flows
                 .iter()
-                .zip(&delays.flows)
+                .zip(delays.into_flows())
                 .map(|(flow, delay)| Found {
                     goodput: flow.application_bytes as f64 * 8e-6 / f64::from(self.seconds),
                     delay: delay.mean_ms().unwrap_or(0.0),

@@ -110,7 +110,7 @@ impl Rto {
     pub fn sample(&mut self, sent: Time, now: Time) {
         let tick = self.tick.as_nanos();
         let sample = if tick <= 1 {
-            (now - sent).as_nanos()
+            now.since(sent).as_nanos()
         } else {
             (now.as_nanos() / tick as u64) as i64 - (sent.as_nanos() / tick as u64) as i64
         };
@@ -124,7 +124,12 @@ impl Rto {
             self.rttvar = (self.rttvar + error.abs() - (self.rttvar >> 2)).max(1);
         }
         let ticks = (self.srtt + 8 * self.rttvar) >> 3;
-        self.base = (Duration::from_nanos(tick.max(1)) * ticks).max(self.min);
+        let base = if tick <= 1 {
+            Duration::from_nanos(ticks)
+        } else {
+            self.tick * ticks
+        };
+        self.base = base.max(self.min);
         self.end_back_off();
     }
 

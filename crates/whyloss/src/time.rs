@@ -49,6 +49,14 @@ impl Time {
         Self(self.0.saturating_add(span.0 as u64))
     }
 
+    /// The span from an earlier time to this one, which takes fewer instructions than `-`. From a later one it comes out as less
+    /// than no time at all.
+    #[inline]
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration(self.0.wrapping_sub(earlier.0) as i64)
+    }
+
     /// Seconds since the epoch.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / 1e9

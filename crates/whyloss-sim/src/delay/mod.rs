@@ -15,8 +15,8 @@ mod histogram;
 mod origins;
 mod summary;
 
-use whyloss::Time;
 use whyloss::receiver::Classifier;
+use whyloss::{Duration, Time};
 
 use crate::measure::Window;
 use crate::observe::{Observer, Order, Watch};
@@ -26,15 +26,28 @@ use crate::scenario::Scenario;
 pub(crate) use self::origins::Origins;
 pub use self::summary::DelaySummary;
 
-/// Measures delays. Each flow takes 4 bytes for each of its first 128 delays; with more of them 256 bytes for every 64 buckets in
+/// Measures delays. Each flow takes 2 bytes for each of its first 128 delays; with more of them 256 bytes for every 64 buckets in
 /// which it has some (those from 100 to 200 ms are 1024), and 380 more up to a second. TCP takes a time stamp per segment of the
 /// window, too.
 #[derive(Clone, Debug)]
 pub struct Delays {
     window: Window,
-    origins: Vec<Origins>,
-    /// One per flow of the scenario, in its order.
-    pub flows: Vec<DelaySummary>,
+    flows: Vec<FlowDelays>,
+}
+
+/// The delays of one flow.
+#[derive(Clone, Debug, Default)]
+struct FlowDelays {
+    origins: Origins,
+    summary: DelaySummary,
+}
+
+impl FlowDelays {
+    /// Takes the delay of the packet that arrived next.
+    #[inline(never)]
+    fn record(&mut self, delay: Duration) {
+        self.summary.record(delay);
+    }
 }
 
 impl Delays {
@@ -42,9 +55,13 @@ impl Delays {
     pub fn new(scenario: &Scenario) -> Self {
         Self {
             window: Window::of(scenario),
-            origins: vec![Origins::default(); scenario.flows.len()],
-            flows: vec![DelaySummary::default(); scenario.flows.len()],
+            flows: vec![FlowDelays::default(); scenario.flows.len()],
         }
+    }
+
+    /// What the delays of each flow of the scenario were, in its order.
+    pub fn into_flows(self) -> Vec<DelaySummary> {
+        self.flows.into_iter().map(|flow| flow.summary).collect()
     }
 }
 
@@ -61,31 +78,22 @@ impl Observer for Delays {
 impl Watch for Delays {
     #[inline(always)]
     fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
-        if let Payload::Segment(segment) = packet.payload {
-            self.origins[flow].left(segment.sequence, at);
+        if let Payload::Segment(segment) = &packet.payload {
+            self.flows[flow].origins.left(segment, at);
         }
     }
 
     #[inline(always)]
     fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
-        match packet.payload {
-            Payload::Segment(segment) => {
-                if let Some(origin) = self.origins[flow].arrived(segment.sequence) {
-                    self.took(flow, at, origin);
-                }
-            }
-            _ if packet.copy => {}
-            _ => self.took(flow, at, packet.sent),
-        }
-    }
-}
-
-impl Delays {
-    /// Takes the arrival of a packet that left first at `origin`.
-    #[inline(never)]
-    fn took(&mut self, flow: usize, at: Time, origin: Time) {
-        if self.window.contains(at) {
-            self.flows[flow].record(at - origin);
+        let flow = &mut self.flows[flow];
+        let origin = match &packet.payload {
+            Payload::Segment(segment) => flow.origins.arrived(segment, packet.sent),
+            _ => (!packet.copy).then_some(packet.sent),
+        };
+        if let Some(origin) = origin
+            && self.window.contains(at)
+        {
+            flow.record(at.since(origin));
         }
     }
 }

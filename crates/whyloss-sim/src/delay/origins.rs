@@ -2,12 +2,12 @@
 
 use whyloss::Time;
 
+use crate::host::tcp::Segment;
+
 /// The first departures of all segments from the first one on that has not arrived: no more than the sender's window.
-/// Segments leave for the first time in the order of their numbers, from 0.
+/// Segments leave for the first time in the order of their numbers, from 0, and none arrives that was not seen to leave.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origins {
-    /// The next segment to leave for the first time.
-    next: u64,
     /// One past the highest segment that has arrived.
     beyond: u64,
     /// The segments below that which have not.
@@ -22,33 +22,30 @@ pub(crate) struct Origins {
 impl Origins {
     /// A segment leaves at `sent`. It counts when it leaves for the first time.
     #[inline(always)]
-    pub(crate) fn left(&mut self, sequence: u64, sent: Time) {
-        if sequence == self.next {
-            if self.next - self.floor >= self.departures.len() as u64 {
-                self.make_room();
+    pub(crate) fn left(&mut self, segment: &Segment, sent: Time) {
+        if !segment.retransmission {
+            if segment.sequence - self.floor >= self.departures.len() as u64 {
+                self.make_room(segment.sequence);
             }
-            let place = self.place(sequence);
+            let place = self.place(segment.sequence);
             self.departures[place] = sent;
-            self.next += 1;
         }
     }
 
-    /// A segment arrived: when it left first, unless it has arrived before.
+    /// A segment arrived that left at `sent`: when it left first, unless it has arrived before.
     #[inline(always)]
-    pub(crate) fn arrived(&mut self, sequence: u64) -> Option<Time> {
-        if sequence != self.beyond || sequence >= self.next {
-            return self.arrived_in_disorder(sequence);
+    pub(crate) fn arrived(&mut self, segment: &Segment, sent: Time) -> Option<Time> {
+        if segment.sequence != self.beyond || segment.retransmission {
+            return self.arrived_in_disorder(segment.sequence);
         }
         self.beyond += 1;
-        Some(self.departures[self.place(sequence)])
+        Some(sent)
     }
 
+    /// The same of one that is not the next, or was not sent for the first time.
     #[cold]
     #[inline(never)]
     fn arrived_in_disorder(&mut self, sequence: u64) -> Option<Time> {
-        if sequence >= self.next {
-            return None;
-        }
         if sequence >= self.beyond {
             self.missing.extend(self.beyond..sequence);
             self.beyond = sequence + 1;
@@ -69,18 +66,18 @@ impl Origins {
         sequence as usize & self.departures.len().wrapping_sub(1)
     }
 
-    /// Makes room for at least as many departures as are asked for now.
+    /// Makes room for the departure of the segment that leaves next, and for as many more as there are before it.
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self) {
+    fn make_room(&mut self, sequence: u64) {
         self.floor = self.next();
-        let wanted = 2 * (self.next - self.floor).max(2);
+        let wanted = 2 * (sequence - self.floor).max(2);
         if wanted <= self.departures.len() as u64 {
             return;
         }
         let departures = vec![Time::ZERO; wanted.next_power_of_two() as usize];
         let old = std::mem::replace(&mut self.departures, departures);
-        for sequence in self.floor..self.next {
+        for sequence in self.floor..sequence {
             let place = self.place(sequence);
             self.departures[place] = old[sequence as usize & (old.len() - 1)];
         }
@@ -95,42 +92,57 @@ mod tests {
 
     use super::*;
 
+    fn segment(sequence: u64, stamp: Time, retransmission: bool) -> Segment {
+        Segment {
+            sequence,
+            stamp,
+            retransmission,
+        }
+    }
+
     #[test]
     fn the_first_departure_and_the_first_arrival_count() {
         let at = Time::from_nanos;
         let mut origins = Origins::default();
         for sequence in 0..4 {
-            origins.left(sequence, at(10 + sequence));
+            let first = at(10 + sequence);
+            origins.left(&segment(sequence, first, false), first);
         }
-        // Sent again.
-        origins.left(1, at(90));
-        assert_eq!(origins.arrived(0), Some(at(10)));
-        assert_eq!(origins.arrived(2), Some(at(12)));
-        assert_eq!(origins.next(), 1);
-        assert_eq!(origins.arrived(1), Some(at(11)));
-        assert_eq!(origins.next(), 3);
-        assert_eq!(origins.arrived(1), None, "another copy");
-        assert_eq!(origins.arrived(2), None, "another copy");
-        assert_eq!(origins.arrived(7), None, "never seen to leave");
-        assert_eq!(origins.arrived(3), Some(at(13)));
+        origins.left(&segment(1, at(90), true), at(90));
+        let mut arrived = |sequence, sent, again| {
+            origins.arrived(&segment(sequence, at(sent), again), at(sent))
+        };
+        assert_eq!(arrived(0, 10, false), Some(at(10)));
+        assert_eq!(arrived(2, 12, false), Some(at(12)));
+        assert_eq!(arrived(1, 90, true), Some(at(11)));
+        assert_eq!(arrived(1, 11, false), None, "another copy");
+        assert_eq!(arrived(2, 12, false), None, "another copy");
+        assert_eq!(arrived(3, 13, false), Some(at(13)));
         assert_eq!(origins.next(), 4);
     }
 
     proptest! {
         /// The naive twin: all first departures of what has not arrived.
         #[test]
-        fn agrees_with_a_map(steps in prop::collection::vec((0u64..12, 0u8..5), 0..400)) {
+        fn agrees_with_a_map(steps in prop::collection::vec((0u64..12, 0u8..6), 0..400)) {
             let (mut origins, mut naive) = (Origins::default(), BTreeMap::new());
             let (mut next, mut first) = (0, 0);
             for (time, (step, kind)) in (0..).zip(steps) {
                 let at = Time::from_nanos(time);
+                let number = first + step;
                 if kind < 3 {
-                    origins.left(next, at);
+                    origins.left(&segment(next, at, false), at);
                     naive.insert(next, at);
                     next += 1;
-                } else {
-                    let sequence = first + step;
-                    prop_assert_eq!(origins.arrived(sequence), naive.remove(&sequence));
+                } else if number < next {
+                    // The first copy, or one that was sent again before.
+                    let origin = naive.remove(&number);
+                    let again = kind == 3 || origin.is_none();
+                    let sent = origin.filter(|_| !again).unwrap_or(at);
+                    if again {
+                        origins.left(&segment(number, sent, true), sent);
+                    }
+                    prop_assert_eq!(origins.arrived(&segment(number, sent, again), sent), origin);
                 }
                 first = naive.keys().next().copied().unwrap_or(next);
                 prop_assert!(origins.next() <= first);

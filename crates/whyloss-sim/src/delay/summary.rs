@@ -15,15 +15,17 @@ use whyloss::Duration;
 use super::histogram::Histogram;
 
 /// The delays of one flow.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DelaySummary {
     count: u64,
     /// In ms.
     mean: f64,
     /// Σ(dᵢ − mean)², in ms².
     squares: f64,
-    least: Duration,
-    most: Duration,
+    /// In ms; without a delay more than any, …
+    least: f64,
+    /// … and less.
+    most: f64,
     /// In ms.
     last: f64,
     /// J, in ms.
@@ -31,6 +33,22 @@ pub struct DelaySummary {
     /// How many delays fell into each bucket. (Counted here, since every packet of a run does: `hdrhistogram`, whose
     /// buckets these are, takes three times as long.)
     buckets: Histogram,
+}
+
+impl Default for DelaySummary {
+    /// Nothing has arrived.
+    fn default() -> Self {
+        Self {
+            count: 0,
+            mean: 0.0,
+            squares: 0.0,
+            least: f64::INFINITY,
+            most: f64::NEG_INFINITY,
+            last: 0.0,
+            jitter: 0.0,
+            buckets: Histogram::default(),
+        }
+    }
 }
 
 /// Buckets are this many times as wide as the range that they begin with has bits above [`DIGITS`]: 2⁹ ns at least.
@@ -44,10 +62,7 @@ impl DelaySummary {
     #[inline]
     pub fn record(&mut self, delay: Duration) {
         let ms = millis(delay);
-        if self.count == 0 {
-            self.least = delay;
-            self.most = delay;
-        } else {
+        if self.count > 0 {
             let change = (ms - self.last).abs();
             self.jitter += (change - self.jitter) / 16.0;
         }
@@ -56,8 +71,9 @@ impl DelaySummary {
         // (A signed number is converted in one instruction.)
         self.mean += from_old_mean / self.count as i64 as f64;
         self.squares += from_old_mean * (ms - self.mean);
-        self.least = self.least.min(delay);
-        self.most = self.most.max(delay);
+        // (These are numbers: what `f64::min` does about others takes longer.)
+        self.least = if ms < self.least { ms } else { self.least };
+        self.most = if ms > self.most { ms } else { self.most };
         self.last = ms;
         self.buckets.add(bucket(delay.as_nanos().max(0) as u64));
     }
@@ -74,12 +90,12 @@ impl DelaySummary {
 
     /// The smallest delay in ms.
     pub fn min_ms(&self) -> Option<f64> {
-        self.known(millis(self.least))
+        self.known(self.least)
     }
 
     /// The largest delay in ms.
     pub fn max_ms(&self) -> Option<f64> {
-        self.known(millis(self.most))
+        self.known(self.most)
     }
 
     /// The delay in ms that a share `q` of the packets do not exceed; `q` from 0 to 1.
@@ -87,7 +103,7 @@ impl DelaySummary {
         let rank = (q.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0) as u64;
         let bucket = self.buckets.bucket_of(rank)?;
         let middle = Duration::from_nanos(middle(bucket) as i64);
-        self.known(millis(middle.clamp(self.least, self.most)))
+        Some(millis(middle).max(self.least).min(self.most))
     }
 
     /// The variance in ms².
@@ -117,7 +133,8 @@ fn millis(delay: Duration) -> f64 {
 /// The bucket of a delay in ns: 2^[`DIGITS`] buckets of the finest width, then half as many of each width twice the last.
 #[inline]
 fn bucket(nanos: u64) -> usize {
-    let coarser = (nanos >> (FINEST + DIGITS) << 1 | 1).ilog2();
+    // (`ilog2`, as the processor has it.)
+    let coarser = (nanos >> (FINEST + DIGITS) << 1 | 1).leading_zeros() ^ 63;
     ((coarser << (DIGITS - 1)) + (nanos >> (FINEST + coarser)) as u32) as usize
 }
 

@@ -104,7 +104,7 @@ impl StreamResult {
             self.supply = Supply::new(&self.stream, packet.sent);
         }
         if let Payload::Segment(segment) = packet.payload {
-            self.segments.left(segment.sequence, packet.sent);
+            self.segments.left(&segment, packet.sent);
         } else if let Some(number) = self.supply.take(packet.sent) {
             let ahead = number - sequence;
             if self.ahead.back().is_none_or(|last| last.1 != ahead) {
@@ -118,7 +118,8 @@ impl StreamResult {
     pub(super) fn arrived(&mut self, at: Time, packet: &Packet) {
         let packets = u64::from(self.stream.packets);
         if let Payload::Segment(segment) = packet.payload {
-            if self.segments.arrived(segment.sequence).is_some() && packet.is_damaged() {
+            let first_copy = self.segments.arrived(&segment, packet.sent).is_some();
+            if first_copy && packet.is_damaged() {
                 self.damaged.push(segment.sequence / packets);
             }
             while (self.frame + 1) * packets <= self.segments.next() {

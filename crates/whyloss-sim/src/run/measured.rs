@@ -59,7 +59,7 @@ impl Run {
         Self {
             seed,
             measurement,
-            delays: delays.map_or_else(Vec::new, |delays| delays.flows),
+            delays: delays.map_or_else(Vec::new, Delays::into_flows),
             frames: media.map_or_else(
                 || vec![Vec::new(); scenario.flows.len()],
                 |media| media.flows.iter().map(counts).collect(),

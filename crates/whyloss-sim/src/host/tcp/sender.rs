@@ -661,7 +661,7 @@ impl Sender {
         };
         let (sent, now) = self.ticks(sent, now);
         self.rto.sample(sent, now);
-        let rtt = now - sent;
+        let rtt = now.since(sent);
         self.note_rtt(rtt);
         Some(rtt)
     }
