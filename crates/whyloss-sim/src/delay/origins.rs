@@ -109,9 +109,8 @@ mod tests {
             origins.left(&segment(sequence, first, false), first);
         }
         origins.left(&segment(1, at(90), true), at(90));
-        let mut arrived = |sequence, sent, again| {
-            origins.arrived(&segment(sequence, at(sent), again), at(sent))
-        };
+        let mut arrived =
+            |sequence, sent, again| origins.arrived(&segment(sequence, at(sent), again), at(sent));
         assert_eq!(arrived(0, 10, false), Some(at(10)));
         assert_eq!(arrived(2, 12, false), Some(at(12)));
         assert_eq!(arrived(1, 90, true), Some(at(11)));
