@@ -201,7 +201,7 @@ impl Link {
     }
 
     /// The same, if nothing but want of room turns packets away before the queue.
-    #[inline(never)]
+    #[inline]
     fn offer_open(&mut self, now: Time, size: u32) -> Fate {
         self.transmit(now, size)
     }

@@ -144,11 +144,13 @@ struct Wire {
 }
 
 impl Wire {
-    /// Counts a packet of this size.
+    /// Counts a packet of this size that arrives then.
     #[inline]
-    fn count(&mut self, size: u32) {
-        self.delivered += 1;
-        self.delivered_bytes += u64::from(size);
+    fn count(&mut self, arrival: Time, size: u32, window: Window) {
+        if window.contains(arrival) {
+            self.delivered += 1;
+            self.delivered_bytes += u64::from(size);
+        }
     }
 }
 
@@ -315,9 +317,7 @@ impl Network {
                 && let wire = &mut self.wires[index]
                 && let Some(arrival) = wire.link.pass(at, size)
             {
-                if self.window.contains(arrival) {
-                    wire.count(size);
-                }
+                wire.count(arrival, size, self.window);
                 at = arrival;
             } else {
                 match self.offer(at, index, parcel, observer) {
@@ -383,6 +383,10 @@ impl Network {
             fate
         } else {
             let fate = wire.link.offer_at_length(now, size);
+            if let Fate::Delivered(arrival) = fate {
+                wire.count(arrival, size, self.window);
+                return Ok(arrival);
+            }
             if let Fate::Lost(..) = fate
                 && parcel.kind == Kind::Aside
             {
@@ -394,8 +398,7 @@ impl Network {
     }
 
     /// Counts what becomes of a packet at a link: when it arrives, or why and when it was lost.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    #[inline(never)]
     fn settle(
         &mut self,
         now: Time,
@@ -403,7 +406,7 @@ impl Network {
         parcel: &mut Parcel,
         fate: Fate,
     ) -> Result<Time, (Cause, Time)> {
-        let (wire, size) = (&mut self.wires[index], parcel.size);
+        let size = parcel.size;
         let arrival = match fate {
             Fate::Delivered(arrival) => arrival,
             Fate::Damaged(arrival, first) => {
@@ -425,9 +428,7 @@ impl Network {
                 return Err((cause, when));
             }
         };
-        if self.window.contains(arrival) {
-            wire.count(size);
-        }
+        self.wires[index].count(arrival, size, self.window);
         Ok(arrival)
     }
 

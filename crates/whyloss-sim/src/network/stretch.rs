@@ -59,9 +59,7 @@ impl Network {
         let mut at = now;
         for &(link, crossing) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
             at = at.later(crossing);
-            if self.window.contains(at) {
-                self.wires[link as usize].count(stretch.size);
-            }
+            self.wires[link as usize].count(at, stretch.size, self.window);
         }
     }
 
