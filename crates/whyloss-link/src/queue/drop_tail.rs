@@ -118,12 +118,17 @@ impl DropTail {
             self.packets -= 1;
             self.bytes -= u64::from(self.front.size);
             self.front.count -= 1;
-            if self.front.count == 0
-                && let Some(run) = self.behind.pop_front()
-            {
-                self.front = run;
+            if self.front.count == 0 && self.packets > 0 {
+                self.bring_forward();
             }
         }
+    }
+
+    /// The packets behind those that were at the front are there now.
+    #[cold]
+    #[inline(never)]
+    fn bring_forward(&mut self) {
+        self.front = self.behind.pop_front().unwrap_or_default();
     }
 }
 

@@ -110,7 +110,7 @@ impl Cubic {
     /// One acknowledgement of congestion avoidance.
     fn avoid_congestion(&mut self, now: Time, acked: u64) {
         let epoch = self.curve.epoch.unwrap_or_else(|| self.begin_epoch(now));
-        let t = now - epoch;
+        let t = now.since(epoch);
         // No more than a window's worth, as in window.rs.
         let acked = (acked as f64).min(self.cwnd);
         match self.dialect {
@@ -226,7 +226,8 @@ impl Controller for Cubic {
 
     #[inline]
     fn window(&self) -> u64 {
-        self.cwnd as u64
+        // (At least a segment. A signed number is converted in fewer instructions.)
+        self.cwnd as i64 as u64
     }
 
     fn ssthresh(&self) -> u64 {
