@@ -144,12 +144,18 @@ struct Wire {
 }
 
 impl Wire {
-    /// Counts a packet of this size that arrives then.
+    /// Counts a packet of this size.
     #[inline]
-    fn count(&mut self, arrival: Time, size: u32, window: Window) {
+    fn count(&mut self, size: u32) {
+        self.delivered += 1;
+        self.delivered_bytes += u64::from(size);
+    }
+
+    /// The same of one that arrives then, if that is in the window.
+    #[inline]
+    fn count_at(&mut self, arrival: Time, size: u32, window: Window) {
         if window.contains(arrival) {
-            self.delivered += 1;
-            self.delivered_bytes += u64::from(size);
+            self.count(size);
         }
     }
 }
@@ -317,7 +323,7 @@ impl Network {
                 && let wire = &mut self.wires[index]
                 && let Some(arrival) = wire.link.pass(at, size)
             {
-                wire.count(arrival, size, self.window);
+                wire.count_at(arrival, size, self.window);
                 at = arrival;
             } else {
                 match self.offer(at, index, parcel, observer) {
@@ -384,13 +390,15 @@ impl Network {
         } else {
             let fate = wire.link.offer_at_length(now, size);
             if let Fate::Delivered(arrival) = fate {
-                wire.count(arrival, size, self.window);
+                wire.count_at(arrival, size, self.window);
                 return Ok(arrival);
             }
-            if let Fate::Lost(..) = fate
-                && parcel.kind == Kind::Aside
-            {
-                return self.mark_or_lose(now, index, parcel, fate);
+            if let Fate::Lost(cause, when) = fate {
+                if parcel.kind == Kind::Aside {
+                    return self.mark_or_lose(now, index, parcel, fate);
+                }
+                self.count_lost(now, index, parcel.size, (cause, when));
+                return Err((cause, when));
             }
             fate
         };
@@ -416,20 +424,25 @@ impl Network {
                 }
                 arrival
             }
-            // (One that is held is counted when its fate has come: that is never yet.)
             Fate::Lost(cause, when) => {
-                if self.window.contains(when) {
-                    let count = &mut self.counts[index];
-                    count.lost.add(cause);
-                    if when > now {
-                        count.corrupted_bytes += u64::from(size);
-                    }
-                }
+                self.count_lost(now, index, size, (cause, when));
                 return Err((cause, when));
             }
         };
-        self.wires[index].count(arrival, size, self.window);
+        self.wires[index].count_at(arrival, size, self.window);
         Ok(arrival)
+    }
+
+    /// Counts a packet that is lost at a link. (One that is held is counted when its fate has come: that is never yet.)
+    #[inline]
+    fn count_lost(&mut self, now: Time, index: usize, size: u32, (cause, when): (Cause, Time)) {
+        if self.window.contains(when) {
+            let count = &mut self.counts[index];
+            count.lost.add(cause);
+            if when > now {
+                count.corrupted_bytes += u64::from(size);
+            }
+        }
     }
 
     /// The fate of a packet that link `index` would lose: if it is ECN-capable, the link may mark it instead.

@@ -59,7 +59,7 @@ impl Network {
         let mut at = now;
         for &(link, crossing) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
             at = at.later(crossing);
-            self.wires[link as usize].count(at, stretch.size, self.window);
+            self.wires[link as usize].count_at(at, stretch.size, self.window);
         }
     }
 

@@ -218,7 +218,9 @@ impl Network {
     /// Counts a packet that arrives at the end of a link, and says when it does.
     fn deliver(&mut self, link: usize, mut parcel: Parcel, fate: Fate, marked: bool) -> Parcel {
         let counted = self.window.contains(fate.when());
-        self.wires[link].count(fate.when(), parcel.size, self.window);
+        if counted {
+            self.wires[link].count(parcel.size);
+        }
         if marked {
             parcel.mark(&mut self.aside);
             self.counts[link].marked += u64::from(counted);
