@@ -1,7 +1,8 @@
 //! Time as integer nanoseconds.
 //!
 //! Integers, because Biaz's lower bound `(n+1)·T_min ≤ T_i` holds with *equality* when packets travel back to back
-//! (CEN-A10): a rounding error would flip the answer. All arithmetic saturates, so no stamp that a peer sends can panic.
+//! (CEN-A10): a rounding error would flip the answer. All operators saturate and
+//! [`Time::since`] wraps, so no stamp that a peer sends can panic.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
@@ -49,8 +50,8 @@ impl Time {
         Self(self.0.saturating_add(span.0 as u64))
     }
 
-    /// The span from an earlier time to this one, which takes fewer instructions than `-`. From a later one it comes out as less
-    /// than no time at all.
+    /// The span from an earlier time to this one, which takes fewer instructions than `-`: it does not saturate, but wraps around
+    /// where the two are 2⁶³ ns apart or more. From a later time it is negative.
     #[inline]
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
