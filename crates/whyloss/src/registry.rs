@@ -279,68 +279,43 @@ pub(crate) const fn switch(default: bool, doc: &'static str) -> Parameter {
     Parameter::switch(default, doc)
 }
 
-/// Turns a list of classifiers into the enum over them and the registry that names them. `$dispatch!` is given the list
-/// of types and implements the trait they share by calling each of them.
-macro_rules! classifiers {
-    ($dispatch:ident, $(
-        $type:ident {$(
-            $id:literal, $name:literal, $summary:literal, $source:literal,
-            ($($parameter:ident = $spec:expr),* $(,)?)
-            => $new:expr $(, where $relation:expr)?;
-        )+}
-    )+) => {
-        /// Any classifier of the registry.
-        #[derive(Clone, Debug, PartialEq)]
-        #[non_exhaustive]
-        #[allow(missing_docs, reason = "each variant is the type of its name")]
-        #[allow(clippy::large_enum_variant, reason = "no allocation, so nothing can be boxed")]
-        pub enum Classifier {
-            $($type($type)),+
-        }
-
-        $(impl From<$type> for Classifier {
-            fn from(classifier: $type) -> Self {
-                Self::$type(classifier)
-            }
-        })+
-
-        $dispatch!($($type),+);
-
-        /// Every classifier.
-        pub static REGISTRY: &[Entry] = &[$($(
-            Entry::new(
-                ($id, $name),
-                $summary,
-                $source,
-                &[$($spec.named(stringify!($parameter))),*],
-                |values| {
-                    let _ = values;
-                    $(let $parameter = values.value(stringify!($parameter));)*
-                    let classifier = Ok(Classifier::$type($new));
-                    $(let classifier = if $relation {
-                        classifier
-                    } else {
-                        Err(stringify!($relation))
-                    };)?
-                    classifier
-                },
-            ),
-        )+)+];
-
-        /// Finds the classifier of that id.
-        pub fn find(id: &str) -> Option<&'static Entry> {
-            REGISTRY.iter().find(|entry| entry.id == id)
-        }
-    };
-}
-pub(crate) use classifiers;
-
 #[cfg(test)]
 mod tests {
     extern crate std;
     use std::string::ToString;
 
+    use super::Entry;
     use crate::receiver::find;
+    use crate::{bandwidth, congestion, policy, receiver, schemes, sender};
+
+    fn check<C>(registry: &[Entry<C>]) {
+        for (index, entry) in registry.iter().enumerate() {
+            let others = &registry[..index];
+            let unique = |other: &Entry<C>| other.id != entry.id && other.summary != entry.summary;
+            assert!(others.iter().all(unique), "{} names two", entry.id);
+            for parameter in entry.parameters {
+                let ends = [parameter.default, parameter.min, parameter.max];
+                assert!(
+                    ends.iter().all(|&value| parameter.allows(value)),
+                    "{parameter:?}"
+                );
+            }
+            assert!(entry.build(&[]).is_ok(), "{}", entry.id);
+        }
+    }
+
+    #[test]
+    fn entries_are_sound() {
+        check(receiver::REGISTRY);
+        check(sender::REGISTRY);
+        check(congestion::REGISTRY);
+        check(bandwidth::REGISTRY);
+        check(policy::REGISTRY);
+        check(schemes::REGISTRY);
+        check(schemes::IDEAL);
+        check(schemes::IFTP);
+        assert!(find("vegas").is_none() && sender::find("zigzag").is_none());
+    }
 
     /// What building `id` with `overrides` complains about.
     fn complaint(id: &str, overrides: &[(&str, f64)]) -> std::string::String {

@@ -88,6 +88,11 @@ pub trait ReceiverClassifier {
     ///
     /// Answers `Some` exactly when `missing > 0`. A late packet (one that fills an old gap) comes with `missing` 0.
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause>;
+    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs none, or has had no evidence.
+    #[inline]
+    fn odds(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// One arrival through a classifier's two halves, in the order that `update_first` says (CEN-A2).

@@ -31,7 +31,7 @@
 //! let same = Scheme::new(ControllerKind::Cubic(CubicDialect::Rfc9438), WirelessPolicy::Keep, Trees::default());
 //! assert_eq!(cubic_trees, same);
 //!
-//! let mut control = cubic_trees.start(&Start::new(1200));
+//! let mut control = cubic_trees.start(&Start::new(1200))?;
 //! let now = Time::from_nanos(1_000_000_000);
 //! control.on_ack(&AckEvent::new(now, 1200).acked(1200).rtt(Some(Duration::from_millis(50))));
 //! let cause = control.on_loss(&LossEvent::new(now, Detection::Duplicates, 1200).in_flight(12_000).window(13_200));
@@ -60,7 +60,7 @@ pub mod veno;
 pub mod westwood;
 pub mod westwood_nr;
 
-pub use control::CongestionControl;
+pub use control::{CongestionControl, NeedsRateSamples};
 pub use ideal_lda::{Lookup, LookupOf};
 
 use core::fmt;
@@ -123,9 +123,18 @@ impl Scheme {
         Ok(Self::new(kind, wireless, classifier))
     }
 
-    /// Starts a connection under this scheme.
-    pub fn start(&self, start: &Start) -> CongestionControl {
+    /// Starts a connection under this scheme, for a transport that tells no rate samples.
+    ///
+    /// # Errors
+    /// When the controller wants them; [`start_metered`](Self::start_metered) is for a transport that tells them, and
+    /// `connection::Connection` measures them itself.
+    pub fn start(&self, start: &Start) -> Result<CongestionControl, NeedsRateSamples> {
         CongestionControl::new(self.classifier.clone(), self.controller.build(start))
+    }
+
+    /// Starts a connection under this scheme, for a transport that tells rate samples and lost packets.
+    pub fn start_metered(&self, start: &Start) -> CongestionControl {
+        CongestionControl::metered(self.classifier.clone(), self.controller.build(start))
     }
 }
 

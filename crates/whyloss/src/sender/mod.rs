@@ -44,6 +44,11 @@ pub trait SenderClassifier {
     fn on_ack(&mut self, ack: &AckEvent);
     /// Gives the cause of a loss event.
     fn on_loss(&mut self, loss: &LossEvent) -> Cause;
+    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs none, or has had no evidence.
+    #[inline]
+    fn odds(&self) -> Option<f64> {
+        None
+    }
     /// Whether what it says of a loss that acknowledgements found is only final when the recovery ends. Most know at once.
     #[inline]
     fn revises(&self) -> bool {
