@@ -50,7 +50,7 @@ mod trees;
 
 pub use cause::{Cause, Confusion};
 pub use rate::Rate;
-pub use time::{Duration, Time};
+pub use time::{Duration, SignedDuration, Time};
 
 /// The README's programs are tested with the others.
 #[cfg(doctest)]

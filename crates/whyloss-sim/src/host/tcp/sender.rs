@@ -582,7 +582,7 @@ impl Sender {
     #[inline]
     fn restart_timer(&mut self, now: Time) {
         self.deadline = if self.una < self.max {
-            now.later(self.rto.timeout())
+            now + self.rto.timeout()
         } else {
             Time::MAX
         };
@@ -661,7 +661,7 @@ impl Sender {
         };
         let (sent, now) = self.ticks(sent, now);
         self.rto.sample(sent, now);
-        let rtt = now.since(sent);
+        let rtt = now - sent;
         self.note_rtt(rtt);
         Some(rtt)
     }

@@ -141,7 +141,13 @@ impl Sender {
         }
         self.note_cut(Some(detection));
         if ns2 {
-            if self.control.controller().vegas().and_then(Vegas::last_cut) == Some(now) {
+            if self
+                .control
+                .controller()
+                .vegas()
+                .and_then(|vegas| vegas.last_cut())
+                == Some(now)
+            {
                 self.inflation = self.duplicates;
             }
             if loss.transmissions == 1 {
