@@ -171,6 +171,31 @@ impl fmt::Display for ParameterError {
 
 impl core::error::Error for ParameterError {}
 
+/// The name of `known` that `name` was meant to be, if one is near: at most a third of its letters differ.
+pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let near = known.map(|known| (distance(name.as_bytes(), known.as_bytes()), known));
+    let near = near.filter(|(distance, known)| 3 * distance <= known.len().max(3));
+    near.min_by_key(|near| near.0).map(|near| near.1)
+}
+
+/// How many letters have to be put in, left out or changed to make one of the other (Levenshtein); names of up to 32 bytes.
+fn distance(one: &[u8], other: &[u8]) -> usize {
+    const ROOM: usize = 32;
+    if one.len() > ROOM || other.len() > ROOM {
+        return usize::MAX / 4;
+    }
+    let mut row: [usize; ROOM + 1] = core::array::from_fn(|index| index);
+    for (above, a) in one.iter().enumerate() {
+        let mut corner = core::mem::replace(&mut row[0], above + 1);
+        for (index, b) in other.iter().enumerate() {
+            let changed = corner + usize::from(a != b);
+            corner = row[index + 1];
+            row[index + 1] = changed.min(corner + 1).min(row[index] + 1);
+        }
+    }
+    row[other.len()]
+}
+
 /// The beginning of a name that a user gave, kept without allocation so that errors borrow nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Name {
@@ -353,6 +378,22 @@ mod tests {
             complaint("unaware", &[("xäääääääääääääääääääää", 0.1)])
                 .starts_with("unaware has no parameter `xäääääääääääääää…`;")
         );
+    }
+
+    #[test]
+    fn the_nearest_name_by_hand() {
+        for (one, other, edits) in [
+            ("", "abc", 3),
+            ("cubik", "cubic", 1),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(super::distance(one.as_bytes(), other.as_bytes()), edits);
+        }
+        let ids = || congestion::REGISTRY.iter().map(|entry| entry.id);
+        assert_eq!(super::nearest("westwod", ids()), Some("westwood"));
+        assert_eq!(super::nearest("brr", ids()), Some("bbr"));
+        assert_eq!(super::nearest("xyz", ids()), None);
+        assert_eq!(super::nearest(&"x".repeat(40), ids()), None);
     }
 
     #[test]

@@ -83,6 +83,10 @@ impl Arrival {
 }
 
 /// A loss differentiation algorithm at the receiver. See the [module](self) for the contract.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no receiver classifier",
+    note = "those are in `whyloss::receiver`; what is in `whyloss::sender` hears acknowledgements, not arrivals"
+)]
 pub trait ReceiverClassifier {
     /// Takes one arrival; `missing` packets lie between it and the highest sequence number that arrived before.
     ///

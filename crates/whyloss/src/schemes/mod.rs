@@ -69,6 +69,7 @@ use crate::congestion::{
     self, ControllerKind, ControllerSpec, CopaModes, CubicDialect, Decrease, ScreamTarget, Start,
 };
 use crate::policy::{self, WirelessPolicy};
+use crate::receiver;
 use crate::registry::{self, Name, ParameterError};
 use crate::sender::{self, Classifier, Unaware};
 
@@ -161,10 +162,40 @@ pub enum SchemeError {
 impl fmt::Display for SchemeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown(what, name) => write!(f, "no {what} is called `{name}`"),
+            Self::Unknown(what, name) => match *what {
+                "controller" => unknown(f, what, *name, congestion::REGISTRY),
+                "policy" => unknown(f, what, *name, policy::REGISTRY),
+                _ if receiver::find(name.as_str()).is_some() => {
+                    write!(f, "`{name}` is a receiver classifier; senders have ")?;
+                    list(f, sender::REGISTRY)
+                }
+                _ => unknown(f, what, *name, sender::REGISTRY),
+            },
             Self::Parameter(error) => error.fmt(f),
         }
     }
+}
+
+/// Says that nothing has this name, and what was meant or what there is.
+fn unknown<C>(
+    f: &mut fmt::Formatter<'_>,
+    what: &str,
+    name: Name,
+    known: &[registry::Entry<C>],
+) -> fmt::Result {
+    write!(f, "no {what} is called `{name}`; ")?;
+    match registry::nearest(name.as_str(), known.iter().map(|entry| entry.id)) {
+        Some(near) => write!(f, "did you mean `{near}`?"),
+        None => f.write_str("there are ").and_then(|()| list(f, known)),
+    }
+}
+
+fn list<C>(f: &mut fmt::Formatter<'_>, known: &[registry::Entry<C>]) -> fmt::Result {
+    for (index, entry) in known.iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        write!(f, "{comma}{}", entry.id)?;
+    }
+    Ok(())
 }
 
 impl core::error::Error for SchemeError {}

@@ -165,14 +165,18 @@ fn unknown_names_are_told() {
     };
     assert_eq!(
         error(["cubik", "keep", "fqrtt"]),
-        "no controller is called `cubik`"
+        "no controller is called `cubik`; did you mean `cubic`?"
     );
     assert_eq!(
         error(["cubic", "kep", "fqrtt"]),
-        "no policy is called `kep`"
+        "no policy is called `kep`; did you mean `keep`?"
     );
     assert_eq!(
-        error(["cubic", "keep", "zigzag"]),
-        "no classifier is called `zigzag`"
+        error(["cubic", "never", "fqrtt"]),
+        "no policy is called `never`; there are keep, keep-window, as-congestion, flight-size, percent, keep-unless-queued"
+    );
+    assert!(
+        error(["cubic", "keep", "zbs"])
+            .starts_with("`zbs` is a receiver classifier; senders have vegas, ldea, veno,")
     );
 }

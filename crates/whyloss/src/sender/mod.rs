@@ -34,6 +34,10 @@ use crate::event::{AckEvent, LossEvent, SentEvent};
 use crate::{Cause, Time};
 
 /// A loss differentiation algorithm at the sender. See the [module](self) for the contract.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no sender classifier",
+    note = "those are in `whyloss::sender`; what is in `whyloss::receiver` hears arrivals, not acknowledgements"
+)]
 pub trait SenderClassifier {
     /// Takes a packet that leaves. None of ours needs to know.
     #[inline]
