@@ -56,24 +56,15 @@ pub(in crate::scenario) fn application(
 fn transfers(choice: &Choice<'_>) -> Result<SizedTransfers, Fault> {
     choice.only(&TRANSFERS)?;
     let size = choice.need("size", r#"the size of a transfer, such as "20 MB""#)?;
-    let per_second = choice.get("per_second");
+    let per_second = choice.or("per_second", 0.0, |field| field.number(0.0..=f64::MAX))?;
     let arrivals = choice.or("arrivals", Arrivals::Once, |field| {
-        let poisson = match &per_second {
-            Some(field) => field.number(0.0..=f64::MAX)?,
-            None => 0.0,
-        };
         field.one_of(&[
             ("once", Arrivals::Once),
             ("in-turn", Arrivals::InTurn),
-            (
-                "poisson",
-                Arrivals::Poisson {
-                    per_second: poisson,
-                },
-            ),
+            ("poisson", Arrivals::Poisson { per_second }),
         ])
     })?;
-    match (arrivals, &per_second) {
+    match (arrivals, choice.get("per_second")) {
         (Arrivals::Poisson { .. }, None) => {
             choice.need(
                 "per_second",
