@@ -73,9 +73,9 @@ macro_rules! registry {
                 |values| {
                     let _ = values;
                     $(let $parameter = values.value(stringify!($parameter));)*
-                    $(if !($relation) {
+                    $(let true = $relation else {
                         return Err(stringify!($relation));
-                    })?
+                    };)?
                     Ok(From::from($new))
                 },
             ),
