@@ -4,6 +4,7 @@
 //! - [`scenario`]: what to simulate: nodes, links, flows, times.
 //! - [`observe`]: watching a run; [`delay`] measures delays, [`media`] follows frames, [`trace`] writes tables,
 //!   [`pcap`] captures.
+//! - [`output`]: files that are whole or not there; [`text`]: what is safe to print.
 #![forbid(unsafe_code)]
 
 mod busy;
@@ -16,12 +17,13 @@ pub mod measure;
 pub mod media;
 mod network;
 pub mod observe;
-mod output;
+pub mod output;
 pub mod packet;
 mod parcel;
 pub mod pcap;
 mod run;
 pub mod scenario;
+pub mod text;
 pub mod trace;
 mod transit;
 
