@@ -1,11 +1,13 @@
 //! `whyloss reality`: every table of docs/reality.md, by one command.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::ToSocketAddrs as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use whyloss_emulate::reality::{Bench, Maker, TABLES, flood, page};
+use whyloss_sim::output;
+use whyloss_study::report::ReportError;
 
 use crate::error::CliError;
 
@@ -51,6 +53,15 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
                 nearest: known().map(str::to_owned).collect(),
             });
         }
+    }
+    if let Some(path) = &args.out {
+        // Tried first: an hour of measuring is not to end in "permission denied".
+        let tried = if path.is_symlink() {
+            Err(io::Error::other("a symbolic link is there"))
+        } else {
+            output::Whole::create(path).map(drop)
+        };
+        tried.map_err(|source| CliError::Out(unwritten(path, source)))?;
     }
     let scratch = args.scratch.clone().unwrap_or_else(|| {
         std::env::temp_dir().join(format!("whyloss-reality-{}", std::process::id()))
@@ -122,12 +133,18 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
         let _ = std::fs::remove_dir_all(&scratch);
     }
     if let Some(path) = &args.out {
-        std::fs::write(path, page(&tables)).map_err(CliError::Output)?;
+        output::write(path, page(&tables).as_bytes())
+            .map_err(|source| CliError::Report(unwritten(path, source)))?;
     }
     if args.require && !broken.is_empty() {
         return Err(CliError::Required(broken));
     }
     Ok(())
+}
+
+fn unwritten(path: &Path, source: io::Error) -> ReportError {
+    let path = path.to_owned();
+    ReportError::Write { path, source }
 }
 
 /// The mean number of runnable processes in the last minute.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 use whyloss_study::{Context, Experiment, ExperimentError, Outcome, report};
 
 use whyloss_sim::scenario::MOST_SEEDS;
@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 use crate::nearest::nearest;
 use crate::progress::Bar;
-use crate::run::MOST_JOBS;
+use crate::threads::{self, MOST_JOBS};
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
@@ -146,8 +146,7 @@ fn reproduce(
     stop: &AtomicBool,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
-    let threads = args.jobs.map_or(0, usize::from);
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let pool = threads::pool(args.jobs)?;
     let bar = Bar::new();
     let context = Context::new(&bar, stop);
     let mut printer = Printer {

@@ -3,7 +3,7 @@
 //! | function | escapes | for |
 //! |---|---|---|
 //! | [`printable`] | what steers a terminal or turns the reading order | texts of several lines |
-//! | [`one_line`] | line ends as well | names and cells of tables |
+//! | [`one_line`] | tabs and line ends as well | names and cells of tables |
 //! | [`Printable`] | the same as [`printable`] | everything that a command prints |
 //! | [`defused`] | what a spreadsheet takes for a formula | fields of CSV |
 //!
@@ -14,12 +14,12 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// Escapes control characters (C0 except the line end, DEL, C1) and marks that change the reading order.
+/// Escapes control characters (C0, DEL, C1) and marks that change the reading order, except tabs and line ends.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| steers(c) && c != '\n')
+    escaped(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// Escapes line ends as well: a name cannot pretend to be another line.
+/// Escapes tabs and line ends as well: a name cannot pretend to be another line or column.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     escaped(text, steers)
 }
@@ -114,7 +114,8 @@ mod tests {
         );
         assert_eq!(printable("\u{9b}2J\u{7f}"), "\\u009b2J\\u007f");
         assert_eq!(printable("a\u{202e}b é ±"), "a\\u202eb é ±");
-        assert_eq!(one_line("a\nb\u{61c}"), "a\\u000ab\\u061c");
+        assert_eq!(printable("a\tb"), "a\tb");
+        assert_eq!(one_line("a\n\tb\u{61c}"), "a\\u000a\\u0009b\\u061c");
         assert!(matches!(printable("plain → ✓"), Cow::Borrowed(_)));
     }
 
@@ -150,7 +151,7 @@ mod tests {
                 out.write_all(piece).expect("memory");
             }
             let text = String::from_utf8(out.to).expect("text");
-            prop_assert!(!text.contains(|c| steers(c) && c != '\n'));
+            prop_assert!(!text.contains(|c| steers(c) && !matches!(c, '\n' | '\t')));
             let once = one_line(&text);
             prop_assert_eq!(&one_line(&once), &once);
         }
