@@ -355,6 +355,10 @@ fn a_second_run_leaves_nothing_of_the_first() {
         "1",
         "--set",
         "flow.video.count=2",
+        "--set",
+        "link.lan.count=2",
+        "--set",
+        "link.last.count=2",
         "--out",
         &out,
     ]));
@@ -475,7 +479,7 @@ fn out_writes_a_page() {
     for expected in [
         "Flow video-1 over time.",
         "Link last-1 over time.",
-        "channel, called wireless",
+        "wireless, called wireless",
         "whyloss run",
         "--set &#39;duration=30 s&#39;",
         "[[flow]]",
