@@ -6,7 +6,9 @@
 
 use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};
-use whyloss_sim::{DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Run, Scenario};
+use whyloss_sim::{
+    DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Run, Scenario, TransferResult,
+};
 
 pub mod json;
 
@@ -25,11 +27,13 @@ pub struct Results<'a> {
     pub flows: Vec<Item>,
     /// One for each flow with a stream and each of its playout delays.
     pub frames: Vec<Item>,
+    /// One for each flow with transfers.
+    pub transfers: Vec<Item>,
     /// One for each link, in the scenario's order.
     pub links: Vec<Item>,
 }
 
-/// A flow, the frames of a flow, or a link.
+/// A flow, the frames or transfers of a flow, or a link.
 #[derive(Clone, Debug)]
 pub struct Item {
     /// Its name in the scenario.
@@ -112,7 +116,7 @@ impl Item {
 impl<'a> Results<'a> {
     /// Whether any value differs between seeds.
     pub fn is_random(&self) -> bool {
-        let items = [&self.flows, &self.frames, &self.links];
+        let items = [&self.flows, &self.frames, &self.transfers, &self.links];
         let mut metrics = items.into_iter().flatten().flat_map(|item| &item.metrics);
         metrics.any(|metric| {
             let known = metric
@@ -167,6 +171,15 @@ impl<'a> Results<'a> {
             }
         };
         let frames = playouts.iter().map(frames).collect();
+        let transfers = first.map_or(&[][..], |seed| &seed.transfers);
+        let transfers = transfers.iter().map(|&flow| {
+            let spec = &scenario.flows[flow];
+            Item {
+                background: spec.background,
+                ..plain(&spec.name, columns.take(&keys(TRANSFERS)))
+            }
+        });
+        let transfers = transfers.collect();
         let links = scenario.links.iter();
         let links = links.map(|spec| plain(&spec.name, columns.take(&keys(LINK))));
         Self {
@@ -176,6 +189,7 @@ impl<'a> Results<'a> {
             total,
             flows,
             frames,
+            transfers,
             links: links.collect(),
         }
     }
@@ -191,12 +205,14 @@ pub struct Seed {
     is_measured: bool,
     /// Each flow with frames and each of its playout delays.
     playouts: Box<[(usize, Duration)]>,
-    /// Of the total, of flows, frames and links, in the order of the lists below.
+    /// The flows with transfers.
+    transfers: Box<[usize]>,
+    /// Of the total, of flows, frames, transfers and links, in the order of the lists below.
     values: Box<[Value]>,
 }
 
 impl Seed {
-    /// How many values a seed of this scenario has, without those of frames.
+    /// How many values a seed of this scenario has, without those of frames and transfers.
     pub fn size(scenario: &Scenario) -> usize {
         let flow = FLOW.len() + DELAY.len();
         FLOW.len() + scenario.flows.len() * flow + scenario.links.len() * LINK.len()
@@ -221,6 +237,13 @@ impl Seed {
                 push(&mut values, FRAMES, count, window);
             }
         }
+        let mut transfers = Vec::new();
+        for (index, flow) in measured.flows.iter().enumerate() {
+            if let Some(result) = flow.transfers.as_deref() {
+                transfers.push(index);
+                push(&mut values, TRANSFERS, result, window);
+            }
+        }
         for link in &measured.links {
             push(&mut values, LINK, link, window);
         }
@@ -229,6 +252,7 @@ impl Seed {
             window,
             is_measured: !run.delays.is_empty(),
             playouts: playouts.into(),
+            transfers: transfers.into(),
             values: values.into(),
         }
     }
@@ -336,6 +360,17 @@ pub(crate) const FRAMES: Metrics<FrameCounts> = &[
     ("damaged", |f, _| Value::Real(f.share(f.damaged))),
     ("late", |f, _| Value::Real(f.share(f.late))),
     ("never", |f, _| Value::Real(f.share(f.never()))),
+];
+
+/// What is printed about the transfers of a flow.
+pub(crate) const TRANSFERS: Metrics<TransferResult> = &[
+    ("completed", |t, _| Value::Count(t.times.count())),
+    ("unfinished", |t, _| Value::Count(t.unfinished)),
+    ("mean_ms", |t, _| Value::Real(t.times.mean_ms())),
+    ("p50_ms", |t, _| Value::Real(t.times.quantile_ms(0.5))),
+    ("p95_ms", |t, _| Value::Real(t.times.quantile_ms(0.95))),
+    ("p99_ms", |t, _| Value::Real(t.times.quantile_ms(0.99))),
+    ("max_ms", |t, _| Value::Real(t.times.max_ms())),
 ];
 
 /// What is printed about a link.
