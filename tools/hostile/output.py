@@ -141,9 +141,7 @@ class Output:
 
     def check(self, name: str, result: Result, wrong: str | None = None, **more: object) -> None:
         """Checks a result; `wrong` says what is wrong beside it, if anything is."""
-        if wrong:
-            result = Result(result.code, result.cpu, result.peak, result.out, f"{result.err}\n{wrong}")
-        self.cases.check(name, result, never=wrong, **more)  # type: ignore[arg-type]
+        self.cases.check(name, result, wrong=[wrong] if wrong else [], **more)  # type: ignore[arg-type]
 
     def names(self) -> None:
         """37: what names hold never reaches the terminal, JSON keeps its meaning, and formulas are text."""

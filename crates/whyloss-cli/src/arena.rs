@@ -169,7 +169,7 @@ pub(crate) fn run(args: &ArenaArgs, out: &mut dyn Write) -> Result<(), CliError>
     }
     check_against(args.against.as_deref(), &contenders)?;
     if let Some(dir) = &args.out {
-        files::prepare(dir).map_err(CliError::Out)?;
+        files::renew(dir).map_err(CliError::Out)?;
     }
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let pool = threads::pool(args.jobs)?;

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use whyloss_emulate::reality::{Bench, Maker, TABLES, flood, page};
-use whyloss_sim::output;
-use whyloss_study::report::ReportError;
+use whyloss_study::report::{self, ReportError};
 
 use crate::error::CliError;
 
@@ -54,18 +53,23 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
             });
         }
     }
-    if let Some(path) = &args.out {
-        // Tried first: an hour of measuring is not to end in "permission denied".
-        let tried = if path.is_symlink() {
-            Err(io::Error::other("a symbolic link is there"))
-        } else {
-            output::Whole::create(path).map(drop)
-        };
-        tried.map_err(|source| CliError::Out(unwritten(path, source)))?;
-    }
-    let scratch = args.scratch.clone().unwrap_or_else(|| {
-        std::env::temp_dir().join(format!("whyloss-reality-{}", std::process::id()))
-    });
+    let page_at = args.out.as_deref().map(writable).transpose()?;
+    let scratch = match &args.scratch {
+        Some(scratch) => scratch.clone(),
+        None => {
+            let own = format!("whyloss-reality-{}", std::process::id());
+            let own = std::env::temp_dir().join(own);
+            // Made here: in a directory for all, one of this name may be a trap.
+            std::fs::create_dir(&own).map_err(|source| CliError::Directory {
+                option: "--scratch",
+                source: ReportError::Directory {
+                    path: own.clone(),
+                    source,
+                },
+            })?;
+            own
+        }
+    };
     let bench = Bench {
         program: std::env::current_exe().map_err(CliError::Start)?,
         scratch: scratch.clone(),
@@ -132,9 +136,8 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
         // Left for whoever asked for it, only.
         let _ = std::fs::remove_dir_all(&scratch);
     }
-    if let Some(path) = &args.out {
-        output::write(path, page(&tables).as_bytes())
-            .map_err(|source| CliError::Report(unwritten(path, source)))?;
+    if let Some((directory, name)) = page_at {
+        report::write(directory, name, &page(&tables))?;
     }
     if args.require && !broken.is_empty() {
         return Err(CliError::Required(broken));
@@ -142,9 +145,30 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
     Ok(())
 }
 
-fn unwritten(path: &Path, source: io::Error) -> ReportError {
-    let path = path.to_owned();
-    ReportError::Write { path, source }
+/// The directory and the name of a file, if it can be written: a run takes too long to find out at its end.
+fn writable(path: &Path) -> Result<(&Path, &str), CliError> {
+    let refuse = |kind: io::ErrorKind| {
+        CliError::Out(ReportError::Write {
+            path: path.to_owned(),
+            source: kind.into(),
+        })
+    };
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| refuse(io::ErrorKind::InvalidFilename))?;
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let directory = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
+    };
+    if path.is_dir() {
+        return Err(refuse(io::ErrorKind::IsADirectory));
+    }
+    if !directory.is_dir() {
+        return Err(refuse(io::ErrorKind::NotFound));
+    }
+    report::prepare(directory).map_err(CliError::Out)?;
+    Ok((directory, name))
 }
 
 /// The mean number of runnable processes in the last minute.

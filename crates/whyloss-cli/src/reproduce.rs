@@ -65,7 +65,7 @@ pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<(), CliEr
     let experiments: Vec<_> = known().collect();
     let experiments = args.which.of(&experiments)?;
     if let Some(dir) = &args.out {
-        report::prepare(dir).map_err(CliError::Out)?;
+        report::renew(dir).map_err(CliError::Out)?;
     }
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     reproduce(&experiments, args, &stop, out)

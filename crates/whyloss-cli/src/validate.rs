@@ -110,7 +110,7 @@ pub(crate) fn run(args: &ValidateArgs, out: &mut dyn Write) -> Result<(), CliErr
         });
     }
     if let Some(dir) = &args.out {
-        files::prepare(dir).map_err(CliError::Out)?;
+        files::renew(dir).map_err(CliError::Out)?;
     }
     plan.cache = args.cache.directory()?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;

@@ -1,7 +1,7 @@
 //! The files that runs write: how they come to be, their names, and what can go wrong.
 //!
-//! Everything is written through [`Whole`] or [`write`]: a file is there whole or not at all, and no symbolic link is
-//! followed. What a run writes into its directory it [notes](note), so that the next run there can remove it.
+//! Everything is written through [`Whole`], [`write()`] or, where it is read meanwhile, [`replace_file`]: no symbolic link is
+//! followed, and a file is there whole or not at all. What a run writes into its directory it [notes](note), so that the next run there can remove it.
 //!
 //! A link or flow gives its name to its files. Letters, digits, `-` and `_` stand for themselves; `->`, which is in
 //! every default name of a link, becomes `-to-`; every other byte becomes `%` and two hexadecimal digits. A name that
@@ -213,20 +213,32 @@ pub fn create_below(directory: &Path, name: &str) -> Result<PathBuf, OutputError
     Ok(path)
 }
 
-/// Makes a directory for what a run writes, tries it out, and removes what earlier runs wrote there.
+/// Tries whether something can be written into a directory.
+///
+/// # Errors
+/// If nothing can.
+pub fn probe(directory: &Path) -> Result<(), OutputError> {
+    trial(directory)
+        .map(drop)
+        .map_err(|error| OutputError::new(directory, error))
+}
+
+/// Writes a file into a directory, removes it, and says whose it was.
+fn trial(directory: &Path) -> io::Result<Metadata> {
+    Whole::create(&directory.join("probe"))?.file.metadata()
+}
+
+/// Removes what earlier runs wrote into a directory.
 ///
 /// Runs note the names of their files ([`note`]). What is not noted stays, and so does everything if the note belongs to
 /// another user: it could name files that are not ours.
 ///
 /// # Errors
-/// If the directory cannot be made, or nothing can be written there.
-pub fn prepare(directory: &Path) -> Result<(), OutputError> {
-    create_directory(directory)?;
-    let refuse = |error| OutputError::new(directory, error);
-    let probe = Whole::create(&directory.join("probe")).map_err(refuse)?;
-    let ours = probe.file.metadata().map_err(refuse)?;
-    drop(probe);
-    clear(directory, &ours).map_err(refuse)
+/// If nothing can be written there, or something cannot be removed.
+pub fn renew(directory: &Path) -> Result<(), OutputError> {
+    trial(directory)
+        .and_then(|ours| clear(directory, &ours))
+        .map_err(|error| OutputError::new(directory, error))
 }
 
 /// Removes what is noted in a directory, and in its directories for seeds.
@@ -311,6 +323,35 @@ pub fn note<'a>(
         let _ = writeln!(text, "{name}");
     }
     write(&list, text.as_bytes()).map_err(|error| OutputError::new(&list, error))
+}
+
+/// Creates a file for writing, in place of a regular one that is there; it has its name at once, for what is read while it
+/// is written. A device or pipe is opened as it is.
+///
+/// Follows no symbolic link, since a link in a directory that others write to could lead anywhere. The new file
+/// is made aside and renamed: a link that appears meanwhile is replaced, and what it leads to stays as it is.
+///
+/// # Errors
+/// If the path is a symbolic link, or the operating system refuses.
+pub fn replace_file(path: &Path) -> io::Result<File> {
+    let link = || io::Error::other("it is a symbolic link, which is not followed");
+    match path.symlink_metadata() {
+        Ok(found) if found.is_symlink() => return Err(link()),
+        Ok(found) if !found.is_file() => {
+            let file = File::options().write(true).open(path)?;
+            // A link to a file may have taken the place since; nothing is cut or written then.
+            return if file.metadata()?.is_file() {
+                Err(link())
+            } else {
+                Ok(file)
+            };
+        }
+        _ => {}
+    }
+    let whole = Whole::create(path)?;
+    let file = whole.file.try_clone()?;
+    whole.finish()?;
+    Ok(file)
 }
 
 /// Begins a file in place of one that is there.
@@ -416,10 +457,42 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)]
+    fn links_are_not_followed() {
+        let dir = std::env::temp_dir().join(format!("whyloss-create-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let (kept, link, file) = (dir.join("kept"), dir.join("link"), dir.join("file"));
+        fs::write(&kept, "kept").unwrap();
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(&kept, &link).unwrap();
+        assert!(
+            replace_file(&link)
+                .unwrap_err()
+                .to_string()
+                .contains("symbolic link")
+        );
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
+        for text in ["first", "2"] {
+            io::Write::write_all(&mut replace_file(&file).unwrap(), text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        }
+        assert!(replace_file(&dir).is_err());
+        assert!(replace_file(Path::new("/dev/null")).is_ok());
+        assert!(replace_file(&dir.join("none/file")).is_err());
+        assert_eq!(
+            fs::read_dir(&dir).unwrap().count(),
+            3,
+            "nothing is left aside"
+        );
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
     fn a_second_run_removes_what_the_first_wrote_and_nothing_else() {
         let scratch = tempfile::tempdir().expect("a directory");
         let directory = &scratch.path().join("new/below");
-        prepare(directory).expect("room");
+        create_directory(directory).expect("room");
+        probe(directory).expect("room");
         let seed = create_below(directory, "seed-7").expect("room");
         for (directory, name) in [(directory, "a.svg"), (directory, "b.svg"), (&seed, "c.csv")] {
             note(directory, [name]).expect("room");
@@ -431,7 +504,7 @@ mod tests {
         fs::write(directory.join(&left), "x").expect("room");
         fs::write(scratch.path().join("new/up"), "x").expect("room");
         note(directory, ["../up"]).expect("room");
-        prepare(directory).expect("room");
+        renew(directory).expect("room");
         let names = fs::read_dir(directory).expect("it");
         let names: BTreeSet<_> = names
             .map(|entry| entry.expect("an entry").file_name())

@@ -129,7 +129,7 @@ fn write(
     } else {
         out.to_owned()
     };
-    study::prepare(&dir).map_err(CliError::Out)?;
+    study::renew(&dir).map_err(CliError::Out)?;
     // A pipe cannot be read again; a log has no packets.
     let again = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     let annotated = again && annotate(&dir, path, diagnosis, anonymiser)?;

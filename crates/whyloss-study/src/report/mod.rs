@@ -23,10 +23,10 @@ pub mod summary;
 pub mod svg;
 pub mod table;
 
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use whyloss_sim::output::{self, OutputError};
+use whyloss_sim::output::{self, OutputError, Whole};
 
 use crate::{Figure, Look, Outcome, Series, Sign};
 
@@ -76,8 +76,7 @@ impl From<OutputError> for ReportError {
     }
 }
 
-/// Makes `dir`, tries whether it can be written, so that hours of simulation do not end in "permission denied", and removes
-/// what an earlier run wrote there ([`output::prepare`]).
+/// Makes `dir`, and tries whether it can be written, so that hours of simulation do not end in "permission denied".
 ///
 /// # Errors
 ///
@@ -87,10 +86,21 @@ pub fn prepare(dir: &Path) -> Result<(), ReportError> {
         path: error.path,
         source: error.source,
     })?;
-    output::prepare(dir).map_err(|error| ReportError::Closed {
-        path: error.path,
-        source: error.source,
-    })
+    output::probe(dir).map_err(closed)
+}
+
+/// [Prepares](prepare) `dir` for a run that has it for itself: removes what an earlier run wrote there, and nothing else.
+///
+/// # Errors
+///
+/// As [`prepare`], and if something cannot be removed.
+pub fn renew(dir: &Path) -> Result<(), ReportError> {
+    prepare(dir)?;
+    output::renew(dir).map_err(closed)
+}
+
+fn closed(OutputError { path, source }: OutputError) -> ReportError {
+    ReportError::Closed { path, source }
 }
 
 /// So many of something: "1 network", "3 networks".
@@ -162,9 +172,29 @@ pub fn write_page(dir: &Path, outcomes: &[Outcome], citation: Citation) -> Resul
 ///
 /// [`ReportError::Write`] if it cannot be written.
 pub fn write(dir: &Path, name: &str, contents: &str) -> Result<(), ReportError> {
+    write_with(dir, name, |file| file.write_all(contents.as_bytes()))
+}
+
+/// Writes one file into `dir`, whole or not at all, as `contents` hands it on: a large one need not be held.
+///
+/// # Errors
+///
+/// [`ReportError::Write`] if it cannot be written.
+pub fn write_with(
+    dir: &Path,
+    name: &str,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), ReportError> {
     output::note(dir, [name])?;
     let path = dir.join(name);
-    output::write(&path, contents.as_bytes()).map_err(|source| ReportError::Write { path, source })
+    let written = Whole::create(&path).and_then(|mut whole| {
+        let mut file = BufWriter::new(&mut whole);
+        contents(&mut file)?;
+        file.flush()?;
+        drop(file);
+        whole.finish()
+    });
+    written.map_err(|source| ReportError::Write { path, source })
 }
 
 #[cfg(test)]
