@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from harness import MIB, Cases, Result, run, whyloss
 
@@ -87,28 +88,32 @@ def capture(path: Path) -> Path:
     return path
 
 
-def when(ready: Callable[[], bool], *signals: int) -> Callable[[int], None]:
-    """Sends signals to a command once it is `ready`; gives up after 20 s, and ends it."""
+T = TypeVar("T")
 
-    def send(pid: int) -> None:
-        for _ in range(2000):
-            if ready():
-                break
-            time.sleep(0.01)
-        else:
-            os.kill(pid, signal.SIGKILL)
-            return
-        time.sleep(0.1)
-        for number in signals:
-            os.kill(pid, number)
-            time.sleep(0.05)
 
-    return send
+def when(pid: int, is_ready: Callable[[T], bool], of: T, *signals: int) -> None:
+    """Sends signals to a command once `is_ready(of)`; gives up after 20 s, and ends it."""
+    for _ in range(2000):
+        if is_ready(of):
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(pid, signal.SIGKILL)
+        return
+    time.sleep(0.1)
+    for number in signals:
+        os.kill(pid, number)
+        time.sleep(0.05)
 
 
 def is_waiting(pid: int) -> bool:
     """Whether a process sleeps: it has opened what it reads, or waits for that."""
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "S"
+
+
+def has_begun(directory: Path) -> bool:
+    """Whether a run writes its tables, under whatever name."""
+    return any("links" in path.name for path in directory.iterdir())
 
 
 def whole(directory: Path) -> str | None:
@@ -144,7 +149,7 @@ class Output:
         self.cases.check(name, result, wrong=[wrong] if wrong else [], **more)  # type: ignore[arg-type]
 
     def names(self) -> None:
-        """37: what names hold never reaches the terminal, JSON keeps its meaning, and formulas are text."""
+        """What names hold never reaches the terminal, JSON keeps its meaning, and formulas are text."""
         trace = hostile_trace(self.scratch / "trace")
         for form in ("table", "json", "csv"):
             got = self.run("diagnose", trace, "--format", form)
@@ -153,7 +158,7 @@ class Output:
                 wrong = wrong or "JSON has lost the name"
             if form == "csv" and ",=1" in got.out:
                 wrong = wrong or "a formula stands in CSV"
-            self.check(f"37 names that steer, {form}", got, wrong)
+            self.check(f"names: names that steer, {form}", got, wrong)
         for name, arguments in {
             "a missing file": ["run", f"no{STEERING}.toml"],
             "a misspelt command": [f"ru{STEERING}"],
@@ -161,20 +166,21 @@ class Output:
             "a change": ["run", "small.toml", "--set", f"{STEERING}=1"],
         }.items():
             got = self.run(*arguments)
-            self.check(f"37 {name} that steers", got, "steers the terminal" if steers(got.out + got.err) else None, codes=(2,))
+            wrong = "steers the terminal" if steers(got.out + got.err) else None
+            self.check(f"names: {name} that steers", got, wrong, codes=(2,))
 
     def names_nothing(self) -> None:
-        """39: what names nothing is refused at once, with what there is."""
+        """What names nothing is refused at once, with what there is."""
         arena = ["arena", "biaz", "--networks", "1", "--seeds", "1", "--against", "nope"]
-        self.check("39 arena --against nope", self.run(*arena), codes=(2,), says="biaz")
-        self.check("39 arena --against nope --no-harm", self.run(*arena, "--no-harm"), codes=(2,), says="biaz")
+        self.check("nothing: arena --against nope", self.run(*arena), codes=(2,), says="biaz")
+        self.check("nothing: arena --against nope --no-harm", self.run(*arena, "--no-harm"), codes=(2,), says="biaz")
         validate = self.run("validate", "--only", "zzz", "--cache", self.scratch / "cache", seconds=10)
-        self.check("39 validate --only zzz", validate, codes=(2,), says="NewReno, ")
+        self.check("nothing: validate --only zzz", validate, codes=(2,), says="NewReno, ")
         reality = self.run("reality", "timing", "--quick", "--out", "/nope/page.md", seconds=10)
-        self.check("39 reality --out /nope/page.md", reality, codes=(2,), says="/nope/page.md")
+        self.check("nothing: reality --out /nope/page.md", reality, codes=(2,), says="/nope/page.md")
 
     def links(self) -> None:
-        """40: a link in the place of a file is replaced, one in the place of a directory or lock refused."""
+        """A link in the place of a file is replaced, one in the place of a directory or lock refused."""
         kept = self.write("kept", PRECIOUS)
         scan = capture(self.scratch / "scan.pcap")
         elsewhere = self.scratch / "elsewhere"
@@ -197,31 +203,33 @@ class Output:
                 (Path(directory) / name).symlink_to(target)
                 got = self.run(*(directory if word == "DIR" else word for word in arguments))
                 is_followed = kept.read_bytes() != PRECIOUS.encode() or any(elsewhere.iterdir())
-                self.check(f"40 {name} is a link", got, "the link was followed" if is_followed else None, codes=codes)
+                self.check(f"links: {name} is a link", got, "the link was followed" if is_followed else None, codes=codes)
             kept.write_text(PRECIOUS)
             for file in elsewhere.iterdir():
                 file.unlink()
 
     def limits(self) -> None:
-        """42: a seed costs what is printed of it, and more than fits is refused."""
+        """A seed costs what is printed of it, and more than fits is refused."""
         many = self.run("run", "small.toml", "--seeds", "20000")
-        self.check("42 run --seeds 20000", many, seconds=20, memory=100 * MIB)
+        self.check("limits: run --seeds 20000", many, seconds=20, memory=100 * MIB)
         wide = self.write("wide.toml", SCENARIO % ("wide", "100 ms", 1000))
-        self.check("42 1,000 flows under 100,000 seeds", self.run("run", wide, "--seeds", "100000", seconds=5), codes=(2,), says="sweep")
+        got = self.run("run", wide, "--seeds", "100000", seconds=5)
+        self.check("limits: 1,000 flows under 100,000 seeds", got, codes=(2,), says="sweep")
 
     def streams(self) -> None:
-        """43: output without room, threads without end, and controls for a command that there is not."""
+        """Output without room, threads without end, and controls for a command that there is not."""
         full = Path("/dev/full")
         for arguments in (["--help"], ["--version"], ["run", "--help"], ["list"], ["man"], ["run", "small.toml"]):
             got = self.run(*arguments, stdout=full)
-            self.check(f"43 {' '.join(arguments)} > /dev/full", got, codes=(1,), says=os.strerror(errno.ENOSPC))
+            self.check(f"streams: {' '.join(arguments)} > /dev/full", got, codes=(1,), says=os.strerror(errno.ENOSPC))
         threads = self.run("run", "small.toml", "--seeds", "2", env={"RAYON_NUM_THREADS": "20000"}, seconds=5)
-        self.check("43 RAYON_NUM_THREADS=20000", threads, codes=(2,), says="RAYON_NUM_THREADS")
+        self.check("streams: RAYON_NUM_THREADS=20000", threads, codes=(2,), says="RAYON_NUM_THREADS")
         if "no programs" in self.run("kernel", "status").err:
             print("left out: kernel (this build is without it)")
             return
-        self.check("43 kernel load veno -- /no/such", self.run("kernel", "load", "veno", "--", "/no/such"), codes=(2,), says="/no/such")
-        self.check("43 kernel load veno veno -- true", self.run("kernel", "load", "veno", "veno", "--", "true"))
+        got = self.run("kernel", "load", "veno", "--", "/no/such")
+        self.check("streams: kernel load veno -- /no/such", got, codes=(2,), says="/no/such")
+        self.check("streams: kernel load veno veno -- true", self.run("kernel", "load", "veno", "veno", "--", "true"))
         pins = "/sys/fs/bpf"
         load = f"{self.whyloss} kernel load"
         script = (
@@ -229,10 +237,11 @@ class Output:
             f"{load} --pin veno tibet; code=$?; ls {pins}/whyloss; wait; exit $code"
         )
         got = run(["unshare", "-m", "sh", "-c", script])
-        self.check("43 kernel load --pin veno tibet, tibet held", got, "veno is pinned" if "veno\n" in got.out else None, codes=(1,), says="wl_tibet")
+        wrong = "veno is pinned" if "veno\n" in got.out else None
+        self.check("streams: kernel load --pin veno tibet", got, wrong, codes=(1,), says="wl_tibet")
 
     def signals(self) -> None:
-        """44: requests to end have an exit code, and leave whole files."""
+        """Requests to end have an exit code, and leave whole files."""
         long = self.write("long.toml", SCENARIO % ("long", "900000 s", 1))
         for name, signals in {
             "SIGHUP": (signal.SIGHUP,),
@@ -240,27 +249,26 @@ class Output:
             "SIGPIPE, SIGINT": (signal.SIGPIPE, signal.SIGINT),
         }.items():
             with tempfile.TemporaryDirectory(dir=self.scratch) as directory:
-                begun = lambda directory=Path(directory): any("links" in path.name for path in directory.iterdir())  # noqa: E731
                 arguments = ["run", long, "--trace", directory, "--trace-thin", "1 s"]
-                got = self.run(*arguments, during=when(begun, *signals))
-                self.check(f"44 run --trace, {name}", got, whole(Path(directory)), codes=(130,), seconds=30)
+                got = self.run(*arguments, during=lambda pid: when(pid, has_begun, Path(directory), *signals))  # noqa: B023
+                self.check(f"signals: run --trace, {name}", got, whole(Path(directory)), codes=(130,), seconds=30)
         pipe = self.scratch / "pipe"
         os.mkfifo(pipe)
         for name, arguments in {"diagnose": ["diagnose", pipe], "run": ["run", pipe]}.items():
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                stop = lambda pid, number=number: when(lambda: is_waiting(pid), number)(pid)  # noqa: E731
-                got = self.run(*arguments, during=stop)
-                self.check(f"44 {name} waits for a pipe, {signal.Signals(number).name}", got, codes=(130,))
+                got = self.run(*arguments, during=lambda pid: when(pid, is_waiting, pid, number))  # noqa: B023
+                self.check(f"signals: {name} waits for a pipe, {signal.Signals(number).name}", got, codes=(130,))
 
     def disks(self) -> None:
-        """44: a full disk and a limit on files are exit 1, with the system's reason and nothing torn."""
+        """A full disk and a limit on files are exit 1, with the system's reason and nothing torn."""
         for option in ("--trace", "--pcap", "--out"):
             with tempfile.TemporaryDirectory(dir=self.scratch) as directory:
                 got = self.run("run", "small.toml", option, directory, file_size=4096)
-                self.check(f"44 run {option}, files of 4 kB", got, torn(got, Path(directory)), codes=(1,), says=os.strerror(errno.EFBIG))
+                wrong = torn(got, Path(directory))
+                self.check(f"disks: run {option}, files of 4 kB", got, wrong, codes=(1,), says=os.strerror(errno.EFBIG))
         limited = ["diagnose", capture(self.scratch / "scan.pcap"), "--out", self.scratch / "scan"]
         got = self.run(*limited, file_size=300)
-        self.check("44 diagnose --out, files of 300 B", got, codes=(1,), says=os.strerror(errno.EFBIG))
+        self.check("disks: diagnose --out, files of 300 B", got, codes=(1,), says=os.strerror(errno.EFBIG))
         disk = self.scratch / "disk"
         disk.mkdir()
         mount = f"mount -t tmpfs -o size=64k,nr_inodes=24 tmpfs {disk}"
@@ -283,13 +291,17 @@ class Output:
             got = run(["unshare", "-m", "sh", "-c", script], cwd=self.scratch)
             left = None if got.err.endswith("\n0\n") else "an unfinished file is left"
             wrong = left or ("a false claim" if "complete" in got.err else None)
-            self.check(f"44 {name}, full disk", got, wrong, codes=(1,), says=os.strerror(errno.ENOSPC))
+            self.check(f"disks: {name}, full disk", got, wrong, codes=(1,), says=os.strerror(errno.ENOSPC))
 
     def leftovers(self) -> None:
-        """27: a second run leaves nothing of the first, and all that is not ours."""
+        """A second run leaves nothing of the first, and all that is not ours."""
         three = self.write("three.toml", SCENARIO % ("three", "2 s", 3))
-        for option, more in (("--out", []), ("--trace", ["--seeds", "3"]), ("--pcap", []), ("--trace", ["--trace-format", "parquet"])):
-            with tempfile.TemporaryDirectory(dir=self.scratch) as first, tempfile.TemporaryDirectory(dir=self.scratch) as alone:
+        parquet = ["--trace-format", "parquet"]
+        for option, more in (("--out", []), ("--trace", ["--seeds", "3"]), ("--pcap", []), ("--trace", parquet)):
+            with (
+                tempfile.TemporaryDirectory(dir=self.scratch) as first,
+                tempfile.TemporaryDirectory(dir=self.scratch) as alone,
+            ):
                 theirs = Path(first) / "flow-9.svg"
                 theirs.write_text(PRECIOUS)
                 self.run("run", three, *more, "--set", "link.0.name=other", option, first)
@@ -298,7 +310,7 @@ class Output:
                 self.run("run", "small.toml", option, alone)
                 differ = names(Path(first)) ^ names(Path(alone)) ^ {"flow-9.svg"}
                 wrong = f"differs in {sorted(differ)}" if differ or theirs is None else None
-                self.check(f"27 two runs, {option} {' '.join(more)}".strip(), got, wrong)
+                self.check(f"leftovers: two runs, {option} {' '.join(more)}".strip(), got, wrong)
 
 
 def torn(got: Result, directory: Path) -> str | None:
