@@ -29,7 +29,7 @@ pub use delay::{DelaySummary, Delays};
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use media::{FrameCounts, Media};
 pub use observe::{Observer, Order, Watch};
-pub use output::OutputError;
+pub use output::{OutputError, replace_file};
 pub use packet::Packet;
 pub use pcap::{Capture, NodeCapture};
 pub use run::{

@@ -6,8 +6,9 @@
 //! and its index. So no two names share a file, and none leaves its directory.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,45 @@ pub(crate) fn create_directory(path: &Path) -> Result<(), OutputError> {
 
 /// Opens a file for writing, in place of one that is there.
 pub(crate) fn create_file(path: &Path) -> Result<File, OutputError> {
-    File::create(path).map_err(|error| OutputError::new(path, error))
+    replace_file(path).map_err(|error| OutputError::new(path, error))
+}
+
+/// Creates a file for writing, in place of a regular one that is there. A device or pipe is opened as it is.
+///
+/// Follows no symbolic link, since a link in a directory that others write to could lead anywhere. The new file
+/// is made aside and renamed: a link that appears meanwhile is replaced, and what it leads to stays as it is.
+///
+/// # Errors
+/// If the path is a symbolic link, or the operating system refuses.
+pub fn replace_file(path: &Path) -> io::Result<File> {
+    let link = || io::Error::other("it is a symbolic link, which is not followed");
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => return Err(link()),
+        Ok(found) if !found.is_file() => {
+            let file = OpenOptions::new().write(true).open(path)?;
+            // A link to a file may have taken the place since; nothing is cut or written then.
+            return if file.metadata()?.is_file() {
+                Err(link())
+            } else {
+                Ok(file)
+            };
+        }
+        _ => {}
+    }
+    let name = path.file_name().unwrap_or(OsStr::new("")).to_string_lossy();
+    let aside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&aside)?;
+    match fs::rename(&aside, path) {
+        Ok(()) => Ok(file),
+        Err(error) => {
+            // The first error is the one to tell of.
+            let _ = fs::remove_file(&aside);
+            Err(error)
+        }
+    }
 }
 
 /// What the files of each name begin with.
@@ -71,6 +110,37 @@ fn escape(name: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn links_are_not_followed() {
+        let dir = std::env::temp_dir().join(format!("whyloss-create-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let (kept, link, file) = (dir.join("kept"), dir.join("link"), dir.join("file"));
+        fs::write(&kept, "kept").unwrap();
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(&kept, &link).unwrap();
+        assert!(
+            replace_file(&link)
+                .unwrap_err()
+                .to_string()
+                .contains("symbolic link")
+        );
+        assert_eq!(fs::read_to_string(&kept).unwrap(), "kept");
+        for text in ["first", "2"] {
+            io::Write::write_all(&mut replace_file(&file).unwrap(), text.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        }
+        assert!(replace_file(&dir).is_err());
+        assert!(replace_file(Path::new("/dev/null")).is_ok());
+        assert!(replace_file(&dir.join("none/file")).is_err());
+        assert_eq!(
+            fs::read_dir(&dir).unwrap().count(),
+            3,
+            "nothing is left aside"
+        );
+        fs::remove_dir_all(&dir).unwrap();
+    }
 
     #[test]
     fn stems_by_hand() {
