@@ -151,6 +151,9 @@ pub(crate) enum CliError {
     /// The directory of a run is of no use.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// A log is none that can be replayed.
+    #[error("--replay: {0}")]
+    Replay(#[source] ArchiveError),
     /// The emulator did something wrong.
     #[error(
         "the emulator was at fault, as it says above: what was measured is not what the link would have done"
@@ -269,6 +272,7 @@ impl CliError {
             | Self::Address { .. }
             | Self::NoCommand
             | Self::NeedsRoot
+            | Self::Replay(_)
             | Self::ReplayOfSenders
             | Self::Jobs(_) => 2,
             #[cfg(feature = "parquet")]

@@ -202,7 +202,7 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
 }
 
 fn replay(directory: &Path, out: &mut dyn Write) -> Result<(), CliError> {
-    let replayed = archive::replay_run(directory).map_err(CliError::Archive)?;
+    let replayed = archive::replay_run(directory).map_err(CliError::Replay)?;
     let (offers, differences) = (replayed.offers, replayed.differences);
     writeln!(out, "{offers} packets at links, {differences} fates differ")?;
     match replayed.first {

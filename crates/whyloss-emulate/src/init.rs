@@ -20,8 +20,8 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{Pid, getppid};
-use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
+use nix::unistd::{Pid, getpid, getppid};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// Who the process is.
@@ -47,11 +47,18 @@ impl Role {
 /// `again` calls this program in another role.
 ///
 /// # Errors
-/// If a namespace cannot be made, or the command not be started.
+/// If a namespace cannot be made, or the command not be started; if [`Role::First`] is not process 1 of its namespace.
 pub fn play(role: Role, again: &[OsString], command: &[OsString]) -> io::Result<u8> {
+    // Elsewhere the mount below would be everyone's, and SIGTERM would go to every process of the machine.
+    if role == Role::First && getpid() != Pid::from_raw(1) {
+        return Err(io::Error::other(
+            "this is not process 1 of its own process namespace; `whyloss link` starts `link-init` itself",
+        ));
+    }
     set_pdeathsig(Signal::SIGKILL)?;
-    // SIGINT goes to everyone at the terminal; the command may take it as it likes.
-    let mut signals = Signals::new([SIGCHLD, SIGTERM, SIGINT])?;
+    // SIGINT and SIGHUP go to everyone at the terminal; the command may take them as it likes. The emulator, which has SIGHUP
+    // too, sends SIGTERM.
+    let mut signals = Signals::new([SIGCHLD, SIGTERM, SIGINT, SIGHUP])?;
     let child = match role {
         Role::Keeper(parent) => {
             if getppid() != Pid::from_raw(parent as i32) {
