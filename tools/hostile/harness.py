@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,9 +84,14 @@ class Cases:
         memory: int = 1200 * MIB,
         says: str | None = None,
         never: str | None = None,
+        wrong: Sequence[str] = (),
+        note: str = "",
     ) -> None:
-        """Prints the row of `result`; `says` must stand in its messages, `never` in neither output nor messages."""
-        wrong = []
+        """Prints the row of `result`; `says` must stand in its messages, `never` in neither output nor messages.
+
+        `wrong` is what else the case found wrong; `note` stands at the end of the row.
+        """
+        wrong = [*wrong]
         if result.code not in codes:
             wrong.append(f"exit {result.code}, not {' or '.join(map(str, codes))}")
         if "panicked" in result.err:
@@ -98,7 +104,7 @@ class Cases:
             wrong.append(f"does not say {says!r}")
         if never is not None and never in result.err + result.out:
             wrong.append(f"prints {never!r}")
-        print(f"{name:46} {result.code:4} {result.cpu:7.2f} {result.peak / MIB:9.1f}  {'; '.join(wrong)}", flush=True)
+        print(f"{name:46} {result.code:4} {result.cpu:7.2f} {result.peak / MIB:9.1f}  {'; '.join(filter(None, (note, *wrong)))}", flush=True)
         if wrong:
             self.failures.append(f"{name}: {'; '.join(wrong)}\n{result.err[-600:]}")
         else:

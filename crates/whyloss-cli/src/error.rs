@@ -168,6 +168,9 @@ pub(crate) enum CliError {
     /// A command could not be started.
     #[error("{0}")]
     Start(#[source] io::Error),
+    /// A process where this one may not play its role.
+    #[error("{0}")]
+    NotFirst(#[source] io::Error),
     /// What carries a session is wrong.
     #[error(transparent)]
     Flow(#[from] Box<FlowError>),
@@ -273,6 +276,7 @@ impl CliError {
             | Self::NoCommand
             | Self::NeedsRoot
             | Self::Replay(_)
+            | Self::NotFirst(_)
             | Self::ReplayOfSenders
             | Self::Jobs(_) => 2,
             #[cfg(feature = "parquet")]

@@ -336,5 +336,6 @@ pub(crate) struct InitArgs {
 pub(crate) fn run_init(args: &InitArgs) -> Result<u8, CliError> {
     let role = Role::parse(&args.role).ok_or(CliError::NoCommand)?;
     let again = run::init_by(INIT).map_err(CliError::Signal)?;
+    init::may_play(role).map_err(CliError::NotFirst)?;
     init::play(role, &again, &args.command).map_err(CliError::Start)
 }

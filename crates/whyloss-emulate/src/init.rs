@@ -43,18 +43,28 @@ impl Role {
     }
 }
 
+/// Whether this process may play a role: the first only as process 1 of its process namespace.
+///
+/// Elsewhere its mounts would be everyone's, and its SIGTERM would go to every process of the machine.
+///
+/// # Errors
+/// If it may not.
+pub fn may_play(role: Role) -> io::Result<()> {
+    if role == Role::First && getpid() != Pid::from_raw(1) {
+        return Err(io::Error::other(
+            "link-init: this is not process 1 of a process namespace; `whyloss link` makes one and starts it there",
+        ));
+    }
+    Ok(())
+}
+
 /// Plays a role until the command ends; answers the exit code that it left, 128 and the signal if a signal ended it.
 /// `again` calls this program in another role.
 ///
 /// # Errors
-/// If a namespace cannot be made, or the command not be started; if [`Role::First`] is not process 1 of its namespace.
+/// If the role may not be played here, a namespace cannot be made, or the command not be started.
 pub fn play(role: Role, again: &[OsString], command: &[OsString]) -> io::Result<u8> {
-    // Elsewhere the mount below would be everyone's, and SIGTERM would go to every process of the machine.
-    if role == Role::First && getpid() != Pid::from_raw(1) {
-        return Err(io::Error::other(
-            "this is not process 1 of its own process namespace; `whyloss link` starts `link-init` itself",
-        ));
-    }
+    may_play(role)?;
     set_pdeathsig(Signal::SIGKILL)?;
     // SIGINT and SIGHUP go to everyone at the terminal; the command may take them as it likes. The emulator, which has SIGHUP
     // too, sends SIGTERM.
