@@ -310,6 +310,23 @@ fn a_session_that_fails_ends_alone() {
     // A sender that was restarted takes the place of its session.
     assert_eq!(open(&mut end, at(4_001), from(3), 3), Some(Message::Accept));
     assert!(end.advance(at(4_001)).unwrap().is_none());
+    // One that has said its end may ask again, although another took its place.
+    let said = Message::End {
+        packets: 0,
+        bytes: 0,
+        digest: 0,
+    }
+    .encode(3);
+    for session in [3, 4] {
+        end.take(at(4_100), at(4_100), from(3), &said).unwrap();
+        let (answer, _) = end.poll().unwrap();
+        let (_, message) = Message::decode(&answer).unwrap();
+        assert!(matches!(message, Message::Ended { .. }));
+        if session == 3 {
+            let accepted = open(&mut end, at(4_100), from(4), 4);
+            assert_eq!(accepted, Some(Message::Accept));
+        }
+    }
     // Without `keep`, either ends all.
     let mut end = ReceivingEnd::new(&receiving("tfrc", true)).unwrap();
     assert_eq!(open(&mut end, at(0), from(1), 1), Some(Message::Accept));
@@ -401,5 +418,59 @@ proptest! {
         for bytes in seconds {
             prop_assert!(bytes as f64 <= 1.02e5 + 6_000.0);
         }
+    }
+}
+
+/// Both ends over a path of 2 Mbit/s with 20 ms each way and room for 20 packets, and what the sender counts after 10 s.
+fn honest(transport: &str) -> (super::send::Sent, u64) {
+    let options = SendOptions {
+        time: Some(SECOND * 10),
+        ..sending(transport, 1e8)
+    };
+    let mut sender = SendingEnd::new(&options, SESSION, at(0)).unwrap();
+    let mut receiver = ReceivingEnd::new(&receiving(transport, true)).unwrap();
+    let (delay, one) = (Duration::from_millis(20), Duration::from_nanos(4_800_000));
+    // When datagrams arrive at either end.
+    let mut there: std::collections::VecDeque<(Time, Vec<u8>)> = Default::default();
+    let mut back = there.clone();
+    let (mut now, mut free) = (at(0), at(0));
+    loop {
+        while let Some(outgoing) = sender.poll(now).unwrap() {
+            if free < now + one * 20 {
+                free = free.max(now) + one;
+                there.push_back((free + delay, outgoing.bytes));
+            }
+        }
+        if let Some(outcome) = sender.outcome() {
+            outcome.unwrap();
+            return (sender.sent(now).clone(), receiver.received().packets);
+        }
+        let first = |queue: &std::collections::VecDeque<(Time, Vec<u8>)>| {
+            queue.front().map_or(Time::MAX, |datagram| datagram.0)
+        };
+        let own = sender.next_timeout(now).min(receiver.next_timeout(now));
+        now = own.min(first(&there)).min(first(&back)).max(now);
+        while let Some((_, datagram)) = there.pop_front_if(|datagram| datagram.0 <= now) {
+            receiver.take(now, now, from(1), &datagram).unwrap();
+        }
+        assert!(receiver.advance(now).unwrap().is_none());
+        while let Some((answer, _)) = receiver.poll() {
+            back.push_back((now + delay, answer));
+        }
+        while let Some((_, datagram)) = back.pop_front_if(|datagram| datagram.0 <= now) {
+            sender.take(now, now, &datagram);
+        }
+    }
+}
+
+#[test]
+fn honest_receivers_meet_no_limit() {
+    for transport in ["tfrc", "{ kind = \"tfrc\", base = \"ns2\" }", "iftp"] {
+        let (sent, arrived) = honest(transport);
+        assert_eq!(sent.ignored, 0, "{transport}");
+        assert!(sent.surplus * 20 <= sent.answers, "{transport}: {sent:?}");
+        assert_eq!(sent.arrived, Some(arrived), "{transport}");
+        // 2,083 packets fill the path for 10 s.
+        assert!(arrived > 1_700, "{transport}: {arrived} packets");
     }
 }

@@ -79,6 +79,8 @@ pub struct ReceivingEnd {
     stats: Lines,
     arrivals: Lines,
     answers: VecDeque<(Vec<u8>, SocketAddr)>,
+    /// The sender of the session before, its number, and what it was told at the end: it may not have heard.
+    before: Option<(SocketAddr, u32, Message)>,
     /// How it ended, with `once`.
     outcome: Option<Result<(), EndpointError>>,
     /// When the resets of this second are counted from, and how many there were.
@@ -100,6 +102,7 @@ impl ReceivingEnd {
             stats: Lines::open("the statistics", options.stats.as_deref())?,
             arrivals: Lines::open("the arrivals", options.arrivals.as_deref())?,
             answers: VecDeque::new(),
+            before: None,
             outcome: None,
             resets: (Time::ZERO, 0),
             report: Time::MAX,
@@ -237,7 +240,12 @@ impl ReceivingEnd {
 
     /// Forgets the session, if there is one, with a last line of statistics.
     fn end_session(&mut self, now: Time) -> Result<(), EndpointError> {
-        if self.session.is_some() {
+        if let Some(session) = &self.session {
+            let (packets, wrong) = (self.received.packets, self.received.wrong);
+            self.before = session.ended.map(|_| {
+                let told = Message::Ended { packets, wrong };
+                (session.peer, session.terms.session, told)
+            });
             self.received.end = true;
             self.update(now);
             self.stats.write(&self.received)?;
@@ -379,6 +387,13 @@ impl ReceivingEnd {
                 self.say(Message::Ended { packets, wrong }.encode(number), from);
             }
             Message::End { .. } => {
+                if let Some((_, _, told)) = self
+                    .before
+                    .filter(|&(peer, session, _)| (peer, session) == (from, number))
+                {
+                    self.say(told.encode(number), from);
+                    return Ok(Some(()));
+                }
                 self.reset(number, Refusal::Unknown, from, now);
                 return Ok(None);
             }
