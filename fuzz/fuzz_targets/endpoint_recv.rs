@@ -12,6 +12,7 @@ use whyloss::tfrc::Data;
 use whyloss::{Duration, Time};
 use whyloss_emulate::endpoint::arrivals::Skew;
 use whyloss_emulate::endpoint::flow::Flow;
+use whyloss_emulate::endpoint::pattern::short_digest;
 use whyloss_emulate::endpoint::receiving::ReceivingEnd;
 use whyloss_emulate::endpoint::recv::ReceiveOptions;
 use whyloss_emulate::endpoint::wire::{Carrier, Message, Terms, TfrcData, iftp_format};
@@ -22,22 +23,25 @@ const PATIENCE: Duration = Duration::from_secs(2);
 enum Operation {
     Wait(u32),
     Noise(Vec<u8>),
+    /// A whole opening, for what is received here.
+    Open(u32),
     /// A question, and what it asks for.
     Hello(Ask),
     /// The same with the last cookie that this peer was given, or any.
     Start(Ask, Option<u64>),
+    /// Data, so many numbers after the last that was sent, with the right digest or any.
     Data {
-        number: u32,
+        step: i32,
         stamp: u64,
         rtt: i64,
         t_rto: i64,
         round: u32,
         urgent: bool,
-        check: u32,
+        check: Option<u32>,
         payload: u8,
     },
     Iftp {
-        number: u16,
+        step: i16,
         stamp: u32,
         payload: u8,
     },
@@ -59,8 +63,8 @@ struct Input {
     classifier: u8,
     once: bool,
     skew: i32,
-    /// What a peer does: one of four, in one of four sessions.
-    operations: Vec<(u8, u8, Operation)>,
+    /// What a peer does: one of four, in one of two sessions.
+    operations: Vec<(u8, bool, Operation)>,
 }
 
 fuzz_target!(|input: Input| {
@@ -93,12 +97,12 @@ fuzz_target!(|input: Input| {
     };
     let mut end = ReceivingEnd::new(&options).expect("no file is named");
     let mut now = Time::ZERO;
-    // The cookies that peers were given, and when the session last heard something.
-    let (mut cookies, mut proven) = ([0; 4], [false; 4]);
+    // The cookies that peers were given, who sent one back, and the number of the last data.
+    let (mut cookies, mut proven, mut last) = ([0; 4], [false; 4], 0_u32);
     for (peer, session, operation) in input.operations {
         let index = usize::from(peer % 4);
         let from = SocketAddr::from(([10, 0, 0, 1 + peer % 2], 1 + u16::from(peer % 4)));
-        let session = 1 + u32::from(session % 4);
+        let session = 1 + u32::from(session);
         let terms = |ask: Ask| Terms {
             session,
             carrier: if ask.iftp {
@@ -130,13 +134,33 @@ fuzz_target!(|input: Input| {
                 continue;
             }
             Operation::Noise(bytes) => bytes,
+            Operation::Open(first) => {
+                last = first.wrapping_sub(1);
+                proven[index] = true;
+                let ask = Ask {
+                    iftp: input.iftp,
+                    packet: 1_200,
+                    coverage: 1_200,
+                    first,
+                    pattern: false,
+                };
+                let hello = Message::Hello(terms(ask)).encode(session);
+                end.take(now, now, from, &hello)
+                    .expect("no file is written");
+                let Some((_, Message::Cookie(cookie))) =
+                    end.poll().and_then(|(answer, _)| Message::decode(&answer))
+                else {
+                    panic!("a question without an answer");
+                };
+                Message::Start(terms(ask), cookie).encode(session)
+            }
             Operation::Hello(ask) => Message::Hello(terms(ask)).encode(session),
             Operation::Start(ask, cookie) => {
                 proven[index] |= cookie.is_none();
                 Message::Start(terms(ask), cookie.unwrap_or(cookies[index])).encode(session)
             }
             Operation::Data {
-                number,
+                step,
                 stamp,
                 rtt,
                 t_rto,
@@ -153,24 +177,27 @@ fuzz_target!(|input: Input| {
                     round,
                     urgent,
                 };
+                last = last.wrapping_add_signed(step);
+                let payload = vec![1; usize::from(payload)];
                 TfrcData {
-                    number,
+                    number: last,
                     data,
-                    check,
+                    check: check.unwrap_or(short_digest(&payload)),
                 }
-                .encode(session, &vec![1; usize::from(payload)])
+                .encode(session, &payload)
             }
             Operation::Iftp {
-                number,
+                step,
                 stamp,
                 payload,
             } => {
+                last = last.wrapping_add_signed(i32::from(step));
                 let format = iftp_format(false);
                 let mut bytes = vec![0; format.data_header() + usize::from(payload)];
                 let header = Header {
                     source_port: (session >> 16) as u16,
                     destination_port: session as u16,
-                    number,
+                    number: last as u16,
                     stamp,
                 };
                 let _ = format.encode_data(&header, 0, &mut bytes, Sum::default());

@@ -30,17 +30,20 @@ enum Operation {
     /// Time passes, and what is due is sent.
     Wait(u32),
     Noise(Vec<u8>),
+    /// A whole opening.
+    Open,
     Cookie(u64, bool),
     Accept(bool),
     Ended(u64, u64),
     Reset(u8, bool),
-    /// A report of one of the last packets, with true or any stamp, so many times.
+    /// A report of one of the last packets, so many times. What is not given is as an honest receiver has it; a hold
+    /// may also be a share of the time since the packet left.
     Feedback {
         back: u8,
         stamp: Option<u64>,
-        hold: i64,
-        receive_rate: f64,
-        loss_event_rate: f64,
+        hold: Result<u8, i64>,
+        receive_rate: Option<f64>,
+        loss_event_rate: Option<f64>,
         new_loss_event: bool,
         times: u8,
     },
@@ -102,6 +105,11 @@ fuzz_target!(|input: Input| {
         match operation {
             Operation::Wait(nanos) => host.wait(host.now + Duration::from_nanos(i64::from(nanos))),
             Operation::Noise(bytes) => host.take(&bytes, 1),
+            Operation::Open => {
+                host.take(&Message::Cookie(1).encode(SESSION), 1);
+                host.send();
+                host.take(&Message::Accept.encode(SESSION), 1);
+            }
             Operation::Cookie(value, right) => {
                 host.take(&Message::Cookie(value).encode(session(right)), 1)
             }
@@ -131,9 +139,12 @@ fuzz_target!(|input: Input| {
                 };
                 let feedback = Feedback {
                     echo: stamp.map_or(own, Time::from_nanos),
-                    hold: Duration::from_nanos(hold),
-                    receive_rate,
-                    loss_event_rate,
+                    hold: match hold {
+                        Ok(share) => (host.now - own) / 255 * i64::from(share),
+                        Err(nanos) => Duration::from_nanos(nanos),
+                    },
+                    receive_rate: receive_rate.unwrap_or(1e300),
+                    loss_event_rate: loss_event_rate.unwrap_or(0.0),
                     new_loss_event,
                 };
                 host.take(&TfrcFeedback { number, feedback }.encode(SESSION), times);

@@ -1,5 +1,6 @@
 //! Both ends against peers that say anything, legal or not, in any order.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -97,7 +98,7 @@ fn run(options: &SendOptions, evil: Evil) -> (Time, Vec<u64>, Result<(), Endpoin
     let (mut end, mut now) = accepted(options);
     let began = now;
     let (mut seconds, mut packets) = (vec![0; 5], 0);
-    let mut answers: std::collections::VecDeque<(Time, Vec<u8>)> = Default::default();
+    let mut answers = VecDeque::<(Time, Vec<u8>)>::new();
     loop {
         let mut burst = 0;
         while let Some(outgoing) = end.poll(now).unwrap() {
@@ -431,7 +432,7 @@ fn honest(transport: &str) -> (super::send::Sent, u64) {
     let mut receiver = ReceivingEnd::new(&receiving(transport, true)).unwrap();
     let (delay, one) = (Duration::from_millis(20), Duration::from_nanos(4_800_000));
     // When datagrams arrive at either end.
-    let mut there: std::collections::VecDeque<(Time, Vec<u8>)> = Default::default();
+    let mut there = VecDeque::<(Time, Vec<u8>)>::new();
     let mut back = there.clone();
     let (mut now, mut free) = (at(0), at(0));
     loop {
@@ -445,7 +446,7 @@ fn honest(transport: &str) -> (super::send::Sent, u64) {
             outcome.unwrap();
             return (sender.sent(now).clone(), receiver.received().packets);
         }
-        let first = |queue: &std::collections::VecDeque<(Time, Vec<u8>)>| {
+        let first = |queue: &VecDeque<(Time, Vec<u8>)>| {
             queue.front().map_or(Time::MAX, |datagram| datagram.0)
         };
         let own = sender.next_timeout(now).min(receiver.next_timeout(now));
