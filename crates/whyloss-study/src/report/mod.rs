@@ -24,7 +24,7 @@ pub mod svg;
 pub mod table;
 
 use std::fs;
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::{Figure, Look, Outcome, Series, Sign};
@@ -132,8 +132,26 @@ pub fn write_page(dir: &Path, outcomes: &[Outcome], citation: Citation) -> Resul
 ///
 /// [`ReportError::Write`] if it cannot be written.
 pub fn write(dir: &Path, name: &str, contents: &str) -> Result<(), ReportError> {
+    write_with(dir, name, |file| file.write_all(contents.as_bytes()))
+}
+
+/// Writes one file into `dir`, whole or not at all, as `contents` hands it on: a large one need not be held.
+///
+/// # Errors
+///
+/// [`ReportError::Write`] if it cannot be written.
+pub fn write_with(
+    dir: &Path,
+    name: &str,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), ReportError> {
     let (path, temporary) = (dir.join(name), temporary(dir, name));
-    fs::write(&temporary, contents)
+    let written = fs::File::create(&temporary).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        contents(&mut file)?;
+        file.flush()
+    });
+    written
         .and_then(|()| fs::rename(&temporary, &path))
         .map_err(|source| {
             // The first error is the one to tell of.
