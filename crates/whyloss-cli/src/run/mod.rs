@@ -9,8 +9,7 @@ mod page;
 pub(crate) mod picture;
 mod table;
 
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,7 +17,7 @@ use clap::{Args, ValueEnum};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use whyloss_sim::Scenario;
-use whyloss_sim::scenario::{MOST_SEEDS, ScenarioFile};
+use whyloss_sim::scenario::{MOST_SEEDS, ScenarioFile, read_file, read_text};
 use whyloss_study::report;
 
 use self::one::{Done, Plan, WriteArgs, one};
@@ -71,8 +70,6 @@ enum Format {
     Csv,
 }
 
-/// No scenario file comes near.
-const LARGEST_FILE: u64 = 16 << 20;
 
 pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let text = read(&args.scenario, "scenario")?;
@@ -195,20 +192,12 @@ pub(crate) fn read(path: &Path, kind: &'static str) -> Result<String, CliError> 
         path: path.to_owned(),
         source,
     };
-    let mut text = String::new();
-    let from: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(io::stdin().lock())
+    let read = if path == Path::new("-") {
+        read_text(io::stdin().lock())
     } else {
-        Box::new(File::open(path).map_err(unreadable)?)
+        read_file(path)
     };
-    from.take(LARGEST_FILE + 1)
-        .read_to_string(&mut text)
-        .map_err(unreadable)?;
-    if text.len() as u64 > LARGEST_FILE {
-        let message = format!("it has more than {} MiB", LARGEST_FILE >> 20);
-        return Err(unreadable(io::Error::other(message)));
-    }
-    Ok(text)
+    read.map_err(unreadable)
 }
 
 /// What became of the seeds that were begun before `stop` was set, in the order of `seeds`.
