@@ -332,7 +332,8 @@ def main() -> None:
         diagnose("parquet: nothing wrong", parquet(below / "parquet"), codes=(2,), says="none of its rows")
 
         plan = below / "plan.toml"
-        plan.write_text('scenario = "/dev/zero"\n[axis]\n"flow.f.rate" = ["1 Mbit/s"]\n')
+        axis = '[[axis]]\nname = "rate"\nkey = "link.l.rate"\nvalues = ["1 Mbit/s"]\n'
+        plan.write_text(f'scenario = "/dev/zero"\nseeds = 1\n{axis}')
         result = run([command, "sweep", str(plan), "--out", str(below / "sweep")], seconds=10)
         cases.check("sweep: a scenario without end", result, codes=(1, 2), says="it has more than 16 MiB")
 

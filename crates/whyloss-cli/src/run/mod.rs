@@ -70,7 +70,6 @@ enum Format {
     Csv,
 }
 
-
 pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let text = read(&args.scenario, "scenario")?;
     let name = args.scenario.to_string_lossy();

@@ -37,6 +37,9 @@ mod tests {
     fn a_text_without_end_is_refused() {
         let refused = read_text(io::repeat(0)).map_err(|error| error.to_string());
         assert_eq!(refused, Err("it has more than 16 MiB".to_owned()));
-        assert_eq!(read_text(&b"duration"[..]).ok().as_deref(), Some("duration"));
+        assert_eq!(
+            read_text(&b"duration"[..]).ok().as_deref(),
+            Some("duration")
+        );
     }
 }
