@@ -120,7 +120,7 @@ def transport_feedback(path: Path, each: int) -> Path:
         now += 100_000
         packets.append((now, udp(rtp(number, number % 8, number * 160, number))))
     random.seed(each)
-    for _ in range(200_000 // each):
+    for _ in range(max(200_000 // each, 60)):
         now += 100_000
         runs = b"".join(struct.pack(">H", 0x1FFF) for _ in range((each - 20) // 2))
         first = random.randrange(1 << 16)
@@ -176,17 +176,25 @@ def split(path: Path) -> Path:
 def duplicates(path: Path) -> Path:
     """Losses by the thousand, and reports of duplicates that are none of them."""
     packets, now = [], 0
-    for at in range(20_000):
+
+    def at(piece: int) -> int:
+        return 1000 + piece * 1000
+
+    for piece in range(40_000):
         now += 1000
-        packets.append((now, tcp(1000 + at * 1000, length=1000)))
-    for at in range(20_000):
-        now += 100_000
-        packets.append((now, tcp(1000 + at * 1000, length=1000)))
-        packets.append((now + 50_000, tcp(1, 2000 + at * 1000, back=True, window=at)))
-    for at in range(30_000):
+        packets.append((now, tcp(at(piece), length=1000)))
+    for piece in range(1, 40_000, 2):
         now += 1000
-        blocks = [(1000 + at, 1001 + at)]
-        packets.append((now, tcp(1, 20_001_000, blocks=blocks, back=True)))
+        packets.append((now, tcp(1, at(0), blocks=[(at(piece), at(piece + 1))], back=True)))
+    for piece in range(0, 40_000, 2):
+        now += 1000
+        packets.append((now, tcp(at(piece), length=1000)))
+        packets.append((now + 500, tcp(1, at(piece + 2), back=True)))
+    for piece in range(1, 40_000, 2):
+        for turn in range(3):
+            now += 1000
+            blocks = [(at(piece) + turn, at(piece) + turn + 1)]
+            packets.append((now, tcp(1, at(40_000), blocks=blocks, back=True)))
     return capture(path, packets)
 
 
@@ -304,7 +312,7 @@ def main() -> None:
         diagnose("tcp: 65,000 pieces again at once", sacked(below / "sack.gz"))
         diagnose("tcp: acknowledgements that split", split(below / "split.gz"))
         diagnose("tcp: duplicates of no loss", duplicates(below / "dsack.gz"))
-        diagnose("tcp: 10 connections of 13,000 pieces", pieces(below / "pieces.gz"), seconds=6)
+        diagnose("tcp: 10 connections of 13,000 pieces", pieces(below / "pieces.gz"), memory=200 * MIB)
         diagnose(
             "tcp: more connections than memory follows", many(below / "many.gz"), arguments=("--memory", "64 MiB"),
             seconds=6, memory=150 * MIB, says="closed early: the 64 MiB of memory",
@@ -333,7 +341,7 @@ def main() -> None:
 
         plan = below / "plan.toml"
         axis = '[[axis]]\nname = "rate"\nkey = "link.l.rate"\nvalues = ["1 Mbit/s"]\n'
-        plan.write_text(f'scenario = "/dev/zero"\nseeds = 1\n{axis}')
+        plan.write_text(f'scenario = "/dev/zero"\nseeds = 1\nmetrics = ["total.throughput_bps"]\n{axis}')
         result = run([command, "sweep", str(plan), "--out", str(below / "sweep")], seconds=10)
         cases.check("sweep: a scenario without end", result, codes=(1, 2), says="it has more than 16 MiB")
 

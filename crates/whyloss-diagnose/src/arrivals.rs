@@ -147,7 +147,7 @@ impl Arrivals {
             loss,
             neighbours: self.one_way.neighbours(next),
         };
-        self.missing.open(gap, &mut self.ledger);
+        self.missing.open(&gap, &mut self.ledger);
     }
 
     fn on_late(&mut self, number: u64) -> Place {

@@ -75,7 +75,27 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
     connections.finish(|connection| kept.extend(Flow::of_connection(connection)));
     let others = streams.finish(&mut |flow| kept.extend(std::iter::once(flow)));
     diagnosis.skipped.other += others;
-    diagnosis.notes.extend(notes([
+    diagnosis.notes.extend(said(
+        [early, unread, short],
+        &order,
+        &capture,
+        &kept,
+        options,
+    ));
+    diagnosis.number(kept.flows);
+    diagnosis
+}
+
+/// What is to be said of the whole: of streams that were closed early, of RTCP that could not be read, and of what memory was
+/// too short for.
+fn said<R: Read>(
+    [early, unread, short]: [u64; 3],
+    order: &Order<Waiting>,
+    capture: &Capture<R>,
+    kept: &Kept,
+    options: Options,
+) -> Vec<String> {
+    let mut said = notes([
         (
             order.late,
             "packets are in the capture behind later ones, and were put in the order of their times",
@@ -99,8 +119,8 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
         ),
         (capture.untimed, "packets have no time and tell nothing"),
         (kept.dropped, DROPPED),
-    ]));
-    diagnosis.notes.extend(shortages(
+    ]);
+    said.extend(shortages(
         options,
         [
             (
@@ -114,8 +134,7 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
             (kept.forgotten, FORGOTTEN),
         ],
     ));
-    diagnosis.number(kept.flows);
-    diagnosis
+    said
 }
 
 /// What a capture is followed by.

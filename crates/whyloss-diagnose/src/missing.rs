@@ -55,12 +55,12 @@ impl Missing {
     }
 
     /// A gap shows behind all others; the oldest numbers that are too many to wait for are lost for good.
-    pub(crate) fn open(&mut self, gap: Gap, ledger: &mut Ledger) {
+    pub(crate) fn open(&mut self, gap: &Gap, ledger: &mut Ledger) {
         self.numbers += gap.end - gap.first;
         self.pieces.push_back(Piece {
             from: gap.first,
             to: gap.end,
-            gap: Rc::new(gap),
+            gap: Rc::new(*gap),
         });
         while let Some(many) = self.numbers.checked_sub(WAITING)
             && many > 0
@@ -219,7 +219,7 @@ mod tests {
                         let many = if draw(20) == 0 { draw(3000) } else { draw(200) };
                         let first = next + draw(5);
                         next = first + many + 1;
-                        missing.open(gap(first, next), &mut ledger);
+                        missing.open(&gap(first, next), &mut ledger);
                         list.extend((first..next).map(|number| (number, false)));
                         let old = list.len().saturating_sub(WAITING as usize);
                         lost.extend(list.drain(..old).map(|one| one.0));
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn a_large_gap_is_a_loss_for_what_nothing_tells_apart() {
         let (mut missing, mut ledger) = (Missing::default(), Ledger::default());
-        missing.open(gap(10, 60_010), &mut ledger);
+        missing.open(&gap(10, 60_010), &mut ledger);
         assert!(missing.memory() < 2000);
         missing.finish(&mut ledger);
         assert_eq!(ledger.losses.len() as u64, 2 * NEAR + 1);
@@ -261,7 +261,7 @@ mod tests {
         crate::steps::assert_linear(1000, 200, |many| {
             let (mut missing, mut ledger) = (Missing::default(), Ledger::default());
             for gaps in 0..many {
-                missing.open(gap(gaps * 100_000, gaps * 100_000 + 60_000), &mut ledger);
+                missing.open(&gap(gaps * 100_000, gaps * 100_000 + 60_000), &mut ledger);
                 for late in 0..8 {
                     missing.fill(gaps * 100_000 + 59_000 + late * 2);
                     missing.ask(gaps * 100_000 + 59_001 + late * 2);

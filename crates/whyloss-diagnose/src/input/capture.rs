@@ -156,7 +156,8 @@ fn block(number: u64, error: &PcapNgReadError) -> String {
     let mut text = format!("block {number}: {error}");
     let mut cause = std::error::Error::source(error);
     while let Some(deeper) = cause {
-        text += &format!(": {deeper}");
+        text += ": ";
+        text += &deeper.to_string();
         cause = deeper.source();
     }
     text

@@ -59,7 +59,7 @@ impl Receiver {
                 loss,
                 neighbours: Neighbours::default(),
             };
-            self.missing.open(gap, &mut self.ledger);
+            self.missing.open(&gap, &mut self.ledger);
         }
     }
 

@@ -62,7 +62,7 @@ struct Flows<'a>(&'a Diagnosis, Option<u64>);
 impl Serialize for Flows<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let flows = chosen(self.0, self.1);
-        to.collect_seq(flows.map(|flow| Written(flow)))
+        to.collect_seq(flows.map(Written))
     }
 }
 
@@ -188,15 +188,17 @@ fn seconds(nanos: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
     use std::io::Cursor;
 
     #[test]
     fn what_is_written_bit_by_bit_is_what_is_rendered() {
         let mut log = String::from("{\"qlog_format\":\"JSON-SEQ\",\"trace\":{}}\n");
         for number in [1, 2, 5, 6, 9] {
-            log += &format!(
+            let _ = writeln!(
+                log,
                 "{{\"time\":{number},\"name\":\"packet_received\",\"data\":{{\"header\":{{\"packet_number\":{number}}},\
-                 \"raw\":{{\"length\":9}}}}}}\n"
+                 \"raw\":{{\"length\":9}}}}}}"
             );
         }
         let options = crate::Options::default();

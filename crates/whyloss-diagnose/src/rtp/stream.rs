@@ -215,7 +215,8 @@ impl Stream {
     /// The receiver, or another on its way, says something.
     pub(super) fn on_told(&mut self, seen: Seen, told: &Told, sent: Option<u64>) {
         match told {
-            Told::Sender { .. } => {}
+            // The transport's numbers are for `on_transport`.
+            Told::Sender { .. } | Told::Transport { .. } => {}
             Told::Block(block) => self.on_block(seen, *block, sent),
             Told::Nack { numbers, .. } => {
                 self.named = true;
@@ -241,8 +242,6 @@ impl Stream {
                     }
                 }
             }
-            // Told to `on_transport`.
-            Told::Transport { .. } => {}
         }
     }
 

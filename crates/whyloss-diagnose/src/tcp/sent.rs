@@ -43,7 +43,7 @@ impl Piece {
 /// Pieces in the order of their bytes; holes between them were never seen.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
-    pieces: VecDeque<Piece>,
+    all: VecDeque<Piece>,
     /// Retransmissions of all of them.
     again: usize,
     /// Steps that may be taken: so many more with each packet, so that no packet can ask for the work of many.
@@ -62,7 +62,7 @@ const MOVED: usize = 64;
 impl Default for Pieces {
     fn default() -> Self {
         Self {
-            pieces: VecDeque::new(),
+            all: VecDeque::new(),
             again: 0,
             credit: SAVED,
         }
@@ -71,11 +71,11 @@ impl Default for Pieces {
 
 impl Pieces {
     pub(super) fn len(&self) -> usize {
-        self.pieces.len()
+        self.all.len()
     }
 
     pub(super) fn front(&self) -> Option<&Piece> {
-        self.pieces.front()
+        self.all.front()
     }
 
     /// A packet passes.
@@ -91,7 +91,7 @@ impl Pieces {
     /// The first piece that was not acknowledged selectively.
     pub(super) fn first_open(&mut self, sacked: &Covered) -> Option<&Piece> {
         let (mut index, mut steps) = (0, 0);
-        while let Some(piece) = self.pieces.get(index).filter(|piece| piece.sacked) {
+        while let Some(piece) = self.all.get(index).filter(|piece| piece.sacked) {
             steps += 1;
             let end = sacked.end(piece.start);
             index = if end > piece.end {
@@ -101,21 +101,21 @@ impl Pieces {
             };
         }
         self.spend(steps);
-        self.pieces.get(index)
+        self.all.get(index)
     }
 
     pub(super) fn push(&mut self, piece: Piece) {
-        self.pieces.push_back(piece);
+        self.all.push_back(piece);
     }
 
     pub(super) fn pop(&mut self) -> Option<Piece> {
-        let piece = self.pieces.pop_front()?;
+        let piece = self.all.pop_front()?;
         self.again -= piece.again.len();
         Some(piece)
     }
 
     pub(super) fn clear(&mut self) {
-        self.pieces.clear();
+        self.all.clear();
         self.again = 0;
     }
 
@@ -132,19 +132,19 @@ impl Pieces {
     pub(super) fn insert(&mut self, piece: Piece) {
         let at = self.at(piece.start);
         if self.affords(at) {
-            self.pieces.insert(at, piece);
+            self.all.insert(at, piece);
         }
     }
 
     /// Index of the first piece that begins at `start` or later.
     fn at(&self, start: u64) -> usize {
-        self.pieces.partition_point(|piece| piece.start < start)
+        self.all.partition_point(|piece| piece.start < start)
     }
 
     /// Whether there is room at that index, and steps for those that have to move.
     fn affords(&mut self, at: usize) -> bool {
-        let steps = at.min(self.pieces.len() - at) / MOVED;
-        if self.pieces.len() >= MOST || steps > self.credit {
+        let steps = at.min(self.all.len() - at) / MOVED;
+        if self.all.len() >= MOST || steps > self.credit {
             return false;
         }
         self.spend(steps);
@@ -154,18 +154,18 @@ impl Pieces {
     /// Makes `at` a border between pieces, if it can be afforded.
     fn split(&mut self, at: u64) {
         let next = self.at(at);
-        let inside = |index: &usize| self.pieces[*index].end > at;
+        let inside = |index: &usize| self.all[*index].end > at;
         let Some(index) = next.checked_sub(1).filter(inside) else {
             return;
         };
         if !self.affords(next) {
             return;
         }
-        let mut right = self.pieces[index].clone();
+        let mut right = self.all[index].clone();
         right.start = at;
         self.again += right.again.len();
-        self.pieces[index].end = at;
-        self.pieces.insert(next, right);
+        self.all[index].end = at;
+        self.all.insert(next, right);
     }
 
     /// The pieces from `start` to `end`, split at both: as many as can be afforded.
@@ -176,12 +176,12 @@ impl Pieces {
         let many = self.at(end).max(from) - from;
         let many = many.min(self.credit.max(EARNED));
         self.spend(many);
-        self.pieces.range_mut(from..from + many)
+        self.all.range_mut(from..from + many)
     }
 
     /// Takes the first piece if it lies before `end`, split there.
     pub(super) fn pop_before(&mut self, end: u64) -> Option<Piece> {
-        let front = self.pieces.front_mut()?;
+        let front = self.all.front_mut()?;
         if front.start >= end {
             return None;
         }
@@ -199,7 +199,7 @@ impl Pieces {
     /// Bytes that they take.
     pub(super) fn memory(&self) -> usize {
         // A few of them have room for more.
-        self.pieces.capacity() * size_of::<Piece>() + self.again * 2 * size_of::<Transmission>()
+        self.all.capacity() * size_of::<Piece>() + self.again * 2 * size_of::<Transmission>()
     }
 }
 
