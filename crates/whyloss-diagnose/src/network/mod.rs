@@ -37,21 +37,23 @@ const EPOCH: u64 = 1 << 61;
 
 /// Bytes that a packet takes until the end, its flow, and a place that loses some; their names come on top.
 const PACKET: u64 = 240;
-const FLOW: u64 = 4096;
+const FLOW: u64 = 1024;
 const PLACE: u64 = 256;
 
 /// What may be kept of a log: so many packets, and what memory allows.
 struct Room {
     options: Options,
+    memory: Memory,
     packets: usize,
     bytes: u64,
     full: Option<String>,
 }
 
 impl Room {
-    fn new(options: Options) -> Self {
+    fn new(options: Options, memory: Memory) -> Self {
         Self {
             options,
+            memory,
             packets: 0,
             bytes: 0,
             full: None,
@@ -68,6 +70,7 @@ impl Room {
         }
         if self.full.is_none() {
             self.bytes += bytes;
+            self.memory.alive(0, bytes as usize);
         }
         self.full.is_none()
     }
@@ -141,13 +144,14 @@ struct About {
 
 impl Network {
     fn new(options: Options) -> Self {
+        let memory = Memory::new(options.memory);
         Self {
             places: Vec::new(),
             by_name: HashMap::new(),
             lost: BTreeMap::new(),
             faults: 0,
-            room: Room::new(options),
-            kept: Kept::new(options.flows, Memory::new(options.memory)),
+            room: Room::new(options, memory.clone()),
+            kept: Kept::new(options.flows, memory),
             score: Score::default(),
         }
     }
@@ -306,5 +310,21 @@ fn runs(losses: &mut [Loss]) {
         for loss in row {
             loss.run = many;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_take_steps_in_proportion() {
+        crate::steps::assert_linear(1000, 2, |many| {
+            let mut network = Network::new(Options::default());
+            for place in 0..many {
+                assert_eq!(network.place(&place.to_string()), Some(place as u32));
+                assert_eq!(network.place("0"), Some(0));
+            }
+        });
     }
 }
