@@ -230,7 +230,9 @@ impl Streams {
         let Some(same) = self.ends.get(&(towards, told.ssrc())) else {
             return;
         };
-        if !credit.pays(same.len() * (1 + told.packets())) {
+        // What it asks of one stream it has bytes for; of others of the same hosts and source it has not.
+        let others = same.len().saturating_sub(1);
+        if !credit.pays(others * (1 + told.packets())) {
             self.unread += 1;
             return;
         }
@@ -349,5 +351,65 @@ impl Streams {
         }
         self.memory.alive(self.held, 0);
         self.others
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBERS: usize = 17 * 100;
+
+    /// Every other number of one stream among many passes; then so many requests for 1,700 numbers each.
+    fn request(many: u64) -> Streams {
+        let ends = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 5000)));
+        let mut streams = Streams::new(1000, Memory::new(1 << 30));
+        let mut now = 0;
+        let mut pass = |ends, bytes: &[u8]| {
+            now += 1_000_000;
+            let seen = Seen { now, frame: now };
+            streams.on_datagram(ends, seen, (bytes, bytes.len() as u32), &mut |_| ());
+        };
+        let rtp = |number: u16, ssrc: u32| {
+            let mut bytes = vec![0x80, 0];
+            bytes.extend(number.to_be_bytes());
+            bytes.extend((u32::from(number) * 160).to_be_bytes());
+            bytes.extend(ssrc.to_be_bytes());
+            bytes.extend([0; 20]);
+            bytes
+        };
+        for ssrc in 0..300 {
+            (0..5).for_each(|number| pass(ends, &rtp(number, ssrc)));
+        }
+        (0..5000).for_each(|number| pass(ends, &rtp(number * 2, 999)));
+        for turn in 0..many {
+            let mut nack = vec![0x81, 205, 0, 2 + 100, 0, 0, 0, 1, 0, 0, 3, 231];
+            for entry in 0..100 {
+                nack.extend((turn as u16 * 31 + entry * 17).to_be_bytes());
+                nack.extend([0xff; 2]);
+            }
+            pass([ends[1], ends[0]], &nack);
+        }
+        streams
+    }
+
+    #[test]
+    fn requests_take_steps_in_proportion() {
+        crate::steps::assert_linear(200, 30 * NUMBERS as u64, |many| {
+            assert_eq!(request(many).unread, 0);
+        });
+    }
+
+    #[test]
+    fn streams_that_make_room_take_their_memory_with_them() {
+        let mut streams = request(1);
+        let held = streams.held;
+        assert!(held > 301 * size_of::<Stream>());
+        let mut over = 0;
+        while !streams.alive.is_empty() {
+            streams.make_room(&mut |_| over += 1);
+        }
+        assert_eq!((over, streams.short, streams.held), (301, 301, 0));
+        assert!(streams.ends.is_empty() && streams.transports.is_empty());
     }
 }
