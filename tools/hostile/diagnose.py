@@ -315,7 +315,7 @@ def main() -> None:
         diagnose("tcp: 10 connections of 13,000 pieces", pieces(below / "pieces.gz"), memory=200 * MIB)
         diagnose(
             "tcp: more connections than memory follows", many(below / "many.gz"), arguments=("--memory", "64 MiB"),
-            seconds=6, memory=150 * MIB, says="closed early: the 64 MiB of memory",
+            seconds=6, memory=150 * MIB, says="closed early: the memory limit of 64 MiB",
         )  # fmt: skip
         diagnose("capture: packets that are ever later", late(below / "order.gz"))
         diagnose("pcapng: interfaces with long options", interfaces(below / "idb.gz"), says="descriptions of its")

@@ -258,10 +258,8 @@ const FORGOTTEN: &str = "flows, those with the fewest losses, were dropped";
 fn shortages<const N: usize>(options: Options, many: [(u64, &str); N]) -> Vec<String> {
     let budget = memory::name(options.memory);
     let said = notes(many).into_iter();
-    said.map(|what| {
-        format!("{what}: the {budget} of memory that may be taken (`--memory`) were used up")
-    })
-    .collect()
+    said.map(|what| format!("{what}: the memory limit of {budget} (`--memory`) was reached"))
+        .collect()
 }
 
 /// What is to be said of what happened at all.

@@ -146,7 +146,7 @@ fn each(path: &Path, take: &mut dyn FnMut(&Line) -> bool) -> Result<(), Error> {
         Err(Error::Part {
             path: path.to_owned(),
             problem:
-                "it needs more than half of the memory that may be taken; give more with `--memory`"
+                "it needs more than half of the memory limit; set a higher one with `--memory`"
                     .to_owned(),
         })
     })?;

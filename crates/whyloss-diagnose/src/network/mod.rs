@@ -65,7 +65,7 @@ impl Room {
         if self.full.is_none() && self.bytes + bytes > self.options.memory {
             let budget = memory::name(self.options.memory);
             self.full = Some(format!(
-                "it has more than fits into the {budget} of memory that may be taken (`--memory`)"
+                "it does not fit into the memory limit of {budget} (`--memory`)"
             ));
         }
         if self.full.is_none() {

@@ -69,7 +69,7 @@ fn flows_with_the_fewest_losses_are_dropped_when_memory_is_short() {
     assert!(diagnosis.flows.iter().all(|flow| flow.losses.len() > 1));
     says(
         &diagnosis,
-        "flows, those with the fewest losses, were dropped: the 8 MiB of memory",
+        "flows, those with the fewest losses, were dropped: the memory limit of 8 MiB",
     );
 }
 
@@ -79,7 +79,7 @@ fn connections_are_closed_when_memory_is_short() {
     let diagnosis = read(qlog(100, &numbers), 4 * MIB);
     says(
         &diagnosis,
-        "were closed early: the 4 MiB of memory that may be taken (`--memory`)",
+        "were closed early: the memory limit of 4 MiB (`--memory`) was reached",
     );
 }
 
@@ -118,7 +118,7 @@ fn the_log_of_a_network_is_cut_where_memory_ends() {
     }
     let diagnosis = read(log.clone().into_bytes(), MIB);
     assert!((4000..5000).contains(&diagnosis.flows[0].counts.data_packets));
-    says(&diagnosis, "it has more than fits into the 1 MiB of memory");
+    says(&diagnosis, "it does not fit into the memory limit of 1 MiB");
     let whole = read(log.into_bytes(), 1 << 30);
     assert_eq!(
         (whole.flows[0].counts.data_packets, whole.partial),
