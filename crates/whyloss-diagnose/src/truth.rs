@@ -99,7 +99,7 @@ impl Truth {
     /// Takes the log that `whyloss link --log` wrote into this directory.
     ///
     /// # Errors
-    /// If there is none, it cannot be read, or it takes more than half of the memory that may be taken.
+    /// If there is none, it cannot be read, or it takes more than half of [`Options::memory`].
     pub fn read(directory: &Path, options: Options) -> Result<Self, Error> {
         let mut truth = Self::default();
         crate::network::packets(directory, &mut |passage| {
