@@ -120,7 +120,7 @@ def transport_feedback(path: Path, each: int) -> Path:
         now += 100_000
         packets.append((now, udp(rtp(number, number % 8, number * 160, number))))
     random.seed(each)
-    for _ in range(max(200_000 // each, 60)):
+    for _ in range(max(200_000 // each, 100)):
         now += 100_000
         runs = b"".join(struct.pack(">H", 0x1FFF) for _ in range((each - 20) // 2))
         first = random.randrange(1 << 16)
@@ -189,7 +189,10 @@ def duplicates(path: Path) -> Path:
     for piece in range(0, 40_000, 2):
         now += 1000
         packets.append((now, tcp(at(piece), length=1000)))
-        packets.append((now + 500, tcp(1, at(piece + 2), back=True)))
+    now += SECOND // 10
+    for piece in range(0, 40_000, 2):
+        now += 1000
+        packets.append((now, tcp(1, at(piece + 2), back=True)))
     for piece in range(1, 40_000, 2):
         for turn in range(3):
             now += 1000
