@@ -85,7 +85,12 @@ pub fn write(
             problem: "comments are for the packets of captures".to_owned(),
         });
     };
-    let refused = |error: pcap_file::pcapng::PcapNgWriteError| Error::Io(io::Error::other(error));
+    let refused = |error| {
+        Error::Io(match error {
+            pcap_file::pcapng::PcapNgWriteError::Io(error) => error,
+            other => io::Error::other(other),
+        })
+    };
     let comments = comments(diagnosis);
     let mut writer = PcapNgWriter::with_endianness(writer, Endianness::Little).map_err(refused)?;
     let mut interfaces: HashMap<u32, u32> = HashMap::new();
