@@ -65,6 +65,8 @@ pub fn replace_file(path: &Path) -> io::Result<File> {
     }
     let name = path.file_name().unwrap_or(OsStr::new("")).to_string_lossy();
     let aside = path.with_file_name(format!(".{name}.{}.part", std::process::id()));
+    // One of a process that was killed here, with the same number; it may be a link, and goes as one.
+    let _ = fs::remove_file(&aside);
     let file = OpenOptions::new()
         .write(true)
         .create_new(true)
