@@ -228,7 +228,7 @@ fn links(args: &LinkArgs) -> Result<Links, CliError> {
         };
         return Links::pair(&down, &up).map_err(|error| CliError::Link(error.into()));
     };
-    let text = std::fs::read_to_string(path).map_err(|source| CliError::Unreadable {
+    let text = whyloss_sim::scenario::read_file(path).map_err(|source| CliError::Unreadable {
         kind: "scenario",
         path: path.clone(),
         source,
