@@ -12,6 +12,8 @@ use whyloss_diagnose::anonymise::Anonymiser;
 use whyloss_diagnose::truth::Truth;
 use whyloss_diagnose::{Diagnosis, Options, diagnose, diagnose_path, report};
 
+use whyloss_sim::output::{Whole, note};
+use whyloss_sim::text::one_line;
 use whyloss_study::report as study;
 
 use crate::error::CliError;
@@ -120,7 +122,7 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
             write(args, &dir, index, &diagnosis, anonymiser)?;
         }
         if args.files.len() > 1 && matches!(args.format, Format::Table) {
-            writeln!(out, "{}\n", path.display())?;
+            writeln!(out, "{}\n", one_line(&path.to_string_lossy()))?;
         }
         match args.format {
             Format::Table => {
@@ -171,14 +173,14 @@ fn write(
     anonymiser: Option<&Anonymiser>,
 ) -> Result<(), CliError> {
     let path = &args.files[index];
-    study::prepare(dir).map_err(CliError::Out)?;
+    study::renew(dir).map_err(CliError::Out)?;
     // A pipe cannot be read again; a log has no packets.
     let again = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     let annotated = again && annotate(dir, path, diagnosis, anonymiser)?;
     // Names of files tell of hosts, too.
     let title = match anonymiser {
         Some(_) => "anonymised".to_owned(),
-        None => crate::text::printable(&name(path)),
+        None => one_line(&name(path)).into_owned(),
     };
     let (html, figures) = page::page(diagnosis, &title, annotated);
     for figure in &figures {
@@ -202,27 +204,22 @@ fn annotate(
     diagnosis: &Diagnosis,
     anonymiser: Option<&Anonymiser>,
 ) -> Result<bool, CliError> {
-    let (part, whole) = (dir.join(".annotated.part"), dir.join("annotated.pcapng"));
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source: io::Error| CliError::Report(study::ReportError::Write { path, source })
+    const NAME: &str = "annotated.pcapng";
+    let whole = dir.join(NAME);
+    let failed = |source: io::Error| {
+        let path = whole.clone();
+        CliError::Out(study::ReportError::Write { path, source })
     };
     let again = File::open(path).map_err(|source| refuse(path, source.into()))?;
-    let file = BufWriter::new(File::create(&part).map_err(failed(&part))?);
-    let written = report::annotated::write(diagnosis, Box::new(again), file, anonymiser);
-    let done = match written {
-        Ok(_) => fs::rename(&part, &whole)
-            .map(|()| true)
-            .map_err(failed(&whole)),
+    note(dir, [NAME]).map_err(|error| CliError::Out(error.into()))?;
+    let mut file = Whole::create(&whole).map_err(failed)?;
+    let buffer = BufWriter::new(&mut file);
+    match report::annotated::write(diagnosis, Box::new(again), buffer, anonymiser) {
+        Ok(_) => file.finish().map(|()| true).map_err(failed),
         Err(whyloss_diagnose::Error::Header { .. } | whyloss_diagnose::Error::Piped) => Ok(false),
-        Err(whyloss_diagnose::Error::Io(source)) => Err(failed(&part)(source)),
+        Err(whyloss_diagnose::Error::Io(source)) => Err(failed(source)),
         Err(source) => Err(refuse(path, source)),
-    };
-    if !matches!(done, Ok(true)) {
-        // The first error is the one to tell of.
-        let _ = fs::remove_file(&part);
     }
-    done
 }
 
 fn is_standard_input(path: &Path) -> bool {

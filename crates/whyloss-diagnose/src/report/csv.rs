@@ -88,8 +88,12 @@ pub fn write(diagnosis: &Diagnosis, one: Option<u64>, out: &mut dyn io::Write) -
     out.write_all(text.as_bytes())
 }
 
-/// A field as CSV has it.
+/// A field as CSV has it. A name that a spreadsheet would take for a formula has an apostrophe before it.
 fn quoted(field: &str) -> String {
+    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula && field.parse::<f64>().is_err() {
+        return quoted(&format!("'{field}"));
+    }
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

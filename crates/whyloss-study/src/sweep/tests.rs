@@ -221,7 +221,7 @@ fn a_part_is_whole_or_none() {
         Err(SweepError::Busy(_))
     ));
     store.put(&part).expect("room");
-    let unfinished = directory.path().join("parts/part-0.parquet.unfinished");
+    let unfinished = directory.path().join("parts/.part-0.parquet.1.tmp");
     std::fs::write(&unfinished, &bytes[..20]).expect("room");
     drop(store);
     let store = Store::open(directory.path()).expect("free again");
