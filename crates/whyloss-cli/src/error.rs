@@ -194,6 +194,9 @@ pub(crate) enum CliError {
     /// The directory of a run is of no use.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// A log is none that can be replayed.
+    #[error("--replay: {0}")]
+    Replay(#[source] ArchiveError),
     /// The emulator did something wrong.
     #[error(
         "the emulator was at fault, as it says above: what was measured is not what the link would have done"
@@ -208,6 +211,9 @@ pub(crate) enum CliError {
     /// A command could not be started.
     #[error("{0}")]
     Start(#[source] io::Error),
+    /// A process where this one may not play its role.
+    #[error("{0}")]
+    NotFirst(#[source] io::Error),
     /// What carries a session is wrong.
     #[error(transparent)]
     Flow(#[from] Box<FlowError>),
@@ -314,6 +320,8 @@ impl CliError {
             | Self::Address { .. }
             | Self::NoCommand
             | Self::NeedsRoot
+            | Self::Replay(_)
+            | Self::NotFirst(_)
             | Self::ReplayOfSenders
             | Self::Jobs(_) => 2,
             // The input was right; the disk is full.
