@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use whyloss_emulate::reality::{Bench, Maker, TABLES, flood, page};
+use whyloss_sim::output;
 use whyloss_study::report::{self, ReportError};
 
 use crate::error::CliError;
@@ -137,7 +138,10 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
         let _ = std::fs::remove_dir_all(&scratch);
     }
     if let Some((directory, name)) = page_at {
-        report::write(directory, name, &page(&tables))?;
+        // A page among other files: no run has this directory for itself.
+        let path = directory.join(name);
+        output::write(&path, page(&tables).as_bytes())
+            .map_err(|source| CliError::Report(ReportError::Write { path, source }))?;
     }
     if args.require && !broken.is_empty() {
         return Err(CliError::Required(broken));
