@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use whyloss_emulate::reality::{Bench, Maker, TABLES, flood, page};
+use whyloss_sim::output;
 use whyloss_study::report::{self, ReportError};
 
 use crate::error::CliError;
@@ -122,7 +123,10 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
         let _ = std::fs::remove_dir_all(&scratch);
     }
     if let Some((directory, name)) = page_at {
-        report::write(directory, name, &page(&tables))?;
+        // A page among other files: no run has this directory for itself.
+        let path = directory.join(name);
+        output::write(&path, page(&tables).as_bytes())
+            .map_err(|source| CliError::Report(ReportError::Write { path, source }))?;
     }
     if args.require && !broken.is_empty() {
         return Err(CliError::Required(broken));
@@ -130,9 +134,10 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
     Ok(())
 }
 
-/// A new directory for temporary files: in a directory for all, one that is there already may be a trap.
+/// A directory for temporary files.
 fn own_scratch() -> Result<PathBuf, CliError> {
     let path = std::env::temp_dir().join(format!("whyloss-reality-{}", std::process::id()));
+    // Made here: in a directory for all, one of this name may be a trap.
     match std::fs::create_dir(&path) {
         Ok(()) => Ok(path),
         Err(source) => Err(CliError::Directory {
