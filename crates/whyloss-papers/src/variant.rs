@@ -39,7 +39,7 @@ impl<N> Variant<N> {
         }
     }
 
-    /// The same with other choices of TCP's, if it is TCP.
+    /// Changes TCP's choices, if it is TCP.
     pub(crate) fn with_tcp(mut self, change: impl FnOnce(&mut Options)) -> Self {
         if let Transport::Tcp { options, .. } = &mut self.transport {
             change(options);
@@ -47,7 +47,7 @@ impl<N> Variant<N> {
         self
     }
 
-    /// The same with another classifier, if one at a sender.
+    /// Takes another classifier at the sender.
     pub(crate) fn classified(mut self, decider: SenderDecider) -> Self {
         if let Transport::Tcp { classifier, .. } | Transport::Iftp { classifier, .. } =
             &mut self.transport
@@ -101,12 +101,12 @@ impl Variant {
         Self::under(entry.id, entry.name, scheme.map(Decider::Oracle), base)
     }
 
-    /// The same under another name.
+    /// Takes another name.
     pub(crate) fn called(self, id: &'static str, name: &'static str) -> Self {
         Self { id, name, ..self }
     }
 
-    /// The same under another name with another controller.
+    /// Takes another name and another controller.
     pub(crate) fn controlled(
         self,
         id: &'static str,
