@@ -10,6 +10,7 @@ use std::time;
 use clap::Args;
 use rayon::ThreadPoolBuilder;
 use whyloss::Duration;
+use whyloss_sim::Registry;
 use whyloss_sim::scenario::duration;
 use whyloss_study::sweep::{Plan, Store, Sweep};
 
@@ -34,14 +35,19 @@ pub(crate) struct SweepArgs {
     every: Duration,
 }
 
-pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write) -> Result<(), CliError> {
+pub(crate) fn run(
+    args: &SweepArgs,
+    registry: &Registry,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
     let name = args.plan.to_string_lossy();
     let text = read(&args.plan, "plan")?;
     let plan = Plan::parse(&text, &name).map_err(CliError::Plan)?;
     let pool = ThreadPoolBuilder::new()
         .num_threads(args.jobs.map_or(0, usize::from))
         .build()?;
-    let mut sweep = pool.install(|| Sweep::new(plan)).map_err(CliError::Plan)?;
+    let sweep = pool.install(|| Sweep::with(plan, registry.clone()));
+    let mut sweep = sweep.map_err(CliError::Plan)?;
     let store = Store::open(&args.out).map_err(CliError::Plan)?;
     store
         .parts(|part| sweep.learn(part))

@@ -67,6 +67,7 @@ impl Variant {
         Transport::Tcp {
             options: self.options,
             classifier: self.classifier.clone(),
+            controller: None,
         }
     }
 }

@@ -4,6 +4,7 @@
 //! - [`scenario`]: what to simulate: nodes, links, flows, times.
 //! - [`observe`]: watching a run; [`delay`] measures delays, [`media`] follows frames, [`trace`] writes tables,
 //!   [`pcap`] captures.
+//! - [`registry`]: algorithms from outside this repository, by name.
 #![forbid(unsafe_code)]
 
 mod busy;
@@ -20,6 +21,7 @@ mod output;
 pub mod packet;
 mod parcel;
 pub mod pcap;
+pub mod registry;
 mod run;
 pub mod scenario;
 pub mod trace;
@@ -32,6 +34,7 @@ pub use observe::{Observer, Order, Watch};
 pub use output::OutputError;
 pub use packet::Packet;
 pub use pcap::{Capture, NodeCapture};
+pub use registry::Registry;
 pub use run::{
     Clock, Needs, Run, RunError, run, run_measured, run_plain, run_unwatched, run_watched,
 };

@@ -80,6 +80,7 @@ impl Stack {
                 ..options
             },
             classifier: SenderDecider::unaware(),
+            controller: None,
         }
     }
 

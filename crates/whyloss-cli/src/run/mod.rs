@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, ValueEnum};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use whyloss_sim::Scenario;
 use whyloss_sim::scenario::{MOST_SEEDS, ScenarioFile};
+use whyloss_sim::{Registry, Scenario};
 use whyloss_study::report;
 
 use self::one::{Done, Plan, WriteArgs, one};
@@ -74,14 +74,18 @@ enum Format {
 /// No scenario file comes near.
 const LARGEST_FILE: u64 = 16 << 20;
 
-pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
+pub(crate) fn run(
+    args: &RunArgs,
+    registry: &Registry,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
     let text = read(&args.scenario, "scenario")?;
     let name = args.scenario.to_string_lossy();
     let ScenarioFile {
         scenario,
         seed,
         seeds,
-    } = ScenarioFile::parse(&text, &name, &args.sets)?;
+    } = ScenarioFile::parse_with(&text, &name, &args.sets, registry)?;
     let first = args.seed.unwrap_or(seed);
     let seeds: Vec<u64> = (first..)
         .take(args.seeds.unwrap_or(seeds) as usize)

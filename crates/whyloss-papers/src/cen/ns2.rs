@@ -67,6 +67,7 @@ fn scheme(row: &Row) -> Scheme {
         transport: Transport::Tcp {
             options,
             classifier: SenderDecider::unaware(),
+            controller: None,
         },
     }
 }

@@ -40,6 +40,7 @@ fn tcp_with(id: &str, name: &str, recovery: tcp::Recovery) -> Scheme {
         transport: Transport::Tcp {
             options,
             classifier: SenderDecider::unaware(),
+            controller: None,
         },
     }
 }

@@ -94,6 +94,7 @@ impl Protocol {
                     ..Options::rfc(PACKET)
                 },
                 classifier: SenderDecider::unaware(),
+                controller: None,
             },
         }
     }

@@ -1,41 +1,87 @@
 //! Schemes by name: a classifier, a controller and a policy at once.
 
+use whyloss::congestion::{ControllerKind, ControllerSpec};
 use whyloss::{iftp, scheme};
 
-use crate::decider::Decider;
-use crate::decider::SenderDecider;
+use super::own::own;
+use crate::decider::{Decider, SenderDecider};
+use crate::registry::{OutsideController, OutsideScheme, Registry, SchemeController};
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
 
 /// A scheme of a flow over `transport`. IFTP's has no controller but IFTP.
 pub(super) enum Chosen {
     /// One with a window, for TCP and QUIC.
-    Windowed(Box<scheme::Scheme>),
+    Windowed(Box<Windowed>),
     Iftp(SenderDecider),
 }
 
-pub(super) fn chosen(field: &Field<'_>, transport: &str) -> Result<Chosen, Fault> {
+/// A scheme with a window.
+pub(super) struct Windowed {
+    /// The controller and its policy.
+    pub(super) spec: ControllerSpec,
+    /// A controller from outside, in place of the other.
+    pub(super) outside: Option<OutsideController>,
+    /// What decides the causes of losses.
+    pub(super) classifier: SenderDecider,
+}
+
+impl From<scheme::Scheme> for Windowed {
+    fn from(scheme: scheme::Scheme) -> Self {
+        Self {
+            spec: scheme.controller,
+            outside: None,
+            classifier: Decider::of(scheme.classifier),
+        }
+    }
+}
+
+impl From<OutsideScheme> for Windowed {
+    fn from(scheme: OutsideScheme) -> Self {
+        let (kind, outside) = match scheme.controller {
+            SchemeController::Ours(kind) => (kind, None),
+            SchemeController::Outside(outside) => (ControllerKind::default(), Some(outside)),
+        };
+        let wireless = scheme.wireless;
+        Self {
+            spec: ControllerSpec { kind, wireless },
+            outside,
+            classifier: scheme.classifier,
+        }
+    }
+}
+
+pub(super) fn chosen(
+    field: &Field<'_>,
+    transport: &str,
+    registry: &Registry,
+) -> Result<Chosen, Fault> {
+    let windowed = matches!(transport, "tcp" | "quic");
+    if windowed && let Some(scheme) = own(field, "scheme", registry.own_schemes())? {
+        return Ok(Chosen::Windowed(Box::new(scheme.into())));
+    }
+    let ids = || registry.schemes().map(|line| line.id);
     let known: Vec<&str> = match transport {
         "iftp" => iftp::REGISTRY.iter().map(|entry| entry.id).collect(),
-        _ => scheme::REGISTRY.iter().map(|entry| entry.id).collect(),
+        _ => ids().collect(),
     };
     let name = field.name_of(r#"a scheme, such as "newreno-lp""#, known)?;
     let refused = |error: whyloss::registry::ParameterError| field.fault(error.to_string());
     match (transport, scheme::find(name), iftp::find(name)) {
         ("tcp" | "quic", Some(entry), _) => {
             let scheme = entry.build(&[]).map_err(refused)?;
-            Ok(Chosen::Windowed(Box::new(scheme)))
+            Ok(Chosen::Windowed(Box::new(scheme.into())))
         }
         ("iftp", _, Some(entry)) => {
             let classifier = entry.build(&[]).map_err(refused)?;
             Ok(Chosen::Iftp(Decider::of(classifier)))
         }
         ("tcp" | "quic", None, Some(_)) => Err(elsewhere(field, name, "iftp", transport)),
-        ("iftp", Some(_), None) => Err(elsewhere(field, name, "tcp` and `quic", transport)),
-        ("tcp" | "quic", None, None) => {
-            Err(unknown(field, name, scheme::REGISTRY.iter().map(|e| e.id)))
+        ("iftp", _, None) if ids().any(|id| id == name) => {
+            Err(elsewhere(field, name, "tcp` and `quic", transport))
         }
-        ("iftp", None, None) => Err(unknown(field, name, iftp::REGISTRY.iter().map(|e| e.id))),
+        ("tcp" | "quic", None, None) => Err(unknown(field, name, ids())),
+        ("iftp", _, None) => Err(unknown(field, name, iftp::REGISTRY.iter().map(|e| e.id))),
         _ => Err(field.fault(format!(
             "only a `tcp`, `quic` or `iftp` flow has a scheme; this one is `{transport}`"
         ))),

@@ -1,16 +1,34 @@
 //! A controller where senders are many: Reno in place, since it is small and the most common; any other behind a pointer,
-//! since the largest takes 25 times the room.
+//! since the largest takes 25 times the room. One from outside costs a virtual call.
 
 use whyloss::bandwidth::delivery_rate::{LostPacket, RateSample};
 use whyloss::congestion::{AnyController, Controller, Reno, Spared};
 use whyloss::event::{AckEvent, LossEvent, SentEvent};
 use whyloss::{Duration, Rate, Time};
 
+use crate::registry::Boxed;
+
 /// A controller in a sender.
 #[derive(Clone, Debug)]
 pub(super) enum Held {
     Reno(Reno),
     Any(Box<AnyController>),
+    Outside(Foreign),
+}
+
+/// A controller from outside.
+pub(super) struct Foreign(pub(super) Box<dyn Boxed>);
+
+impl Clone for Foreign {
+    fn clone(&self) -> Self {
+        Self(self.0.boxed())
+    }
+}
+
+impl std::fmt::Debug for Foreign {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Foreign").finish_non_exhaustive()
+    }
 }
 
 impl From<AnyController> for Held {
@@ -31,6 +49,7 @@ macro_rules! hand_on {
                 match self {
                     Self::Reno(inner) => inner.$name($($argument),*),
                     Self::Any(inner) => inner.$name($($argument),*),
+                    Self::Outside(inner) => inner.0.$name($($argument),*),
                 }
             })+
             $(#[inline]
@@ -38,6 +57,7 @@ macro_rules! hand_on {
                 match self {
                     Self::Reno(inner) => inner.$read(),
                     Self::Any(inner) => inner.$read(),
+                    Self::Outside(inner) => inner.0.$read(),
                 }
             })+
         }
