@@ -127,13 +127,17 @@ impl<X> fmt::Debug for Own<X> {
 /// Something that can say what it is. A sweep tells runs apart by what the parts of their scenarios say.
 pub trait Labelled: Sized {
     /// Gives it a label.
+    #[must_use]
     fn labelled(self, label: &Arc<str>) -> Self;
 }
+
+/// Makes a controller at its start.
+type Make = dyn Fn(&Start) -> Box<dyn Boxed> + Send + Sync;
 
 /// Makes controllers from outside, one for each flow of each run.
 #[derive(Clone)]
 pub struct OutsideController {
-    make: Arc<dyn Fn(&Start) -> Box<dyn Boxed> + Send + Sync>,
+    make: Arc<Make>,
     label: Arc<str>,
 }
 
@@ -339,17 +343,17 @@ impl Registry {
     /// # Errors
     /// The first name or parameter that cannot.
     pub fn check(&self) -> Result<(), RegistryError> {
-        check("receiver classifier", self.receivers().lines())?;
-        check("sender classifier", self.senders().lines())?;
-        check("controller", self.controllers())?;
-        check("scheme", self.schemes())
+        check("receiver classifier", &self.receivers().lines())?;
+        check("sender classifier", &self.senders().lines())?;
+        check("controller", &self.controllers())?;
+        check("scheme", &self.schemes())
     }
 }
 
 /// Checks the lines of one kind.
 fn check(
     kind: &'static str,
-    lines: impl Iterator<Item = Line> + Clone,
+    lines: &(impl Iterator<Item = Line> + Clone),
 ) -> Result<(), RegistryError> {
     let word = |text: &str| {
         let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');

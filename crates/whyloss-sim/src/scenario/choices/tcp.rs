@@ -70,21 +70,7 @@ pub(super) fn options(
         outside = own(&field, "controller", registry.own_controllers())?;
     }
     let scheme = scheme.map(|scheme| scheme.spec);
-    let named = choice.get("controller").and_then(|field| field.item.text());
-    let repairs = match (named, scheme.map(|scheme| scheme.kind)) {
-        (Some("vegas"), _) | (None, Some(ControllerKind::Vegas(_))) => Recovery::Vegas,
-        _ => Recovery::default(),
-    };
-    let recovery = choice.or("recovery", repairs, |field| {
-        field.one_of(&[
-            ("reno", Recovery::Reno),
-            ("newreno", Recovery::NewReno),
-            ("sack", Recovery::Sack),
-            ("fast-retransmit", Recovery::FastRetransmit),
-            ("vegas", Recovery::Vegas),
-            ("rack", Recovery::Rack),
-        ])
-    })?;
+    let recovery = recovery(choice, scheme)?;
     let window = choice.get("window").map(|field| segments(&field));
     let window = window.transpose()?;
     let ns2 = choice.or("base", false, |field| {
@@ -169,6 +155,25 @@ pub(super) fn options(
         ..base
     };
     Ok((options, outside))
+}
+
+/// How losses are repaired: Vegas's own way with Vegas, unless the scenario says otherwise.
+fn recovery(choice: &Choice<'_>, scheme: Option<ControllerSpec>) -> Result<Recovery, Fault> {
+    let named = choice.get("controller").and_then(|field| field.item.text());
+    let repairs = match (named, scheme.map(|scheme| scheme.kind)) {
+        (Some("vegas"), _) | (None, Some(ControllerKind::Vegas(_))) => Recovery::Vegas,
+        _ => Recovery::default(),
+    };
+    choice.or("recovery", repairs, |field| {
+        field.one_of(&[
+            ("reno", Recovery::Reno),
+            ("newreno", Recovery::NewReno),
+            ("sack", Recovery::Sack),
+            ("fast-retransmit", Recovery::FastRetransmit),
+            ("vegas", Recovery::Vegas),
+            ("rack", Recovery::Rack),
+        ])
+    })
 }
 
 /// A controller by its name; ns-2's Reno halves the window where the RFCs halve what is under way, its Veno is Linux's, and
