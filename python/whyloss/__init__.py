@@ -13,7 +13,7 @@ else there is.
 from . import plot
 from ._diagnose import Diagnosis, diagnose
 from ._scenario import Builder, Results, Scenario
-from ._study import Reproduction, experiments, registry, reproduce
+from ._study import Reproduction, arena, experiments, registry, reproduce
 from ._sweep import Plan, again, sweep
 from ._whyloss import (
     Ack,
@@ -23,8 +23,11 @@ from ._whyloss import (
     Controller,
     Estimator,
     Loss,
+    Lost,
     RunError,
     ScenarioError,
+    Scheme,
+    Sent,
     SweepError,
     Table,
     __version__,
@@ -41,16 +44,20 @@ __all__ = [
     "Diagnosis",
     "Estimator",
     "Loss",
+    "Lost",
     "Plan",
     "Reproduction",
     "Results",
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Scheme",
+    "Sent",
     "SweepError",
     "Table",
     "__version__",
     "again",
+    "arena",
     "diagnose",
     "experiments",
     "half_width",
