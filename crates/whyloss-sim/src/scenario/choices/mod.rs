@@ -163,6 +163,7 @@ mod tests {
             &super::transport::STEADY,
             &super::transport::POISSON,
             &super::transport::WEB,
+            &super::application::TRANSFERS,
             &super::application::VIDEO,
             &super::application::VOICE,
         ]
