@@ -12,15 +12,12 @@ use pyo3::prelude::*;
 use whyloss::losses::{self, HOLES, LossTracker, Seen};
 use whyloss::receiver::{self, Arrival, ReceiverClassifier as _};
 use whyloss::sender::SenderClassifier as _;
-use whyloss::{Cause, Duration, Time, sender};
+use whyloss::{Cause, Time, sender};
 
 use crate::columns::Numbers;
 use crate::events::{self, EPOCH, nanos, shifted};
 use crate::names::{self, Either, Parameters, word};
 use crate::table::{Table, Texts};
-
-/// Longer than any capture: what is still waited for is given up when a stream ends.
-const FOREVER: Duration = Duration::from_secs(1 << 32);
 
 /// A classifier of either end.
 #[pyclass(module = "whyloss")]
@@ -56,6 +53,8 @@ struct Stream {
     mask: u64,
     /// Arrivals so far.
     rows: u64,
+    /// When the last one came.
+    latest: Time,
 }
 
 /// Missing numbers from `first` on, and the arrival that revealed them.
@@ -148,12 +147,18 @@ impl Classifier {
     }
 
     /// Takes all arrivals of a stream; answers a verdict for each gap.
-    fn judge(&mut self, py: Python<'_>, arrivals: &Bound<'_, PyAny>) -> PyResult<Table> {
+    #[pyo3(signature = (arrivals, *, last = None))]
+    fn judge(
+        &mut self,
+        py: Python<'_>,
+        arrivals: &Bound<'_, PyAny>,
+        last: Option<u64>,
+    ) -> PyResult<Table> {
         let receiver = self.receiver("judge")?;
         let mut stream = None;
         let mut verdicts = receiver.feed(py, arrivals, &mut stream)?;
         if let Some(stream) = &mut stream {
-            stream.finish(&mut verdicts);
+            stream.finish(last, &mut verdicts);
         }
         verdicts.table()
     }
@@ -168,11 +173,12 @@ impl Classifier {
     }
 
     /// Ends the stream of `feed` and `on_packet`; answers for what was still waited for.
-    fn finish(&mut self) -> PyResult<Table> {
+    #[pyo3(signature = (last = None))]
+    fn finish(&mut self, last: Option<u64>) -> PyResult<Table> {
         let receiver = self.receiver("finish")?;
         let mut verdicts = Verdicts::default();
         if let Some(mut stream) = receiver.stream.take() {
-            stream.finish(&mut verdicts);
+            stream.finish(last, &mut verdicts);
         }
         verdicts.table()
     }
@@ -324,13 +330,14 @@ impl Stream {
             tracker = tracker.longest_jump(u64::MAX);
         }
         if wait > 0 {
-            tracker = tracker.wait_for_packets(wait).wait_for(FOREVER);
+            tracker = tracker.wait_for_packets(wait);
         }
         Self {
             tracker,
             gaps: VecDeque::new(),
             mask: u64::MAX >> (64 - bits.clamp(2, 64)),
             rows: 0,
+            latest: Time::ZERO,
         }
     }
 
@@ -357,7 +364,9 @@ impl Stream {
             gaps,
             mask,
             rows,
+            latest,
         } = self;
+        *latest = arrival.received;
         let seen = tracker.on_packet(arrival, |loss| {
             lost(loss, revealed(gaps, &loss, *mask, *rows));
         });
@@ -378,11 +387,11 @@ impl Stream {
         *rows += 1;
     }
 
-    /// Nothing more arrives.
-    fn finish(&mut self, verdicts: &mut Verdicts) {
+    /// Nothing more arrives; the number of the last packet sent may be known.
+    fn finish(&mut self, last: Option<u64>, verdicts: &mut Verdicts) {
         let (gaps, mask, rows) = (&self.gaps, self.mask, self.rows);
         let told = |loss: losses::Loss| verdicts.push(&loss, revealed(gaps, &loss, mask, rows));
-        self.tracker.on_timeout(Time::MAX, told);
+        self.tracker.finish(last, self.latest, told);
     }
 }
 

@@ -10,13 +10,13 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use whyloss::bandwidth::delivery_rate::{DeliveryRate, LostPacket, RateSample, Snapshot};
 use whyloss::bandwidth::{AnyEstimator, BandwidthEstimator};
-use whyloss::congestion::{ControllerSpec, Governed, Start};
+use whyloss::congestion::{ControllerSpec, Start, UnderPolicy};
 use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
-use whyloss::scheme::{CongestionControl, Scheme as Parts};
-use whyloss::{Cause, Duration, Rate, Time, bandwidth, congestion, policy, scheme};
+use whyloss::schemes::{self, CongestionControl, Scheme as Parts};
+use whyloss::{Cause, Duration, Rate, Time, bandwidth, congestion, connection, policy};
 
 use crate::columns::Numbers;
-use crate::events::{Ack, Loss, Sent, nanos};
+use crate::events::{Ack, Loss, Sent, nanos, time};
 use crate::names::{self, Either, Parameters, build, word};
 use crate::table::{Table, Texts};
 
@@ -191,13 +191,13 @@ macro_rules! told {
     };
 }
 
-fn governed(control: &Governed) -> &Governed {
+fn governed(control: &UnderPolicy) -> &UnderPolicy {
     control
 }
 
 told!(
-    Governed,
-    |control: &mut Governed, loss: &LossEvent, cause| {
+    UnderPolicy,
+    |control: &mut UnderPolicy, loss: &LossEvent, cause| {
         if loss.detection.is_timeout() {
             control.on_timeout(loss, cause);
         } else {
@@ -457,6 +457,38 @@ fn policy(name: &str, percent: Option<f64>) -> PyResult<policy::WirelessPolicy> 
     )
 }
 
+/// A scheme by its name, or by its parts; with what it is called.
+fn parts(
+    name: Option<String>,
+    controller: Option<String>,
+    policy: &str,
+    percent: Option<f64>,
+    classifier: &str,
+    parameters: Option<Parameters>,
+) -> PyResult<(String, Parts)> {
+    let parameters = parameters.unwrap_or_default();
+    let none = Parameters::new();
+    match (name, controller) {
+        (Some(name), None) => {
+            let parts = build(schemes::REGISTRY, "scheme", &name, &parameters)?;
+            Ok((name, parts))
+        }
+        (None, Some(controller)) => {
+            let kind = build(congestion::REGISTRY, "controller", &controller, &none)?;
+            let wireless = self::policy(policy, percent)?;
+            let Either::Sender(classifier) =
+                names::classifier(classifier, Some("sender"), &parameters)?
+            else {
+                return Err(PyTypeError::new_err("no sender classifier"));
+            };
+            Ok((controller, Parts::new(kind, wireless, classifier)))
+        }
+        _ => Err(PyTypeError::new_err(
+            "expected the name of a scheme, such as \"newreno-lp\", or its parts: controller=\"cubic\", policy=\"keep\", classifier=\"fqrtt\"",
+        )),
+    }
+}
+
 /// Declares what a controller and a scheme have in common.
 macro_rules! live {
     ($type:ident, $what:literal, $($more:tt)*) => {
@@ -498,8 +530,7 @@ macro_rules! live {
             }
 
             fn on_recovered(&mut self, time_s: f64) {
-                let now = Time::from_nanos(nanos(time_s).max(0).cast_unsigned());
-                Told::on_recovery_end(&mut self.0.control, now);
+                Told::on_recovery_end(&mut self.0.control, time(time_s));
             }
 
             fn follow(&mut self, py: Python<'_>, events: &Bound<'_, PyAny>) -> PyResult<Table> {
@@ -515,7 +546,7 @@ macro_rules! live {
 
 /// A congestion controller, told of what a sender sees.
 #[pyclass(module = "whyloss")]
-pub(crate) struct Controller(Live<Governed>);
+pub(crate) struct Controller(Live<UnderPolicy>);
 
 live! {
     Controller, "Controller",
@@ -561,33 +592,106 @@ live! {
         classifier: &str,
         parameters: Option<Parameters>,
     ) -> PyResult<Self> {
-        let parameters = parameters.unwrap_or_default();
-        let none = Parameters::new();
-        let (name, parts) = match (name, controller) {
-            (Some(name), None) => {
-                let parts = build(scheme::REGISTRY, "scheme", &name, &parameters)?;
-                (name, parts)
-            }
-            (None, Some(controller)) => {
-                let kind = build(congestion::REGISTRY, "controller", &controller, &none)?;
-                let wireless = self::policy(policy, percent)?;
-                let Either::Sender(classifier) = names::classifier(classifier, Some("sender"), &parameters)? else {
-                    return Err(PyTypeError::new_err("no sender classifier"));
-                };
-                (controller, Parts::new(kind, wireless, classifier))
-            }
-            _ => {
-                return Err(PyTypeError::new_err(
-                    "expected the name of a scheme, such as \"newreno-lp\", or its parts: controller=\"cubic\", policy=\"keep\", classifier=\"fqrtt\"",
-                ));
-            }
-        };
+        let (name, parts) = parts(name, controller, policy, percent, classifier, parameters)?;
         let segment_size = segment_size.max(1);
-        let control = parts.start(&Start::new(segment_size));
+        let control = parts.start_metered(&Start::new(segment_size));
         Ok(Self(Live::new(name, control, segment_size)))
     }
 
     fn on_loss(&mut self, loss: &Loss) -> &'static str {
         word(self.0.lose(loss.event(self.0.segment_size), Cause::Congestion))
+    }
+}
+
+/// A connection under a scheme, by packet numbers.
+#[pyclass(module = "whyloss")]
+pub(crate) struct Connection {
+    name: String,
+    inner: connection::Connection,
+}
+
+#[pymethods]
+impl Connection {
+    #[new]
+    #[pyo3(signature = (name = None, mtu = 1200, *, controller = None, policy = "keep", percent = None, classifier = "unaware", **parameters))]
+    fn new(
+        name: Option<String>,
+        mtu: u32,
+        controller: Option<String>,
+        policy: &str,
+        percent: Option<f64>,
+        classifier: &str,
+        parameters: Option<Parameters>,
+    ) -> PyResult<Self> {
+        let (name, parts) = parts(name, controller, policy, percent, classifier, parameters)?;
+        let inner = connection::Connection::new(&parts, mtu.max(1));
+        Ok(Self { name, inner })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    #[getter]
+    fn window_bytes(&self) -> u64 {
+        self.inner.window()
+    }
+
+    #[getter]
+    fn in_flight_bytes(&self) -> u64 {
+        self.inner.in_flight()
+    }
+
+    #[getter]
+    fn pacing_bps(&self) -> Option<u64> {
+        self.inner.pacing_rate().map(Rate::as_bps)
+    }
+
+    #[getter]
+    fn verdict(&self) -> Option<&'static str> {
+        self.inner.last_verdict().map(|verdict| word(verdict.cause))
+    }
+
+    #[getter]
+    fn odds(&self) -> Option<f64> {
+        self.inner.last_verdict()?.odds
+    }
+
+    #[pyo3(signature = (number, size_bytes, time_s, *, app_limited = false))]
+    fn on_packet_sent(&mut self, number: u64, size_bytes: u32, time_s: f64, app_limited: bool) {
+        self.inner
+            .on_packet_sent(number, size_bytes.into(), time(time_s), app_limited);
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "it comes from Python")]
+    fn on_packets_acked(&mut self, numbers: Vec<u64>, time_s: f64) {
+        self.inner
+            .on_packets_acked(numbers.iter().copied(), time(time_s));
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "it comes from Python")]
+    fn on_packets_lost(&mut self, numbers: Vec<u64>, time_s: f64) -> Option<&'static str> {
+        let said = self
+            .inner
+            .on_packets_lost(numbers.iter().copied(), time(time_s));
+        said.map(|verdict| word(verdict.cause))
+    }
+
+    fn on_ecn_ce(&mut self, time_s: f64) {
+        self.inner.on_ecn_ce(time(time_s));
+    }
+
+    fn on_spurious(&mut self, time_s: f64) {
+        self.inner.on_spurious(time(time_s));
+    }
+
+    fn on_timeout(&mut self, time_s: f64) -> &'static str {
+        word(self.inner.on_timeout(time(time_s)).cause)
+    }
+
+    fn __repr__(&self) -> String {
+        let (name, window) = (&self.name, self.inner.window());
+        format!("<whyloss.Connection under {name}, window {window} bytes>")
     }
 }

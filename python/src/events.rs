@@ -28,7 +28,7 @@ pub(crate) fn shifted(nanos: i64) -> Time {
 }
 
 /// A time on the sender's clock, which starts at 0.
-fn time(seconds: f64) -> Time {
+pub(crate) fn time(seconds: f64) -> Time {
     Time::from_nanos(nanos(seconds).max(0).cast_unsigned())
 }
 

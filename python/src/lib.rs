@@ -36,6 +36,7 @@ fn _whyloss(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classify::Classifier>()?;
     module.add_class::<classify::Lost>()?;
     module.add_class::<control::Estimator>()?;
+    module.add_class::<control::Connection>()?;
     module.add_class::<control::Controller>()?;
     module.add_class::<control::Scheme>()?;
     module.add_class::<sweep::Engine>()?;

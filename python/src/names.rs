@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use whyloss::registry::{Entry, Parameter};
-use whyloss::{Cause, bandwidth, congestion, policy, receiver, scheme, sender};
+use whyloss::{Cause, bandwidth, congestion, policy, receiver, schemes, sender};
 
 /// Parameters by name.
 pub(crate) type Parameters = BTreeMap<String, f64>;
@@ -123,6 +123,6 @@ pub(crate) fn registry() -> Vec<Row> {
         .chain(rows("estimator", bandwidth::REGISTRY))
         .chain(rows("controller", congestion::REGISTRY))
         .chain(rows("policy", policy::REGISTRY))
-        .chain(rows("scheme", scheme::REGISTRY))
+        .chain(rows("scheme", schemes::REGISTRY))
         .collect()
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use whyloss::registry::Parameter;
-use whyloss::{bandwidth, iftp, policy};
+use whyloss::{bandwidth, policy, schemes};
 use whyloss_sim::Registry;
 use whyloss_sim::decider::Line;
 
@@ -57,7 +57,7 @@ fn json(registry: &Registry, out: &mut dyn Write) -> Result<(), CliError> {
         "controllers": objects(registry.controllers()),
         "policies": objects(policy::REGISTRY.iter().map(Line::from)),
         "schemes": objects(registry.schemes()),
-        "iftp_schemes": objects(iftp::REGISTRY.iter().map(Line::from)),
+        "iftp_schemes": objects(schemes::IFTP.iter().map(Line::from)),
         "estimators": objects(bandwidth::REGISTRY.iter().map(Line::from)),
     });
     Ok(writeln!(out, "{object}")?)
@@ -120,7 +120,7 @@ fn registries(registry: &Registry) -> Vec<(&'static str, Vec<[String; 3]>)> {
         ),
         (
             "schemes of IFTP flows",
-            rows(iftp::REGISTRY.iter().map(Line::from)),
+            rows(schemes::IFTP.iter().map(Line::from)),
         ),
         (
             "bandwidth estimators (within controllers)",

@@ -44,27 +44,22 @@
     allow(dead_code, reason = "what only the stack that is missing tells")
 )]
 
-mod adapter;
 #[doc(hidden)]
 pub mod bench;
-mod ledger;
 #[cfg(feature = "noq")]
 pub mod noq;
 #[cfg(feature = "quinn")]
 pub mod quinn;
 #[cfg(feature = "sim")]
 pub mod sim;
-#[cfg(test)]
-mod tests;
 
 use std::time::Instant;
 
 use whyloss::Time;
-use whyloss::congestion::ControllerSpec;
-use whyloss::scheme::Scheme;
+use whyloss::congestion::{ControllerSpec, Start};
+use whyloss::connection::Connection;
+use whyloss::schemes::{CongestionControl, Scheme};
 use whyloss::sender::{Classifier, SenderClassifier};
-
-use adapter::Adapter;
 
 /// Makes the congestion controllers of connections: a classifier, a controller and a policy.
 #[derive(Clone, Debug)]
@@ -97,9 +92,18 @@ impl<S: SenderClassifier + Clone> SchemeConfig<S> {
         self
     }
 
-    fn adapter(&self, mtu: u16) -> Adapter<S> {
-        let classifier = self.classifier.clone();
-        Adapter::new(classifier, &self.controller, mtu, self.initial_window)
+    fn start(&self, mtu: u16) -> Start {
+        let start = Connection::<S>::start(mtu.into());
+        Start {
+            initial_window: self.initial_window.unwrap_or(start.initial_window),
+            ..start
+        }
+    }
+
+    fn connection(&self, mtu: u16) -> Connection<S> {
+        let controller = self.controller.build(&self.start(mtu));
+        let control = CongestionControl::metered(self.classifier.clone(), controller);
+        Connection::with(control, mtu.into())
     }
 }
 

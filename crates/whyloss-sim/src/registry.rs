@@ -62,7 +62,7 @@ use std::sync::Arc;
 
 use whyloss::congestion::{self, Controller, ControllerKind, Start, WirelessPolicy};
 use whyloss::registry::{Entry, Parameter, ParameterError};
-use whyloss::{receiver, scheme, sender};
+use whyloss::{receiver, schemes, sender};
 
 use crate::decider::{
     Known, Line, Lookup, OutsideReceiver, OutsideSender, RECEIVERS, SENDERS, SenderDecider,
@@ -322,10 +322,11 @@ impl Registry {
         built_in.chain(self.controllers.iter().map(Own::line))
     }
 
-    /// Returns the lines of every scheme: the built-in ones, then those from outside.
+    /// Returns the lines of every scheme with a window: the built-in ones, the ideal ones, then those from outside.
     pub fn schemes(&self) -> impl Iterator<Item = Line> + Clone + '_ {
-        let built_in = scheme::REGISTRY.iter().map(Line::from);
-        built_in.chain(self.schemes.iter().map(Own::line))
+        let real = schemes::REGISTRY.iter().map(Line::from);
+        let ideal = schemes::IDEAL.iter().map(Line::from);
+        real.chain(ideal).chain(self.schemes.iter().map(Own::line))
     }
 
     /// The controllers from outside, and what tells their versions apart.

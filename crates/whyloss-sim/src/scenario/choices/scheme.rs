@@ -1,7 +1,8 @@
 //! Schemes by name: a classifier, a controller and a policy at once.
 
 use whyloss::congestion::{ControllerKind, ControllerSpec};
-use whyloss::{iftp, scheme};
+use whyloss::registry::ParameterError;
+use whyloss::schemes::{IDEAL, IFTP, REGISTRY, Scheme};
 
 use super::own::own;
 use crate::decider::{Decider, SenderDecider};
@@ -26,12 +27,12 @@ pub(super) struct Windowed {
     pub(super) classifier: SenderDecider,
 }
 
-impl From<scheme::Scheme> for Windowed {
-    fn from(scheme: scheme::Scheme) -> Self {
+impl From<Scheme<SenderDecider>> for Windowed {
+    fn from(scheme: Scheme<SenderDecider>) -> Self {
         Self {
             spec: scheme.controller,
             outside: None,
-            classifier: Decider::of(scheme.classifier),
+            classifier: scheme.classifier,
         }
     }
 }
@@ -51,37 +52,49 @@ impl From<OutsideScheme> for Windowed {
     }
 }
 
+/// The built-in scheme with a window of this name.
+fn find(name: &str) -> Option<Result<Scheme<SenderDecider>, ParameterError>> {
+    let real = REGISTRY.iter().find(|entry| entry.id == name);
+    let real = real.map(|entry| entry.build(&[]).map(|s| s.map(Decider::of)));
+    real.or_else(|| {
+        let ideal = IDEAL.iter().find(|entry| entry.id == name)?;
+        Some(ideal.build(&[]).map(|s| s.map(Decider::Oracle)))
+    })
+}
+
 pub(super) fn chosen(
     field: &Field<'_>,
     transport: &str,
     registry: &Registry,
 ) -> Result<Chosen, Fault> {
-    let windowed = matches!(transport, "tcp" | "quic");
-    if windowed && let Some(scheme) = own(field, "scheme", registry.own_schemes())? {
+    let takes = matches!(transport, "tcp" | "quic");
+    if takes && let Some(scheme) = own(field, "scheme", registry.own_schemes())? {
         return Ok(Chosen::Windowed(Box::new(scheme.into())));
     }
-    let ids = || registry.schemes().map(|line| line.id);
+    let windowed = || registry.schemes().map(|line| line.id);
+    let of_iftp = || IFTP.iter().map(|entry| entry.id);
     let known: Vec<&str> = match transport {
-        "iftp" => iftp::REGISTRY.iter().map(|entry| entry.id).collect(),
-        _ => ids().collect(),
+        "iftp" => of_iftp().collect(),
+        _ => windowed().collect(),
     };
     let name = field.name_of(r#"a scheme, such as "newreno-lp""#, known)?;
-    let refused = |error: whyloss::registry::ParameterError| field.fault(error.to_string());
-    match (transport, scheme::find(name), iftp::find(name)) {
-        ("tcp" | "quic", Some(entry), _) => {
-            let scheme = entry.build(&[]).map_err(refused)?;
+    let refused = |error: ParameterError| field.fault(error.to_string());
+    let iftp = IFTP.iter().find(|entry| entry.id == name);
+    match (transport, find(name), iftp) {
+        ("tcp" | "quic", Some(scheme), _) => {
+            let scheme = scheme.map_err(refused)?;
             Ok(Chosen::Windowed(Box::new(scheme.into())))
         }
         ("iftp", _, Some(entry)) => {
-            let classifier = entry.build(&[]).map_err(refused)?;
-            Ok(Chosen::Iftp(Decider::of(classifier)))
+            let scheme = entry.build(&[]).map_err(refused)?;
+            Ok(Chosen::Iftp(Decider::of(scheme.classifier)))
         }
         ("tcp" | "quic", None, Some(_)) => Err(elsewhere(field, name, "iftp", transport)),
-        ("iftp", _, None) if ids().any(|id| id == name) => {
+        ("iftp", _, None) if windowed().any(|id| id == name) => {
             Err(elsewhere(field, name, "tcp` and `quic", transport))
         }
-        ("tcp" | "quic", None, None) => Err(unknown(field, name, ids())),
-        ("iftp", _, None) => Err(unknown(field, name, iftp::REGISTRY.iter().map(|e| e.id))),
+        ("tcp" | "quic", None, None) => Err(unknown(field, name, windowed())),
+        ("iftp", _, None) => Err(unknown(field, name, of_iftp())),
         _ => Err(field.fault(format!(
             "only a `tcp`, `quic` or `iftp` flow has a scheme; this one is `{transport}`"
         ))),

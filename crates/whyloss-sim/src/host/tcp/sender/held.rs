@@ -1,10 +1,13 @@
 //! A controller where senders are many: Reno in place, since it is small and the most common; any other behind a pointer,
 //! since the largest takes 25 times the room. One from outside costs a virtual call.
 
+use std::ops::{Deref, DerefMut};
+
 use whyloss::bandwidth::delivery_rate::{LostPacket, RateSample};
-use whyloss::congestion::{AnyController, Controller, Reno, Spared};
-use whyloss::event::{AckEvent, LossEvent, SentEvent};
-use whyloss::{Duration, Rate, Time};
+use whyloss::congestion::{AnyController, Controller, Reno, Spared, Vegas};
+use whyloss::dispatch_controller;
+use whyloss::event::{AckEvent, LossEvent, MarkEvent, SentEvent};
+use whyloss::{Rate, Time};
 
 use crate::registry::Boxed;
 
@@ -18,6 +21,20 @@ pub(super) enum Held {
 
 /// A controller from outside.
 pub(super) struct Foreign(pub(super) Box<dyn Boxed>);
+
+impl Deref for Foreign {
+    type Target = dyn Boxed;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+impl DerefMut for Foreign {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.0
+    }
+}
 
 impl Clone for Foreign {
     fn clone(&self) -> Self {
@@ -40,50 +57,19 @@ impl From<AnyController> for Held {
     }
 }
 
-/// Hands each call on to the controller.
-macro_rules! hand_on {
-    ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*);)+ --- $(fn $read:ident(&self) -> $answer:ty;)+) => {
-        impl Controller for Held {
-            $(#[inline]
-            fn $name(&mut self $(, $argument: $type)*) {
-                match self {
-                    Self::Reno(inner) => inner.$name($($argument),*),
-                    Self::Any(inner) => inner.$name($($argument),*),
-                    Self::Outside(inner) => inner.0.$name($($argument),*),
-                }
-            })+
-            $(#[inline]
-            fn $read(&self) -> $answer {
-                match self {
-                    Self::Reno(inner) => inner.$read(),
-                    Self::Any(inner) => inner.$read(),
-                    Self::Outside(inner) => inner.0.$read(),
-                }
-            })+
-        }
-    };
-}
+dispatch_controller!(Held { Reno, Any, Outside });
 
-hand_on! {
-    fn on_sent(&mut self, sent: &SentEvent);
-    fn on_ack(&mut self, ack: &AckEvent);
-    fn on_loss(&mut self, loss: &LossEvent);
-    fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared);
-    fn on_recovery_end(&mut self, now: Time, at_most: u64);
-    fn on_timeout(&mut self, loss: &LossEvent);
-    fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64);
-    fn on_mtu_change(&mut self, segment_size: u32);
-    fn on_rate_sample(&mut self, sample: &RateSample);
-    fn on_packet_lost(&mut self, packet: &LostPacket);
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64);
-    ---
-    fn wants_rate_samples(&self) -> bool;
-    fn window(&self) -> u64;
-    fn ssthresh(&self) -> u64;
-    fn pacing_rate(&self) -> Option<Rate>;
-    fn fine_timeout(&self) -> Option<Duration>;
-    fn last_cut(&self) -> Option<Time>;
-    fn bandwidth(&self) -> Option<Rate>;
+impl Held {
+    /// Vegas, if it is Vegas: its recovery asks for more than a window.
+    pub(super) fn vegas(&self) -> Option<&Vegas> {
+        match self {
+            Self::Any(any) => match &**any {
+                AnyController::Vegas(vegas) => Some(vegas),
+                _ => None,
+            },
+            Self::Reno(_) | Self::Outside(_) => None,
+        }
+    }
 }
 
 #[cfg(test)]
