@@ -42,7 +42,7 @@ fn seconds(name: &str, value: f64) -> PyResult<f64> {
         return Ok(value);
     }
     Err(PyValueError::new_err(format!(
-        "{name} is {value}, expected a number of seconds"
+        "{name} is {value}, expected a finite number of seconds"
     )))
 }
 

@@ -178,43 +178,6 @@ impl Table {
         Ok(rows.try_iter()?.into_any())
     }
 
-    /// A structured array of NumPy, by which pandas takes the table; it is a copy.
-    #[pyo3(signature = (dtype = None, copy = None))]
-    fn __array__<'py>(
-        &self,
-        py: Python<'py>,
-        dtype: Option<Bound<'py, PyAny>>,
-        copy: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        drop(copy);
-        let types = self.schema.fields().iter().map(|field| {
-            let name = field.name().as_str();
-            let missing = self
-                .arrays(name)?
-                .iter()
-                .any(|array| array.null_count() > 0);
-            let kind = match (field.data_type(), missing) {
-                (DataType::UInt64, false) => "u8",
-                (DataType::Int64, false) => "i8",
-                (DataType::Boolean, false) => "?",
-                (DataType::Float64 | DataType::UInt64 | DataType::Int64, _) => "f8",
-                _ => "O",
-            };
-            Ok((name, kind))
-        });
-        let types: Vec<(&str, &str)> = types.collect::<PyResult<_>>()?;
-        let array = py
-            .import("numpy")?
-            .call_method1("empty", (self.__len__(), types.clone()))?;
-        for (name, _) in types {
-            array.set_item(name, self.__getitem__(py, name)?)?;
-        }
-        match dtype {
-            Some(dtype) => array.call_method1("astype", (dtype,)),
-            None => Ok(array),
-        }
-    }
-
     fn __repr__(&self) -> String {
         format!(
             "<whyloss.Table of {} rows: {}>",

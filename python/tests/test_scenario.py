@@ -211,9 +211,9 @@ def test_every_scenario_is_an_example():
 def test_pandas_takes_tables(scenario):
     results = scenario.run(1, trace=True)
     for table in [results.flows, *results.trace.values()]:
-        frame = pandas.DataFrame(table)
-        assert list(frame.columns) == table.column_names
-        assert len(frame) == len(table)
+        for frame in (pandas.DataFrame(table), pandas.DataFrame.from_arrow(table)):
+            assert list(frame.columns) == table.column_names
+            assert len(frame) == len(table)
     losses = pandas.DataFrame(results.trace["losses"])
     assert losses["time_s"].tolist() == results.trace["losses"]["time_s"]
     assert losses["sequence"].tolist() == results.trace["losses"]["sequence"]

@@ -95,7 +95,7 @@ class Scenario:
         """Give a scenario of the repository's `scenarios/`, such as "wlh" or "dumbbell"."""
         known = dict(examples())
         if name not in known:
-            raise ValueError(f"no example is called {name!r}; there are {', '.join(known)}")
+            raise ValueError(f"no example is called `{name}`; there are {', '.join(known)}")
         return cls(known[name], f"{name}.toml", own=own)
 
     @staticmethod

@@ -92,7 +92,7 @@ def registry(family: str | None = None) -> list[dict[str, Any]]:
     known = _whyloss.registry()
     families = list(dict.fromkeys(row[0] for row in known))
     if family is not None and family not in families:
-        raise ValueError(f"no family is called {family!r}; there are {', '.join(families)}")
+        raise ValueError(f"no family is called `{family}`; there are {', '.join(families)}")
     rows = []
     for row in known:
         if family in (None, row[0]):

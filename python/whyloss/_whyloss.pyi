@@ -32,7 +32,8 @@ class CaptureError(ValueError):
 class Table:
     """An Arrow table: columns of equal length. Any library that speaks Arrow takes it as it is, without a copy.
 
-    `polars.DataFrame(table)`, `pyarrow.table(table)`, and by name in DuckDB's SQL. `pandas.DataFrame(table)` makes a copy.
+    `polars.DataFrame(table)`, `pyarrow.table(table)`, and by name in DuckDB's SQL. `pandas.DataFrame(table)` goes through its
+    rows; for many, `pandas.DataFrame.from_arrow(table)` is faster.
     """
 
     @staticmethod
@@ -60,9 +61,6 @@ class Table:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """Go through the rows, each a mapping of the columns' names; what is missing is None."""
-
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:  # noqa: ANN401
-        """Make a structured array of NumPy, by which pandas takes the table; missing numbers are NaN."""
 
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -191,8 +189,10 @@ class Classifier:
     def end(self) -> str:
         """Where it works: "receiver" or "sender"."""
 
-    def judge(self, arrivals: object) -> Table:
+    def judge(self, arrivals: object, *, last: int | None = None) -> Table:
         """Take all n arrivals of a stream, in order; give a row for each of the m gaps. It starts anew with every call.
+
+        `last`: the number of the last packet sent, if it is known; what is missing at the end then counts as congestion.
 
         `arrivals`: columns `time_s` (s, when the last bit arrived), `sequence` (packets), `rott_s` (s, receive stamp − send
         stamp; a constant offset changes nothing), and perhaps `size_bytes`: those of a trace's `arrivals`.
@@ -203,8 +203,8 @@ class Classifier:
     def feed(self, arrivals: object) -> Table:
         """Take arrivals that go on from those of the last call; give the gaps that count by now, as `judge` does."""
 
-    def finish(self) -> Table:
-        """End the stream of `feed` and `on_packet`; give the gaps that were still waited for."""
+    def finish(self, last: int | None = None) -> Table:
+        """End the stream of `feed` and `on_packet`; give the gaps that were still waited for, as `judge` does."""
 
     def on_packet(self, arrival: Arrival) -> list[Lost]:
         """Take a packet of a stream as it arrives; give what counts as lost by now."""
@@ -340,6 +340,66 @@ class Scheme:
 
     def follow(self, events: object) -> Table:
         """Take n events in order, as `Controller.follow` does; `verdict` is the cause of each loss."""
+
+@final
+class Connection:
+    """A connection under a scheme, by packet numbers: it knows what is under way, and measures round trips and rates itself.
+
+    The scheme is given as to Scheme; packets have at most `mtu` bytes. Numbers rise, and times do not fall.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        mtu: int = 1200,
+        *,
+        controller: str | None = None,
+        policy: str = "keep",
+        percent: float | None = None,
+        classifier: str = "unaware",
+        **parameters: float,
+    ) -> None: ...
+    @property
+    def name(self) -> str:
+        """Its scheme's name in the registry, or its controller's."""
+
+    @property
+    def window_bytes(self) -> int:
+        """How many bytes may be under way."""
+
+    @property
+    def in_flight_bytes(self) -> int:
+        """How many bytes are under way."""
+
+    @property
+    def pacing_bps(self) -> int | None:
+        """The rate to pace packets at, bit/s; None: as acknowledgements clock them."""
+
+    @property
+    def verdict(self) -> str | None:
+        """What was said of the last loss event; None before the first."""
+
+    @property
+    def odds(self) -> float | None:
+        """The odds of congestion at the last loss event, p/(1 − p); None if the classifier gives none."""
+
+    def on_packet_sent(self, number: int, size_bytes: int, time_s: float, *, app_limited: bool = False) -> None:
+        """Take a packet that leaves."""
+
+    def on_packets_acked(self, numbers: list[int], time_s: float) -> None:
+        """Take an acknowledgement of these packets."""
+
+    def on_packets_lost(self, numbers: list[int], time_s: float) -> str | None:
+        """Take packets that are found lost; give the cause if they are a loss event, not part of the one before."""
+
+    def on_ecn_ce(self, time_s: float) -> None:
+        """Take a report of marks, with the acknowledgement told last: congestion."""
+
+    def on_spurious(self, time_s: float) -> None:
+        """Undo the last loss event: all that it called lost has arrived."""
+
+    def on_timeout(self, time_s: float) -> str:
+        """Take an expiry of the retransmission timer, and give its cause."""
 
 def half_width(values: list[float], confidence: float = 0.95) -> float | None:
     """Give half the width of the confidence interval of the mean (Student's t); None with fewer than two values."""
