@@ -7,7 +7,7 @@
 //! use whyloss_quic::SchemeConfig;
 //!
 //! let mut transport = TransportConfig::default();
-//! let scheme = Scheme::of("cubic", "keep", "fqrtt")?;
+//! let scheme = Scheme::of("cubic", "keep", "trees")?;
 //! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(scheme)));
 //! # Ok::<(), whyloss::schemes::SchemeError>(())
 //! ```

@@ -1,4 +1,6 @@
-//! A discrete-event network simulator with ground truth for every loss.
+#![doc = include_str!("../README.md")]
+//!
+//! # Where things are
 //!
 //! - [`measure`]: what a run returns.
 //! - [`scenario`]: what to simulate: nodes, links, flows, times.

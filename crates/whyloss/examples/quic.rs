@@ -1,5 +1,4 @@
-//! A sender by packet numbers, as a QUIC stack has them, over a link of 10 Mbit/s that takes 50 ms there and back and loses
-//! one packet in so many on the air.
+//! A sender by packet numbers over 10 Mbit/s and a round trip of 50 ms, which loses one packet in so many on the air.
 //!
 //! `cargo run -p whyloss --features alloc --example quic -- bbr keep trees 200`
 
@@ -15,12 +14,11 @@ const LINK: Rate = Rate::from_mbps(10);
 const QUEUE: Duration = Duration::from_millis(100);
 const ROUND_TRIP: Duration = Duration::from_millis(50);
 
-/// Runs a connection for `seconds`. Gives the share of the link that it used, in percent, and its loss events by cause:
-/// congestion, wireless.
+/// Runs a connection for `seconds`. Gives the percentage of the link that it used, and its loss events by cause.
 pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64; 2]) {
     let mut connection = Connection::new(scheme, PACKET);
     let mut causes = [0, 0];
-    // When the link is free, when a packet may leave, and what comes back when: `None` if the packet is lost.
+    // When the link is free, when a packet may leave; what comes back when, `None` if the packet is lost.
     let (mut now, mut free, mut departure) = (Time::ZERO, Time::ZERO, Time::ZERO);
     let mut under_way: VecDeque<(u64, Option<Time>)> = VecDeque::new();
     let (mut number, mut delivered) = (0, 0);
@@ -69,10 +67,8 @@ pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64
         }
     }
     let bits = f64::from(delivered) * f64::from(PACKET) * 8.0;
-    (
-        100.0 * bits / LINK.as_bps() as f64 / now.as_secs_f64(),
-        causes,
-    )
+    let share = 100.0 * bits / LINK.as_bps() as f64 / now.as_secs_f64();
+    (share, causes)
 }
 
 fn main() -> Result<(), SchemeError> {
@@ -80,8 +76,6 @@ fn main() -> Result<(), SchemeError> {
     let nth = |index: usize, default| arguments.get(index).map_or(default, String::as_str);
     let scheme = Scheme::of(nth(0, "cubic"), nth(1, "keep"), nth(2, "trees"))?;
     let (share, [congestion, wireless]) = run(&scheme, nth(3, "200").parse().unwrap_or(200), 30);
-    println!(
-        "{share:.0} % of the link used; loss events: {congestion} congestion, {wireless} wireless"
-    );
+    println!("{share:.0} % of the link; losses: {congestion} congestion, {wireless} wireless");
     Ok(())
 }
