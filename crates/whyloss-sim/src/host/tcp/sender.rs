@@ -23,7 +23,7 @@ mod sent;
 mod vegas;
 
 use self::ecn::Cuts;
-use self::held::{Foreign, Held};
+use self::held::Held;
 use self::metered_pacer::MeteredPacer;
 use self::rack_tlp::RackTlp;
 use self::scoreboard::Scoreboard;
@@ -159,7 +159,7 @@ impl Sender {
         };
         let controller = match outside {
             None => Held::from(options.controller.kind.build(&start)),
-            Some(outside) => Held::Outside(Foreign(outside.make(&start))),
+            Some(outside) => Held::from(outside.make(&start)),
         };
         let wireless = options.controller.wireless;
         let control = UnderPolicy::new(controller, wireless);
@@ -663,7 +663,11 @@ impl Sender {
         self.handshaking
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "the engine's hot path is one piece of code"
+    )]
     fn measure(&mut self, now: Time, ack: &Ack) -> Option<Duration> {
         let sent = match self.rtt_sampling {
             RttSampling::EveryAck => (ack.echo <= now).then_some(ack.echo)?,

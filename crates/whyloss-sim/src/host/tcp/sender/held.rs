@@ -15,12 +15,18 @@ use crate::registry::Boxed;
 #[derive(Clone, Debug)]
 pub(super) enum Held {
     Reno(Reno),
-    Any(Box<AnyController>),
+    Any(Box<Any>),
+}
+
+/// Any controller but Reno.
+#[derive(Clone, Debug)]
+pub(super) enum Any {
+    Ours(AnyController),
     Outside(Foreign),
 }
 
 /// A controller from outside.
-pub(super) struct Foreign(pub(super) Box<dyn Boxed>);
+pub(super) struct Foreign(Box<dyn Boxed>);
 
 impl Deref for Foreign {
     type Target = dyn Boxed;
@@ -52,22 +58,29 @@ impl From<AnyController> for Held {
     fn from(controller: AnyController) -> Self {
         match controller {
             AnyController::Reno(reno) => Self::Reno(reno),
-            other => Self::Any(Box::new(other)),
+            other => Self::Any(Box::new(Any::Ours(other))),
         }
     }
 }
 
-dispatch_controller!(Held { Reno, Any, Outside });
+impl From<Box<dyn Boxed>> for Held {
+    fn from(controller: Box<dyn Boxed>) -> Self {
+        Self::Any(Box::new(Any::Outside(Foreign(controller))))
+    }
+}
+
+dispatch_controller!(Held { Reno, Any });
+dispatch_controller!(Any { Ours, Outside });
 
 impl Held {
     /// Vegas, if it is Vegas: its recovery asks for more than a window.
     pub(super) fn vegas(&self) -> Option<&Vegas> {
         match self {
             Self::Any(any) => match &**any {
-                AnyController::Vegas(vegas) => Some(vegas),
+                Any::Ours(AnyController::Vegas(vegas)) => Some(vegas),
                 _ => None,
             },
-            Self::Reno(_) | Self::Outside(_) => None,
+            Self::Reno(_) => None,
         }
     }
 }
