@@ -17,7 +17,7 @@
 //! | 0 | done; a claim that fails or a cell out of tolerance is a result, not an error |
 //! | 1 | a run failed, its result could not be written, or `--require` is not met |
 //! | 2 | the input was wrong; nothing was run |
-//! | 130 | interrupted (Ctrl-C) before everything had run: what had finished was printed and written |
+//! | 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP) before everything had run: what had finished was printed and written |
 #![forbid(unsafe_code)]
 
 mod arena;
@@ -43,30 +43,38 @@ mod schema;
 mod session;
 #[cfg(feature = "parquet")]
 mod sweep;
-mod text;
+mod terminal;
+mod threads;
 mod validate;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
-
-use clap::Parser;
 
 pub use whyloss_sim::decider::{OutsideReceiver, OutsideSender};
 pub use whyloss_sim::registry::{OutsideController, OutsideScheme, Registry};
 
 use args::{Args, Command};
 use error::CliError;
-use text::printable;
 
 /// Does what the process's arguments say, where algorithms may have the names of `registry`, and returns the exit code.
 pub fn main(registry: &Registry) -> ExitCode {
-    let args = Args::parse();
+    let args: Args = match terminal::parse() {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
+    // A child of `link` has its own ways with signals.
+    #[cfg(target_os = "linux")]
+    let has_own_signals = matches!(args.command, Command::LinkInit(_));
+    #[cfg(not(target_os = "linux"))]
+    let has_own_signals = false;
+    if !has_own_signals && let Err(error) = interrupt::end_on_interrupt() {
+        return terminal::conclude(Err(CliError::Signal(error)));
+    }
     if let Err(error) = registry.check() {
-        return conclude(Err(error.into()));
+        return terminal::conclude(Err(error.into()));
     }
     #[cfg(feature = "quic")]
     whyloss_quic::sim::install();
-    let out = &mut io::stdout();
+    let out = &mut terminal::output();
     let result = match &args.command {
         Command::List(args) => list::run(args, registry, out),
         Command::Reproduce(args) => reproduce::run(args, out),
@@ -96,19 +104,5 @@ pub fn main(registry: &Registry) -> ExitCode {
         Command::Completions(args) => manual::completions(args, out),
         Command::Man => manual::man(out),
     };
-    conclude(result)
-}
-
-/// Says what went wrong, if something did, and returns the exit code.
-fn conclude(result: Result<(), CliError>) -> ExitCode {
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        // Whoever read our output has seen enough.
-        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(error) => {
-            // Nobody to tell if standard error is closed as well.
-            let _ = writeln!(io::stderr(), "whyloss: {}", printable(&error.to_string()));
-            ExitCode::from(error.exit_code())
-        }
-    }
+    terminal::conclude(result)
 }

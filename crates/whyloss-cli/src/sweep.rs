@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::time;
 
 use clap::Args;
-use rayon::ThreadPoolBuilder;
 use whyloss::Duration;
 use whyloss_sim::Registry;
 use whyloss_sim::scenario::duration;
@@ -17,7 +16,8 @@ use whyloss_study::sweep::{Plan, Store, Sweep};
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
-use crate::run::{MOST_JOBS, read};
+use crate::run::read;
+use crate::threads::{self, MOST_JOBS};
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
@@ -43,9 +43,7 @@ pub(crate) fn run(
     let name = args.plan.to_string_lossy();
     let text = read(&args.plan, "plan")?;
     let plan = Plan::parse(&text, &name).map_err(CliError::Plan)?;
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(args.jobs.map_or(0, usize::from))
-        .build()?;
+    let pool = threads::pool(args.jobs)?;
     let sweep = pool.install(|| Sweep::with(plan, registry.clone()));
     let mut sweep = sweep.map_err(CliError::Plan)?;
     let store = Store::open(&args.out).map_err(CliError::Plan)?;

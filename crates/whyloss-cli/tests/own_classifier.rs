@@ -5,7 +5,7 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode, Output};
 
 #[path = "../examples/own_classifier.rs"]
@@ -88,8 +88,8 @@ fn word(path: &Path) -> &str {
     path.to_str().expect("text")
 }
 
-fn read(path: PathBuf) -> String {
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn lists() {
@@ -113,7 +113,7 @@ fn runs(scenario: &Path, page: &Path) {
     let none = once("flow.video.classifier.share=0.0");
     assert!(none.contains("\"wireless_called_wireless\":0}"), "{none}");
     printed(&["run", word(scenario), "--out", word(page)]);
-    assert!(read(page.join("index.html")).contains("half"));
+    assert!(read(&page.join("index.html")).contains("half"));
 }
 
 fn refuses(scenario: &Path) {
@@ -149,7 +149,7 @@ fn competes(out: &Path) {
     let arguments = [&["arena", "half", "zbs2", "--out", word(out)], &brief[..]].concat();
     let table = printed(&arguments);
     assert!(table.contains("half") && table.contains("zbs2"), "{table}");
-    assert!(read(out.join("index.html")).contains("half"));
+    assert!(read(&out.join("index.html")).contains("half"));
     let replay = printed(&[&["arena", "--replay", "--format", "csv"], &brief[..]].concat());
     assert!(replay.lines().any(|line| line.contains("half")), "{replay}");
     let unknown = example(&["arena", "hlf"]);

@@ -7,6 +7,7 @@
 //! - [`observe`]: watching a run; [`delay`] measures delays, [`media`] follows frames, [`trace`] writes tables,
 //!   [`pcap`] captures.
 //! - [`registry`]: algorithms from outside this repository, by name.
+//! - [`output`]: files that are whole or not there; [`text`]: what is safe to print.
 #![forbid(unsafe_code)]
 
 mod busy;
@@ -19,13 +20,14 @@ pub mod measure;
 pub mod media;
 mod network;
 pub mod observe;
-mod output;
+pub mod output;
 pub mod packet;
 mod parcel;
 pub mod pcap;
 pub mod registry;
 mod run;
 pub mod scenario;
+pub mod text;
 pub mod trace;
 mod transit;
 
@@ -34,7 +36,7 @@ pub use host::transfers::TransferResult;
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use media::{FrameCounts, Media};
 pub use observe::{Observer, Order, Watch};
-pub use output::OutputError;
+pub use output::{OutputError, replace_file};
 pub use packet::Packet;
 pub use pcap::{Capture, NodeCapture};
 pub use registry::Registry;

@@ -5,10 +5,6 @@ use whyloss::sender::veno::Veno;
 use super::*;
 use crate::scenario::{Scenario, Transport};
 
-fn start<C>(values: &Values<'_>, make: impl Fn(f64) -> C) -> Result<C, &'static str> {
-    Ok(make(values.value("which")))
-}
-
 const WHICH: &[Parameter] = &[Parameter::whole(0, 0, 1, "0 Reno, 1 BBR").named("which")];
 
 /// Reno, or BBR, from outside.
@@ -23,7 +19,7 @@ fn controller(which: f64) -> OutsideController {
 
 const CONTROLLER: Entry<OutsideController> =
     Entry::new(("mine", "Mine"), "", "", WHICH, |values| {
-        start(values, controller)
+        Ok(controller(values.value("which")))
     });
 
 fn registry() -> Registry {
@@ -38,10 +34,13 @@ fn registry() -> Registry {
             "",
             WHICH,
             |values| {
-                start(values, |which| {
-                    let classifier = OutsideSender::new(|| Box::new(Veno::paper()));
-                    OutsideScheme::new(controller(which), WirelessPolicy::Keep, classifier)
-                })
+                let classifier = OutsideSender::new(|| Box::new(Veno::paper()));
+                let controller = controller(values.value("which"));
+                Ok(OutsideScheme::new(
+                    controller,
+                    WirelessPolicy::Keep,
+                    classifier,
+                ))
             },
         ))
 }

@@ -663,11 +663,8 @@ impl Sender {
         self.handshaking
     }
 
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     #[inline(always)]
-    #[expect(
-        clippy::inline_always,
-        reason = "the engine's hot path is one piece of code"
-    )]
     fn measure(&mut self, now: Time, ack: &Ack) -> Option<Duration> {
         let sent = match self.rtt_sampling {
             RttSampling::EveryAck => (ack.echo <= now).then_some(ack.echo)?,

@@ -20,6 +20,10 @@ pub(super) enum Held {
 
 /// Any controller but Reno.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lies behind a pointer, and few come from outside"
+)]
 pub(super) enum Any {
     Ours(AnyController),
     Outside(Foreign),
