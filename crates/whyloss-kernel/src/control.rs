@@ -2,6 +2,7 @@
 
 use whyloss::bandwidth::{DuplicateAcks, EstimatorSpec, TibetFilter, WestwoodSpec};
 use whyloss::sender::Classifier;
+use whyloss::sender::trees::Trees;
 use whyloss::sender::vegas::Vegas;
 use whyloss::sender::veno::Veno;
 
@@ -39,10 +40,19 @@ pub enum Algorithm {
     Veno,
     /// Enhanced Veno.
     VenoEnhanced,
+    /// The kernel's CUBIC with the trees.
+    Whyloss,
 }
 
 /// Every control.
 pub const CONTROLS: &[Control] = &[
+    Control {
+        id: "whyloss",
+        name: "wl_whyloss",
+        summary: "the kernel's CUBIC, which asks our trees why a segment was lost",
+        source: "this project's own",
+        algorithm: Algorithm::Whyloss,
+    },
     Control {
         id: "newreno-lp",
         name: "wl_newreno_lp",
@@ -128,13 +138,16 @@ impl Algorithm {
             Self::Balde => Vegas::ldea().into(),
             Self::Veno => Veno::paper().into(),
             Self::VenoEnhanced => Veno::iftpv().into(),
+            Self::Whyloss => Trees::default().into(),
         }
     }
 
     /// The core's estimator that estimates as the program does; `None`: it does without.
     pub fn estimator(self) -> Option<EstimatorSpec> {
         match self {
-            Self::NewRenoLp | Self::CubicLp | Self::Veno | Self::VenoEnhanced => None,
+            Self::NewRenoLp | Self::CubicLp | Self::Veno | Self::VenoEnhanced | Self::Whyloss => {
+                None
+            }
             Self::Westwood | Self::WestwoodLp => Some(EstimatorSpec::Westwood(WestwoodSpec::TIMED)),
             Self::Tibet => Some(EstimatorSpec::Tibet(TibetFilter::DEFAULT)),
             Self::Balde => Some(EstimatorSpec::Sarbe(DuplicateAcks::Wait)),

@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use whyloss::sender::trees;
+
 use libbpf_rs::{ErrorKind, Link, MapCore, MapType, Object, ObjectBuilder};
 
 use crate::control::{Algorithm, Control};
@@ -32,6 +34,7 @@ fn program(algorithm: Algorithm) -> &'static [u8] {
         Algorithm::Balde => object!("balde"),
         Algorithm::Veno => object!("veno"),
         Algorithm::VenoEnhanced => object!("veno_enhanced"),
+        Algorithm::Whyloss => object!("whyloss"),
     }
 }
 
@@ -91,6 +94,11 @@ fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelEr
         {
             rename(value, control.name, name);
         }
+        if map.name() == FOREST
+            && let Some(value) = map.initial_value_mut()
+        {
+            plant(value);
+        }
     }
     let mut object = open.load().map_err(refused)?;
     let number = |wanted: &str| {
@@ -129,6 +137,30 @@ fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelEr
         }
         Some(Err(error)) => Err(refused(error)),
         None => Err(KernelError::NotLoaded(name.into())),
+    }
+}
+
+/// The section of `trees.h` that the trees' table is written to.
+const FOREST: &str = ".rodata.wl_forest";
+
+/// Writes the core's trees where the program looks for them: `struct forest` of `trees.h`.
+fn plant(place: &mut [u8]) {
+    /// `MOST_TREES`, and the size of one.
+    const ROOM: usize = 64;
+    const TREE: usize = 80;
+    const { assert!(trees::GROWN <= ROOM) };
+    let mut forest = Vec::new();
+    forest.extend((trees::GROWN as u32).to_ne_bytes());
+    forest.extend(trees::Trees::default().threshold().to_ne_bytes());
+    for (questions, leaves) in trees::table() {
+        let end = forest.len() + TREE;
+        let bounds = questions.iter().map(|(_, bound)| bound);
+        forest.extend(bounds.chain(leaves).flat_map(|number| number.to_ne_bytes()));
+        forest.extend(questions.iter().map(|(signal, _)| signal));
+        forest.resize(end, 0);
+    }
+    for (byte, value) in place.iter_mut().zip(forest) {
+        *byte = value;
     }
 }
 

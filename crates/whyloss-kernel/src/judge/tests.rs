@@ -30,6 +30,8 @@ fn event(kind: Kind, serial: u32) -> Event {
         congested: true,
         fresh: true,
         late: false,
+        odds: None,
+        digest: 0,
     }
 }
 

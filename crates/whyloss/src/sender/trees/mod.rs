@@ -52,12 +52,28 @@ impl Trees {
             threshold: (1e3 * threshold) as i32,
         }
     }
+
+    /// The threshold in thousandths of log-odds: a loss is congestion above it.
+    pub fn threshold(&self) -> i32 {
+        self.threshold
+    }
 }
 
 impl Default for Trees {
     fn default() -> Self {
         Self::new(Self::THRESHOLD)
     }
+}
+
+/// How many trees there are.
+pub const GROWN: usize = TREES.len();
+
+/// The trees as they stand in the table, for programs that cannot call [`log_odds`].
+///
+/// Of each tree: 15 questions (number of a signal, and the bound up to which it leads to the leaves before) and 16 leaves (thousandths
+/// of log-odds). Question k lies between leaves k and k + 1; the one in the middle of those that are left is asked next.
+pub fn table() -> impl Iterator<Item = (&'static [(u8, i16); 15], &'static [i16; 16])> {
+    TREES.iter().map(|tree| (&tree.questions, &tree.leaves))
 }
 
 /// The log-odds of congestion, in thousandths.

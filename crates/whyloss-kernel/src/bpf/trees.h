@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* The trees of senders: log-odds of congestion by what signals.h says of a loss (`sender/trees` of the core).
+ *
+ * The table is the core's own: the loader (`src/load.rs`) writes it here before the verifier sees it.
+ */
+#ifndef WHYLOSS_TREES_H
+#define WHYLOSS_TREES_H
+
+#include "signals.h"
+
+enum { QUESTIONS = 15, LEAVES = 16, MOST_TREES = 64 };
+
+/* Question k lies between leaves k and k + 1; the one in the middle of those that are left is asked next. */
+struct tree {
+	s16 bounds[QUESTIONS];
+	s16 leaves[LEAVES];
+	u8 asked[QUESTIONS]; /* numbers of signals */
+	u8 spare[3];
+};
+
+struct forest {
+	u32 count;
+	s32 threshold; /* thousandths of log-odds: above it a loss is congestion */
+	struct tree trees[MOST_TREES];
+};
+
+_Static_assert(sizeof(struct forest) == 8 + MOST_TREES * 80, "src/load.rs fills it");
+
+const volatile struct forest wl_forest SEC(".rodata.wl_forest");
+
+/* One question leads on to so many leaves before, or as many after. */
+INLINE u32 ask(const volatile struct tree *tree, const struct signals *s, u32 at, u32 half)
+{
+	u32 question = at + half - 1;
+
+	if (question >= QUESTIONS)
+		return at;
+	return s->seen[tree->asked[question] & (SIGNALS - 1)] > tree->bounds[question] ? at + half : at;
+}
+
+/* One tree's leaf. The verifier looks at it once, for every tree: told which tree, it would follow each of them leaf by leaf. */
+__attribute__((noinline)) int leaf_of(u32 number, const struct signals *s)
+{
+	const volatile struct tree *tree;
+	u32 at = 0;
+
+	if (!s || number >= MOST_TREES)
+		return 0;
+	tree = &wl_forest.trees[number];
+	at = ask(tree, s, at, 8);
+	at = ask(tree, s, at, 4);
+	at = ask(tree, s, at, 2);
+	at = ask(tree, s, at, 1);
+	return tree->leaves[at & (LEAVES - 1)];
+}
+
+/* The log-odds of congestion, in thousandths. */
+INLINE s32 log_odds(const struct signals *s)
+{
+	s32 sum = 0;
+
+	for (u32 k = 0; k < MOST_TREES && k < wl_forest.count; k++)
+		sum += leaf_of(k, s);
+	return sum;
+}
+
+#endif
