@@ -248,6 +248,11 @@ impl Event {
             .then(|| f64::from(self.cwnd) * f64::from(rtt.saturating_sub(min)) / f64::from(rtt))
     }
 
+    /// The log-odds of congestion, where trees are asked; `None` before enough has been heard.
+    pub fn log_odds(&self) -> Option<f64> {
+        self.odds.map(|odds| f64::from(odds) / 1e3)
+    }
+
     /// The estimate in Mbit/s, if there is one.
     pub fn estimate_mbps(&self) -> Option<f64> {
         (self.estimate > 0).then(|| self.estimate as f64 / 16.0 * 8e-6)

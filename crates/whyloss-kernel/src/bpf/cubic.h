@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The kernel's own CUBIC under a classifier.
  *
- *	loss, timeout, congestion	what CUBIC does: ssthresh = 717/1024*cwnd, its curve begins anew
- *	loss, wireless			ssthresh = cwnd; the curve goes on
- *	timeout, wireless		ssthresh = cwnd, cwnd = 1; the curve begins anew, as after every timeout
+ *	a loss that is answered	ssthresh = 717/1024*cwnd, its curve begins anew
+ *	one that is not		the curve goes on
+ *	any timeout		the curve begins anew
  *
  * All of CUBIC is the kernel's, with its HyStart and its fixed point; its state lies where the kernel keeps it, ours beside
  * the socket.

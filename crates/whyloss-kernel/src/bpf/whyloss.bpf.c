@@ -48,7 +48,7 @@ INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detect
 		remember_loss(tp, s, (u64)tp->packets_out * tp->mss_cache);
 		cause = p->judge.congested ? CONGESTION : WIRELESS;
 	}
-	return answer(sk, p, detection, cause, respond(sk, cause));
+	return answer(sk, p, detection, cause, respond(sk, p, detection, cause));
 }
 
 INLINE void learn(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us)
