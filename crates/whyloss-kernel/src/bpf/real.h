@@ -7,7 +7,7 @@
  *	left out	infinities and what is no number: nothing here makes them
  *	otherwise	what is smaller than 2^-1022 becomes 0: no signal can tell, since 1 - x and y + x are the same with either
  *
- * `src/real.rs` compiles this file for the host and compares it with the processor.
+ * `tests/host.rs` compiles this file for the host and compares it with the processor.
  */
 #ifndef WHYLOSS_REAL_H
 #define WHYLOSS_REAL_H
