@@ -77,6 +77,8 @@ fn flow(mut seed: u64, count: usize) -> Vec<Event> {
     let (base, room) = (1_000 + draw(200_000), 1 + draw(100_000));
     let slot = 1 + draw(3_000);
     let losses = 5 + draw(500);
+    // Of hundreds of segments at once, weights grow so fast that the densities are weighed anew.
+    let largest = [3, 20, 400][draw(3) as usize];
     let (mut cwnd, mut queued, mut recovering) = (10, 0, 0);
     let mut mss = 1_448;
     let mut event = |_| {
@@ -98,8 +100,8 @@ fn flow(mut seed: u64, count: usize) -> Vec<Event> {
         };
         let acked = match draw(10) {
             0 | 1 => 0,
-            2..8 => mss,
-            8 => mss * draw(20),
+            2..7 => mss,
+            7 | 8 => mss * draw(largest),
             _ => draw(mss) + 1,
         };
         Event {
@@ -160,9 +162,8 @@ fn described(flow: &[Event]) -> Vec<[i16; COUNT]> {
 fn signals_are_the_librarys() {
     let program = compiled("signals");
     let mut known = 0;
-    // The last is so long that the densities are weighed anew.
-    for (seed, count) in [(1, 4_000), (2, 4_000), (3, 4_000), (4, 4_000), (5, 400_000)] {
-        let flow = flow(seed, count);
+    for seed in 0..16 {
+        let flow = flow(seed, 30_000);
         let heard = Path::new(env!("CARGO_TARGET_TMPDIR")).join("whyloss-events");
         std::fs::write(
             &heard,
@@ -188,5 +189,5 @@ fn signals_are_the_librarys() {
             known += usize::from(library != [0; COUNT]);
         }
     }
-    assert!(known > 400_000);
+    assert!(known > 300_000);
 }
