@@ -218,3 +218,41 @@ fn pin_error(path: &Path, source: std::io::Error) -> KernelError {
         source,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads what was planted as `trees.h` does.
+    fn leaf(place: &[u8], tree: usize, signals: &[i16; trees::COUNT]) -> i32 {
+        let tree = &place[8 + 80 * tree..][..80];
+        let number = |at: usize| i16::from_ne_bytes([tree[2 * at], tree[2 * at + 1]]);
+        let mut at = 0;
+        for half in [8, 4, 2, 1] {
+            let question = at + half - 1;
+            let asked = usize::from(tree[62 + question]);
+            at += half * usize::from(signals[asked] > number(question));
+        }
+        i32::from(number(15 + at))
+    }
+
+    #[test]
+    fn the_program_finds_the_librarys_trees() {
+        let mut place = vec![0; 8 + 64 * 80];
+        plant(&mut place);
+        let word = |at: usize| i32::from_ne_bytes([0, 1, 2, 3].map(|byte| place[at + byte]));
+        assert_eq!(word(0), trees::GROWN as i32);
+        assert_eq!(word(4), (1e3 * trees::Trees::THRESHOLD) as i32);
+        let mut state = 1_u32;
+        for _ in 0..1_000 {
+            let signals = [(); trees::COUNT].map(|()| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 16) as i16 % 300
+            });
+            let sum: i32 = (0..trees::GROWN)
+                .map(|tree| leaf(&place, tree, &signals))
+                .sum();
+            assert_eq!(sum, trees::log_odds(&signals));
+        }
+    }
+}

@@ -140,9 +140,10 @@ fn described(flow: &[Event]) -> Vec<[i16; COUNT]> {
             .rtt((event.rtt_us > 0).then_some(rtt))
             .in_recovery(event.state >= 3);
         signals.on_ack(&ack);
-        let detection = match event.timeout {
-            true => Detection::Timeout,
-            false => Detection::Duplicates,
+        let detection = if event.timeout {
+            Detection::Timeout
+        } else {
+            Detection::Duplicates
         };
         let loss = LossEvent::new(now, detection, event.mss)
             .first(acknowledged)

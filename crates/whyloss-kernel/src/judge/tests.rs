@@ -89,6 +89,50 @@ fn a_mark_is_congestion_and_no_loss() {
 }
 
 #[test]
+fn a_program_that_sees_other_signals_is_found() {
+    let mut judge = judge(Algorithm::Whyloss);
+    let mut signals = Signals::new();
+    let mut acknowledged = 0;
+    // What an honest program tells of a loss behind this acknowledgement.
+    let mut honest = |serial: u32| {
+        let mut event = ack(serial, 80_000 + 100 * serial, true);
+        signals.on_ack(&super::ack(&event, &mut acknowledged));
+        let loss = loss(&event, Found::Duplicates, acknowledged);
+        if let Some(seen) = signals.clone().on_loss(&loss) {
+            event.odds = Some(trees::log_odds(&seen));
+            event.digest = digest(&seen);
+        }
+        event
+    };
+    for serial in 1..=8 {
+        let event = honest(serial);
+        // Eight acknowledgements are heard before anything is said.
+        assert_eq!(event.odds.is_some(), serial == 8);
+        judge.hear(&event);
+    }
+    assert!(judge.tally().agrees());
+    let event = honest(9);
+    judge.hear(&Event {
+        digest: event.digest ^ 1,
+        ..event
+    });
+    assert_eq!(judge.tally().states_differ, 1);
+    let event = honest(10);
+    judge.hear(&Event {
+        odds: event.odds.map(|odds| odds + 1),
+        ..event
+    });
+    assert_eq!(judge.tally().states_differ, 2);
+    judge.hear(&Event {
+        odds: None,
+        ..honest(11)
+    });
+    assert_eq!(judge.tally().states_differ, 3);
+    judge.hear(&honest(12));
+    assert_eq!(judge.tally().states_differ, 3);
+}
+
+#[test]
 fn nothing_is_compared_after_a_gap_or_from_the_middle() {
     let mut judge = judge(Algorithm::NewRenoLp);
     judge.hear(&ack(1, 80_000, false));
