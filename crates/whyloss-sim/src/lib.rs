@@ -26,6 +26,7 @@ pub mod trace;
 mod transit;
 
 pub use delay::{DelaySummary, Delays};
+pub use host::transfers::TransferResult;
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use media::{FrameCounts, Media};
 pub use observe::{Observer, Order, Watch};
