@@ -40,7 +40,7 @@ pub enum Algorithm {
     Veno,
     /// Enhanced Veno.
     VenoEnhanced,
-    /// The kernel's CUBIC with the trees.
+    /// The kernel's CUBIC with [`Trees`].
     Whyloss,
 }
 
@@ -49,7 +49,7 @@ pub const CONTROLS: &[Control] = &[
     Control {
         id: "whyloss",
         name: "wl_whyloss",
-        summary: "the kernel's CUBIC, which asks our trees why a segment was lost",
+        summary: "the kernel's CUBIC, which keeps its window at a loss that our trees call wireless",
         source: "this project's own",
         algorithm: Algorithm::Whyloss,
     },

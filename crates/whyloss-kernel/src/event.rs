@@ -106,10 +106,10 @@ pub struct Event {
     pub fresh: bool,
     /// Whether the kernel had asked before and the program was not run, of an answer.
     pub late: bool,
-    /// Trees: the log-odds of congestion in thousandths, if a loss were found now (of an answer: of that loss); `None` if they
-    /// are not asked, or not enough has been heard.
+    /// The trees' log-odds of congestion in thousandths: of the loss, or of a loss found now. `None` during the warm-up, and
+    /// for controls without trees.
     pub odds: Option<i32>,
-    /// The digest of the signals that the odds are made of.
+    /// A digest of the signals behind the odds.
     pub digest: u32,
 }
 
@@ -248,7 +248,7 @@ impl Event {
             .then(|| f64::from(self.cwnd) * f64::from(rtt.saturating_sub(min)) / f64::from(rtt))
     }
 
-    /// The log-odds of congestion, where trees are asked; `None` before enough has been heard.
+    /// The trees' log-odds of congestion, as [`odds`](Self::odds).
     pub fn log_odds(&self) -> Option<f64> {
         self.odds.map(|odds| f64::from(odds) / 1e3)
     }

@@ -78,7 +78,7 @@ impl Tally {
 #[derive(Clone, Debug)]
 struct Beside {
     classifier: Classifier,
-    /// What the trees look at.
+    /// The signals, for controls with trees.
     signals: Option<Signals>,
     estimator: Option<(AnyEstimator, Bound)>,
     /// The serial of the next event.
@@ -220,7 +220,7 @@ impl Beside {
     }
 }
 
-/// A loss as the core is told of it.
+/// Describes a loss to the library.
 fn loss(event: &Event, found: Found, acknowledged: u64) -> LossEvent {
     let mss = event.mss.max(1);
     LossEvent::new(time(event.now_us), found, mss)
@@ -231,13 +231,13 @@ fn loss(event: &Event, found: Found, acknowledged: u64) -> LossEvent {
         .min_rtt(event.min_rtt_us.map(micros))
 }
 
-/// Whether the program saw these signals, and had the core's odds.
+/// Returns whether the program saw these signals and computed the library's odds.
 fn describes(event: &Event, signals: Option<&[i16; trees::COUNT]>) -> bool {
     event.odds == signals.map(trees::log_odds)
         && signals.is_none_or(|signals| event.digest == digest(signals))
 }
 
-/// FNV-1a over whole signals: `weigh` of `whyloss.bpf.c`.
+/// Computes FNV-1a over whole signals, as `weigh` of `whyloss.bpf.c` does.
 fn digest(signals: &[i16; trees::COUNT]) -> u32 {
     signals.iter().fold(2_166_136_261, |digest: u32, &signal| {
         (digest ^ u32::from(signal.cast_unsigned())).wrapping_mul(16_777_619)

@@ -140,12 +140,12 @@ fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelEr
     }
 }
 
-/// The section of `trees.h` that the trees' table is written to.
+/// The section of `trees.h` that holds the table of trees.
 const FOREST: &str = ".rodata.wl_forest";
 
-/// Writes the core's trees where the program looks for them: `struct forest` of `trees.h`.
+/// Writes the library's trees into `struct forest` of `trees.h`.
 fn plant(place: &mut [u8]) {
-    /// `MOST_TREES`, and the size of one.
+    /// `MOST_TREES` and the size of `struct tree`.
     const ROOM: usize = 64;
     const TREE: usize = 80;
     const { assert!(trees::GROWN <= ROOM) };
@@ -223,7 +223,7 @@ fn pin_error(path: &Path, source: std::io::Error) -> KernelError {
 mod tests {
     use super::*;
 
-    /// Reads what was planted as `trees.h` does.
+    /// Reads the table as `trees.h` does.
     fn leaf(place: &[u8], tree: usize, signals: &[i16; trees::COUNT]) -> i32 {
         let tree = &place[8 + 80 * tree..][..80];
         let number = |at: usize| i16::from_ne_bytes([tree[2 * at], tree[2 * at + 1]]);

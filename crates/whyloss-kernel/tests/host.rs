@@ -1,4 +1,4 @@
-//! What the programs compute, compiled for this machine: no kernel, no root (feature `bpf`, for clang).
+//! Compares the programs' arithmetic with the library's on this machine, without root (feature `bpf`).
 #![cfg(all(feature = "bpf", target_os = "linux"))]
 
 use std::path::{Path, PathBuf};
@@ -8,13 +8,13 @@ use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::sender::trees::{COUNT, Signals};
 use whyloss::{Duration, Time};
 
-/// Compiles a file of `tests/host`, with the programs' headers.
+/// Compiles a file of `tests/host` with the programs' headers, and returns the executable.
 fn compiled(name: &str) -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("whyloss-{name}"));
     let clang = std::env::var("CLANG").unwrap_or_else(|_| "clang".into());
     let status = Command::new(clang)
-        // The processor's own multiplication and addition, each rounded.
+        // A fused multiplication and addition would round once only.
         .args(["-O2", "-ffp-contract=off", "-Wall", "-Werror", "-I"])
         .arg(here.join("src/bpf"))
         .arg(here.join(format!("tests/host/{name}.c")))
@@ -33,7 +33,7 @@ fn reals_are_the_processors() {
     assert!(output.status.success(), "{said}");
 }
 
-/// One acknowledgement, and perhaps a loss found behind it: `struct event` of `tests/host/signals.c`.
+/// An acknowledgement, and perhaps a loss found after it (`struct event` of `tests/host/signals.c`).
 struct Event {
     now_us: u64,
     acked: u32,
@@ -65,7 +65,7 @@ impl Event {
     }
 }
 
-/// A flow drawn at random, of so many acknowledgements.
+/// Draws a flow of `count` acknowledgements.
 fn flow(mut seed: u64, count: usize) -> Vec<Event> {
     let mut draw = |below: u64| {
         seed = seed
@@ -77,13 +77,13 @@ fn flow(mut seed: u64, count: usize) -> Vec<Event> {
     let (base, room) = (1_000 + draw(200_000), 1 + draw(100_000));
     let slot = 1 + draw(3_000);
     let losses = 5 + draw(500);
-    // Of hundreds of segments at once, weights grow so fast that the densities are weighed anew.
+    // Acknowledgements of hundreds of segments make weights grow until densities are scaled down.
     let largest = [3, 20, 400][draw(3) as usize];
     let (mut cwnd, mut queued, mut recovering) = (10, 0, 0);
     let mut mss = 1_448;
     let mut event = |_| {
         now_us += draw(2 * slot);
-        // Now and then the application pauses, and the path changes.
+        // Sometimes the application pauses and the path changes.
         if draw(2_000) == 0 {
             now_us += draw(150_000_000);
             mss = [536, 1_228, 1_448, 65_483][draw(4) as usize];
@@ -123,7 +123,7 @@ fn flow(mut seed: u64, count: usize) -> Vec<Event> {
     (0..count).map(&mut event).collect()
 }
 
-/// The library's description of a loss behind each event; zeros before enough was heard.
+/// Describes a loss after each event with the library; zeros during the warm-up.
 fn described(flow: &[Event]) -> Vec<[i16; COUNT]> {
     let mut signals = Signals::new();
     let mut acknowledged = 0;

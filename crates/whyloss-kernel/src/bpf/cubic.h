@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The kernel's own CUBIC under a classifier.
+/* Puts the kernel's own CUBIC under a classifier.
  *
- *	a loss that is answered	ssthresh = 717/1024*cwnd, its curve begins anew
- *	one that is not		the curve goes on
- *	any timeout		the curve begins anew
+ *	congestion	ssthresh = 717/1024*cwnd, the curve begins anew
+ *	wireless	the curve goes on
+ *	any timeout	the curve begins anew
  *
- * All of CUBIC is the kernel's, with its HyStart and its fixed point; its state lies where the kernel keeps it, ours beside
- * the socket.
+ * CUBIC, with HyStart, keeps its state where the kernel's does; the classifier's state lies in
+ * the socket's storage.
  */
 #ifndef WHYLOSS_CUBIC_H
 #define WHYLOSS_CUBIC_H
@@ -20,13 +20,13 @@ extern void cubictcp_state(struct sock *sk, u8 state) KSYM;
 extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) KSYM;
 extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) KSYM;
 
-/* The classifier's: a socket comes under it. */
+/* Prepares the classifier's state for a socket. Each program defines it, and the next two. */
 INLINE void meet(struct sock *sk, struct socket_state *p);
 
-/* The classifier's: the answer when a loss was found, the threshold in segments. */
+/* Answers a loss: returns the threshold, in segments. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection);
 
-/* The classifier's: an acknowledgement of so many new bytes, and of a round trip. */
+/* Takes an acknowledgement of new bytes, and its round trip. */
 INLINE void learn(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us);
 
 SEC("struct_ops")

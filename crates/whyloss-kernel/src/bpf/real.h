@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The library's reals without a floating-point unit: what it adds, multiplies and divides in doubles, to the bit.
+/* Computes with doubles in integer registers, because BPF has no floating point.
  *
- * A real is the 64 bits of an IEEE 754 double: sign, 11 bits of exponent (1023: one), 52 of fraction behind a leading one. Every
- * result is the nearest double, of two equally near ones the even one, as the library's processor has it.
+ * A real is the 64 bits of an IEEE 754 double: sign, 11 bits of exponent (1023: one), 52 bits of
+ * fraction behind a leading one. Every operation rounds to the nearest double, ties to even, as
+ * the library's processor does. So both compute the same bits.
  *
- *	left out	infinities and what is no number: nothing here makes them
- *	otherwise	what is smaller than 2^-1022 becomes 0: no signal can tell, since 1 - x and y + x are the same with either
+ *	infinities, NaN		do not occur
+ *	below 2^-1022		becomes 0; signals only use 1 - x and y + x, which stay the same
  *
  * `tests/host.rs` compiles this file for the host and compares it with the processor.
  */
@@ -14,7 +15,7 @@
 
 typedef unsigned long long real;
 
-/* The compiler's own double of a constant. */
+/* Returns the bits of a constant. */
 #define REAL(constant)            \
 	(((union {                \
 		 double number;   \
@@ -23,10 +24,10 @@ typedef unsigned long long real;
 
 #define REAL_SIGN (1ULL << 63)
 #define REAL_HIDDEN (1ULL << 52)
-/* The exponent of m in a product m*2^e, if the highest bit of m counts 1. */
+
 enum { REAL_BIAS = 1023 };
 
-/* Verified once, not at each call. */
+/* The verifier checks a function without `static` once, not at each call. */
 #ifndef REAL_FUNCTION
 #define REAL_FUNCTION __attribute__((noinline))
 #endif
@@ -42,7 +43,7 @@ REAL_INLINE unsigned long long real_fraction(real a)
 	return (a & (REAL_HIDDEN - 1)) | REAL_HIDDEN;
 }
 
-/* The double nearest to m, whose highest bit would have this exponent. What was cut off m stands in its lowest bit. */
+/* Rounds m, whose bit 63 has this exponent. The lowest bit of m stands for all that was cut off. */
 REAL_INLINE real real_packed(real sign, int exponent, unsigned long long m)
 {
 	unsigned long long cut;
@@ -89,7 +90,7 @@ REAL_FUNCTION real real_of(long long number)
 	return real_packed(sign, REAL_BIAS + 63, sign ? -(unsigned long long)number : (unsigned long long)number);
 }
 
-/* Towards zero; of what does not fit, the nearest that does. */
+/* Truncates towards zero, and saturates. */
 REAL_FUNCTION long long real_whole(real a)
 {
 	int exponent = real_exponent(a) - REAL_BIAS;
@@ -143,7 +144,7 @@ REAL_FUNCTION real real_mul(real a, real b)
 	return real_packed((a ^ b) & REAL_SIGN, real_exponent(a) + real_exponent(b) - REAL_BIAS + 1, high);
 }
 
-/* `b` is not zero. Eleven bits of the quotient at a time: a rest is below 2^53. */
+/* Divides by a `b` other than zero, eleven bits at a time: a rest is below 2^53. */
 REAL_FUNCTION real real_div(real a, real b)
 {
 	unsigned long long rest = real_fraction(a), by = real_fraction(b), quotient = 0, digit;
@@ -165,7 +166,9 @@ REAL_FUNCTION real real_div(real a, real b)
 	return real_packed((a ^ b) & REAL_SIGN, real_exponent(a) - real_exponent(b) + REAL_BIAS + 63 - 55, quotient);
 }
 
-/* The nearest real of 24 bits, which is what the library's arithmetic in single precision gives if this is of the double result. */
+/* Rounds to single precision. A double has more than twice its bits, so rounding twice is the same
+ * as rounding once.
+ */
 REAL_FUNCTION real real_single(real a)
 {
 	unsigned long long cut = a & ((1ULL << 29) - 1);
@@ -177,7 +180,7 @@ REAL_INLINE _Bool real_less(real a, real b)
 {
 	long long m = a, n = b;
 
-	/* Negative ones count backwards. */
+	/* The bits of negative numbers count backwards. */
 	m ^= (m >> 63) & ~REAL_SIGN;
 	n ^= (n >> 63) & ~REAL_SIGN;
 	return m < n;
@@ -188,7 +191,7 @@ REAL_INLINE real real_smaller(real a, real b)
 	return real_less(a, b) ? a : b;
 }
 
-/* 0 where there is nothing to divide by. */
+/* Divides, or returns 0 if `b` is not above zero. */
 REAL_INLINE real real_ratio(real a, real b)
 {
 	return (long long)b > 0 ? real_div(a, b) : 0;

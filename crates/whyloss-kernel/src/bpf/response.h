@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What a verdict is answered with, in segments.
+/* Answers a verdict, as the library's policy `keep` does (policy.rs).
  *
- *	congestion	what CUBIC does
- *	wireless	the window stays, and slow start goes on if it was under way: ssthresh is cwnd during the recovery, since
- *			the kernel makes the window of it at the end, and then what it was before
- *	wireless, at a timeout	ssthresh = max(cwnd, ssthresh), cwnd = 1
+ *	congestion		CUBIC's reduction
+ *	wireless		keeps cwnd and ssthresh, so that slow start goes on
+ *	wireless, timeout	ssthresh = max(cwnd, ssthresh), cwnd = 1
  *
- * That is the core's policy `keep` (policy.rs).
+ * During a recovery ssthresh is cwnd all the same, because the kernel sets the window to ssthresh at
+ * its end. The old ssthresh comes back after that (`on_state`).
  */
 #ifndef WHYLOSS_RESPONSE_H
 #define WHYLOSS_RESPONSE_H
 
 #include "cubic.h"
 
-/* The new threshold. */
+/* Returns the new threshold, in segments. */
 INLINE u32 respond(struct sock *sk, struct socket_state *p, enum detection detection, enum cause cause)
 {
 	struct tcp_sock *tp = tcp_of(sk);
@@ -21,7 +21,7 @@ INLINE u32 respond(struct sock *sk, struct socket_state *p, enum detection detec
 
 	if (cause == CONGESTION)
 		return cubictcp_recalc_ssthresh(sk);
-	/* Before a late answer the kernel has put its own number there. */
+	/* Before a late answer the kernel has overwritten ssthresh. */
 	if (p->answering_late)
 		return keep;
 	if (detection == TIMEOUT)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What the trees look at: sixteen numbers about a loss, of what acknowledgements say (`sender/trees/signals.rs` of the core).
+/* Describes a loss in sixteen numbers, from what acknowledgements said before it.
  *
- * The formulas stand there; here is the same in the same order, with the same reals (real.h), so that each signal is the same number.
- * Times are whole microseconds in the kernel and nanoseconds in the core: 1000 of them here, too, since a filter rounds
- * otherwise in another unit.
+ * `sender/trees/signals.rs` of the library has the formulas. This file computes them in the same
+ * order with the same reals (real.h), so each signal is the same number. Delays are in nanoseconds
+ * as there, although the kernel has microseconds: filters round differently in another unit.
  */
 #ifndef WHYLOSS_SIGNALS_H
 #define WHYLOSS_SIGNALS_H
@@ -14,14 +14,14 @@
 enum {
 	SIGNALS = 16,
 	CLASSES = 16,
-	/* Acknowledgements that move the edge, after which the signals mean something. */
+	/* Acknowledgements that move the edge before signals are worth anything. */
 	WARM_UP = 8,
 };
 
 #define SHORT_US 10000000ULL
 #define LONG_US 60000000ULL
 #define NANOS 1000LL
-/* Parts of a segment that extrema of windows and backlogs count in. */
+/* Extrema of windows and backlogs count in parts of a segment. */
 #define PARTS 100
 
 #define S64_MAX 0x7fffffffffffffffLL
@@ -32,7 +32,7 @@ struct span {
 	s64 max;
 };
 
-/* Of the bucket of time that is being filled, and of that and the one before. */
+/* Holds the extrema of the current bucket of time, and of both the current and the previous one. */
 struct extrema {
 	struct span now;
 	struct span both;
@@ -71,7 +71,7 @@ struct signals {
 	u32 duplicates;
 	u8 has_recover;
 	u8 spare[7];
-	s16 seen[SIGNALS]; /* as last described */
+	s16 seen[SIGNALS]; /* the latest description */
 };
 
 struct {
@@ -113,13 +113,15 @@ INLINE void add(struct extrema *extrema, s64 value)
 	}
 }
 
-/* Bytes in full segments. */
+/* Converts bytes to full segments. */
 INLINE real segments(u64 bytes, u32 mss)
 {
 	return real_div(real_of(bytes), real_of(most(mss, 1)));
 }
 
-/* Where a delay lies between extrema: 0 to 1. Below 2^53 the differences are whole in the core's reals, too. */
+/* Returns where a delay lies between extrema, 0 to 1. The library subtracts reals; below 2^53 their
+ * difference is this integer.
+ */
 INLINE real position(s64 min, s64 max, s64 delay)
 {
 	return max > min ? real_div(real_of(delay - min), real_of(max - min)) : 0;
@@ -132,7 +134,7 @@ INLINE u32 class_of(s64 min, s64 max, s64 delay)
 	return class < 0 ? 0 : class > CLASSES - 1 ? CLASSES - 1 : class;
 }
 
-/* B of a window. */
+/* Returns the backlog B of a window, in segments. */
 INLINE real backlog(const struct signals *s, real window)
 {
 	real empty = real_ratio(real_of(s->longer.both.min), real_of(s->rtt));
@@ -173,7 +175,7 @@ INLINE void turn_buckets(struct signals *s, u64 now)
 	}
 }
 
-/* The time per segment between acknowledgements that move the edge. */
+/* Takes the time per segment between two acknowledgements that move the edge. */
 INLINE void pace(struct signals *s, real each)
 {
 	real off, apart;
@@ -196,7 +198,7 @@ INLINE void weigh_anew(struct density *density, real weight)
 	}
 }
 
-/* One more in a class, in single precision as all of the densities. */
+/* Adds to a class. Densities have single precision in the library. */
 INLINE void count_in(real *counts, u32 class, real weight)
 {
 	real *count = &counts[class & (CLASSES - 1)];
@@ -239,7 +241,7 @@ INLINE void sample(struct signals *s, s64 rtt, u32 cwnd)
 	add(&s->backlogs, real_whole(real_mul(REAL(100.0), backlog(s, real_of(cwnd)))));
 }
 
-/* An acknowledgement of so many new bytes. */
+/* Takes an acknowledgement of new bytes. */
 INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_us, u32 in_flight, bool in_recovery)
 {
 	u64 now = tp->tcp_mstamp;
@@ -274,7 +276,7 @@ INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_u
 		s->acks++;
 }
 
-/* An acknowledgement, before the kernel has drawn conclusions from it. */
+/* Takes any acknowledgement, with the kernel's state before it. */
 INLINE void hear(struct tcp_sock *tp, struct signals *s, u8 state, u32 bytes, s32 rtt_us)
 {
 	u32 in_flight = tp->snd_nxt - tp->snd_una;
@@ -298,7 +300,7 @@ INLINE void hear(struct tcp_sock *tp, struct signals *s, u8 state, u32 bytes, s3
 	}
 }
 
-/* Losses per segment in a class, as a share of those in all. */
+/* Returns losses per segment in a class, as a share of those in all classes. */
 INLINE real dense(const struct density *density, u32 class, real weight)
 {
 	real came = 0, lost = 0, overall, here;
@@ -319,7 +321,7 @@ INLINE real dense(const struct density *density, u32 class, real weight)
 	return real_single(real_div(here, overall));
 }
 
-/* As signals are told: 16 bits hold it, or its nearest end. */
+/* Converts to hundredths, and saturates. */
 INLINE s16 hundredths(real value)
 {
 	s64 whole = real_whole(real_mul(REAL(100.0), value));
@@ -327,13 +329,13 @@ INLINE s16 hundredths(real value)
 	return whole > 32767 ? 32767 : whole < -32768 ? -32768 : whole;
 }
 
-/* Describes a loss that is found now, if enough has been heard. */
+/* Describes a loss found now. Returns false before the warm-up is over. */
 INLINE bool describe(struct tcp_sock *tp, struct signals *s, bool timeout)
 {
 	u32 cwnd = tp->snd_cwnd;
 	s64 waited = (s64)(tp->tcp_mstamp - s->advanced) * NANOS;
 	real window = real_of(cwnd), t_min = 0;
-	/* -1: nothing says how far apart they are. */
+	/* Without duplicates, both are -1. */
 	real gap = REAL(-1.0), apart = REAL(-1.0);
 	real min = real_of(s->longer.both.min), max = real_of(s->longer.both.max);
 	real range = s->shorter.both.max > s->shorter.both.min ? real_of(s->shorter.both.max - s->shorter.both.min) : 0;
@@ -369,7 +371,7 @@ INLINE bool describe(struct tcp_sock *tp, struct signals *s, bool timeout)
 	return true;
 }
 
-/* A loss was found, and has been described. */
+/* Records a loss, after `describe`. */
 INLINE void remember_loss(struct tcp_sock *tp, struct signals *s, u64 in_flight)
 {
 	u64 end = s->acknowledged + in_flight;

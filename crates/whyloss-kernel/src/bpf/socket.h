@@ -31,12 +31,12 @@ struct judge {
 	u8 has_round;
 	u8 randoms;
 	u8 has_end;
-	s32 odds;   /* trees: of congestion at the latest loss, thousandths of log-odds; watched: if one were found now */
-	u32 digest; /* of the signals that these were made of */
+	s32 odds;   /* trees: thousandths of log-odds of congestion, at the latest loss; watched: now */
+	u32 digest; /* of the signals behind the odds */
 	u32 spare;
 };
 
-/* Not enough has been heard. */
+/* The odds before the warm-up is over, and of controls without trees. */
 #define NO_ODDS (-0x7fffffff - 1)
 
 struct estimator {

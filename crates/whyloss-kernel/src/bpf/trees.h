@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The trees of senders: log-odds of congestion by what signals.h says of a loss (`sender/trees` of the core).
+/* Turns signals into log-odds of congestion with the library's trees (`sender/trees`).
  *
- * The table is the core's own: the loader (`src/load.rs`) writes it here before the verifier sees it.
+ * The loader (`src/load.rs`) writes the library's own table here before the verifier runs, so the
+ * trees exist once.
  */
 #ifndef WHYLOSS_TREES_H
 #define WHYLOSS_TREES_H
@@ -10,7 +11,7 @@
 
 enum { QUESTIONS = 15, LEAVES = 16, MOST_TREES = 64 };
 
-/* Question k lies between leaves k and k + 1; the one in the middle of those that are left is asked next. */
+/* Question k lies between leaves k and k + 1. The search asks the middle one of those left. */
 struct tree {
 	s16 bounds[QUESTIONS];
 	s16 leaves[LEAVES];
@@ -28,7 +29,7 @@ _Static_assert(sizeof(struct forest) == 8 + MOST_TREES * 80, "src/load.rs fills 
 
 const volatile struct forest wl_forest SEC(".rodata.wl_forest");
 
-/* One question leads on to so many leaves before, or as many after. */
+/* Asks one question, with `half` leaves on either side of it. */
 INLINE u32 ask(const volatile struct tree *tree, const struct signals *s, u32 at, u32 half)
 {
 	u32 question = at + half - 1;
@@ -38,7 +39,9 @@ INLINE u32 ask(const volatile struct tree *tree, const struct signals *s, u32 at
 	return s->seen[tree->asked[question] & (SIGNALS - 1)] > tree->bounds[question] ? at + half : at;
 }
 
-/* One tree's leaf. The verifier looks at it once, for every tree: told which tree, it would follow each of them leaf by leaf. */
+/* Returns the leaf of one tree. As a function of its own it is verified once for any tree; inlined,
+ * the verifier follows each path through all trees and gives up.
+ */
 __attribute__((noinline)) int leaf_of(u32 number, const struct signals *s)
 {
 	const volatile struct tree *tree;
@@ -54,7 +57,7 @@ __attribute__((noinline)) int leaf_of(u32 number, const struct signals *s)
 	return tree->leaves[at & (LEAVES - 1)];
 }
 
-/* The log-odds of congestion, in thousandths. */
+/* Returns the log-odds of congestion, in thousandths. */
 INLINE s32 log_odds(const struct signals *s)
 {
 	s32 sum = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Whyloss: the kernel's own CUBIC, which asks the trees of senders why a segment was lost.
+/* Whyloss: asks the library's trees why a segment was lost, over the kernel's own CUBIC.
  *
- * Signals (signals.h), odds (trees.h) and the answer to them (response.h) are the core's: each is the same number.
+ * Signals (signals.h), odds (trees.h) and the answer (response.h) are the same numbers as in the
+ * library.
  */
 #include "cubic.h"
 #include "response.h"
@@ -20,7 +21,7 @@ INLINE void meet(struct sock *sk, struct socket_state *p)
 		begin_signals(s);
 }
 
-/* The odds of congestion if a loss were found now; with what they were made of, for whoever compares. */
+/* Computes the odds that a loss found now is congestion, and a digest of the signals. */
 INLINE void weigh(struct tcp_sock *tp, struct socket_state *p, struct signals *s, bool timeout)
 {
 	u32 digest = 2166136261U;

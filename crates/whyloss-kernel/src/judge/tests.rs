@@ -93,7 +93,7 @@ fn a_program_that_sees_other_signals_is_found() {
     let mut judge = judge(Algorithm::Whyloss);
     let mut signals = Signals::new();
     let mut acknowledged = 0;
-    // What an honest program tells of a loss behind this acknowledgement.
+    // Returns the event of a correct program.
     let mut honest = |serial: u32| {
         let mut event = ack(serial, 80_000 + 100 * serial, true);
         signals.on_ack(&super::ack(&event, &mut acknowledged));
@@ -106,7 +106,7 @@ fn a_program_that_sees_other_signals_is_found() {
     };
     for serial in 1..=8 {
         let event = honest(serial);
-        // Eight acknowledgements are heard before anything is said.
+        // The warm-up takes eight acknowledgements.
         assert_eq!(event.odds.is_some(), serial == 8);
         judge.hear(&event);
     }

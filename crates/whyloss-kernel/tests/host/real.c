@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Compares the programs' reals with the processor's. Says what differs; ends with 1 if anything does. */
+/* Compares the programs' reals with the processor's. Prints differences, and exits with 1 if any. */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static double number(real a)
 	return number;
 }
 
-/* Exponents around one, often near to each other; fractions often of few bits, so that halves and carries come up. */
+/* Draws exponents near one, and often fractions of few bits, so that ties and carries occur. */
 static real drawn(void)
 {
 	int width = 1 + draw() % 80;
@@ -36,7 +36,7 @@ static real drawn(void)
 
 static int differs(const char *what, real a, real b, real ours, double theirs)
 {
-	/* Zeros have a sign that nothing asks for. */
+	/* The sign of a zero does not matter. */
 	if (number(ours) == theirs)
 		return 0;
 	printf("%s of %a and %a: %a for %a\n", what, number(a), number(b), number(ours), theirs);
@@ -51,7 +51,7 @@ int main(void)
 		real a = drawn(), b = drawn();
 		long long whole = draw() >> draw() % 64;
 
-		/* Nearly the same, or nearly the opposite. */
+		/* Sums that cancel. */
 		if (draw() % 20 == 0)
 			b = a ^ draw() % 8 ^ (draw() & REAL_SIGN);
 		wrong += differs("sum", a, b, real_add(a, b), number(a) + number(b));

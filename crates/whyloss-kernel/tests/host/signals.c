@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* The programs' signals outside the kernel: events on standard input, and what a loss after each would look like on standard
- * output.
+/* Runs the programs' signals outside the kernel: reads events from standard input, and describes a
+ * loss after each on standard output.
  */
 #include <stdio.h>
 #include <string.h>
 
-/* In place of socket.h: what of the kernel signals.h looks at. */
+/* Stands in for socket.h: the fields of the kernel that signals.h reads. */
 #define WHYLOSS_SOCKET_H
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -44,7 +44,7 @@ struct event {
 	u32 in_flight;
 	u32 cwnd;
 	u32 mss;
-	u32 lost; /* segments under way at a loss that is found then; 0: none is */
+	u32 lost; /* segments in flight at a loss found then; 0: no loss */
 	u32 state;
 	u32 timeout;
 };

@@ -53,7 +53,7 @@ impl Trees {
         }
     }
 
-    /// The threshold in thousandths of log-odds: a loss is congestion above it.
+    /// Returns the threshold in thousandths of log-odds: above it, a loss is congestion.
     pub fn threshold(&self) -> i32 {
         self.threshold
     }
@@ -65,13 +65,13 @@ impl Default for Trees {
     }
 }
 
-/// How many trees there are.
+/// The number of trees.
 pub const GROWN: usize = TREES.len();
 
-/// The trees as they stand in the table, for programs that cannot call [`log_odds`].
+/// Returns the table of trees, for programs that cannot call [`log_odds`].
 ///
-/// Of each tree: 15 questions (number of a signal, and the bound up to which it leads to the leaves before) and 16 leaves (thousandths
-/// of log-odds). Question k lies between leaves k and k + 1; the one in the middle of those that are left is asked next.
+/// A tree has 15 questions and 16 leaves (thousandths of log-odds). A question is the number of a signal and a bound: values up to
+/// the bound lead to the leaves before it. Question k lies between leaves k and k + 1. The search asks the middle one of those left.
 pub fn table() -> impl Iterator<Item = (&'static [(u8, i16); 15], &'static [i16; 16])> {
     TREES.iter().map(|tree| (&tree.questions, &tree.leaves))
 }
