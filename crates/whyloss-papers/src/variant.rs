@@ -35,6 +35,7 @@ impl<N> Variant<N> {
             transport: Transport::Tcp {
                 options,
                 classifier: SenderDecider::unaware(),
+                controller: None,
             },
         }
     }
