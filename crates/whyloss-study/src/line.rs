@@ -293,6 +293,12 @@ impl Line {
         improved.named(&name)
     }
 
+    /// The values of all seeds at all places.
+    pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        let points = self.points.iter();
+        points.flat_map(|point| point.values.iter().copied().flatten())
+    }
+
     /// The values of the seeds at a place; none if there is none.
     fn values_at(&self, x: f64) -> &[Option<f64>] {
         let found = self.points.iter().find(|point| same(point.x, x));
