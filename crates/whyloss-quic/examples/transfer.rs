@@ -19,7 +19,7 @@ use std::time::Instant;
 use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use quinn::{ClientConfig, Connection, Endpoint, ServerConfig, VarInt};
-use whyloss::scheme::Scheme;
+use whyloss::schemes::Scheme;
 use whyloss_quic::SchemeConfig;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;

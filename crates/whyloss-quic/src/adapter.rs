@@ -14,7 +14,7 @@
 
 use whyloss::congestion::{AnyController, ControllerSpec, Growth, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
-use whyloss::scheme::CongestionControl;
+use whyloss::schemes::CongestionControl;
 use whyloss::sender::SenderClassifier;
 use whyloss::{Duration, Rate, Time};
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use whyloss::scheme::Scheme;
+use whyloss::schemes::Scheme;
 use whyloss::sender::Classifier;
 
 use crate::adapter::Adapter;

@@ -61,7 +61,7 @@ use std::time::Instant;
 
 use whyloss::Time;
 use whyloss::congestion::ControllerSpec;
-use whyloss::scheme::Scheme;
+use whyloss::schemes::Scheme;
 use whyloss::sender::{Classifier, SenderClassifier};
 
 use adapter::Adapter;

@@ -3,13 +3,13 @@
 //! ```
 //! use std::sync::Arc;
 //! use quinn_proto::TransportConfig;
-//! use whyloss::scheme::Scheme;
+//! use whyloss::schemes::Scheme;
 //! use whyloss_quic::SchemeConfig;
 //!
 //! let mut transport = TransportConfig::default();
 //! let scheme = Scheme::of("cubic", "keep", "fqrtt")?;
 //! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(scheme)));
-//! # Ok::<(), whyloss::scheme::SchemeError>(())
+//! # Ok::<(), whyloss::schemes::SchemeError>(())
 //! ```
 
 use std::any::Any;
@@ -32,7 +32,7 @@ pub struct QuinnController<S = whyloss::sender::Classifier> {
 
 impl<S: SenderClassifier> QuinnController<S> {
     /// The classifier, controller and policy at work, to look at.
-    pub fn control(&self) -> &whyloss::scheme::CongestionControl<S> {
+    pub fn control(&self) -> &whyloss::schemes::CongestionControl<S> {
         self.adapter.control()
     }
 }

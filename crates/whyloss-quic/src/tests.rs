@@ -6,7 +6,7 @@ use std::rc::Rc;
 use whyloss::Cause::{self, Congestion, Wireless};
 use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
 use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
-use whyloss::scheme::Scheme;
+use whyloss::schemes::Scheme;
 use whyloss::sender::fq_rtt::FqRtt;
 use whyloss::sender::{SenderClassifier, Unaware};
 use whyloss::{Duration, Time};

@@ -6,7 +6,7 @@
 use whyloss::congestion::{Controller, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::policy::{Governed, WirelessPolicy};
-use whyloss::scheme::CongestionControl;
+use whyloss::schemes::CongestionControl;
 use whyloss::sender::fq_rtt::FqRtt;
 use whyloss::{Cause, Duration, Time, testing};
 

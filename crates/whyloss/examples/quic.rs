@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use whyloss::congestion::Start;
 use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
-use whyloss::scheme::{CongestionControl, Scheme};
+use whyloss::schemes::{CongestionControl, Scheme};
 use whyloss::{Cause, Time};
 
 /// What a QUIC stack calls.

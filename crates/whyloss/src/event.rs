@@ -23,8 +23,8 @@
 //! | a loss event | [`LossEvent`] |
 //! | the peer saw ECN-CE | [`LossEvent`] with [`Detection::EcnCe`]: congestion, whatever a classifier thinks |
 //! | a retransmission timeout, persistent congestion | [`LossEvent`] with [`Detection::Timeout`] or [`Detection::PersistentCongestion`], as a timeout |
-//! | a loss event was spurious | [`CongestionControl::on_spurious_loss`](crate::scheme::CongestionControl::on_spurious_loss) |
-//! | the path's MTU changed | [`CongestionControl::on_mtu_change`](crate::scheme::CongestionControl::on_mtu_change) |
+//! | a loss event was spurious | [`CongestionControl::on_spurious_loss`](crate::schemes::CongestionControl::on_spurious_loss) |
+//! | the path's MTU changed | [`CongestionControl::on_mtu_change`](crate::schemes::CongestionControl::on_mtu_change) |
 //!
 //! # Where no acknowledgement is cumulative
 //!

@@ -6,7 +6,7 @@
 //!
 //! - [`receiver`]: classifiers fed by packet arrivals; [`losses`]: arrivals with sequence numbers in, lost packets with
 //!   their causes out.
-//! - [`sender`]: classifiers fed by acknowledgements; [`scheme`]: a classifier, a controller and a policy in one.
+//! - [`sender`]: classifiers fed by acknowledgements; [`schemes`]: a classifier, a controller and a policy in one.
 //! - [`registry`]: all of these by name, with checked parameters.
 //! - [`event`]: what a transport tells sender classifiers, estimators and controllers.
 //! - [`bandwidth`]: bandwidth estimators.
@@ -34,7 +34,7 @@ pub mod rate;
 pub mod receiver;
 pub mod registry;
 pub mod rto;
-pub mod scheme;
+pub mod schemes;
 pub mod sender;
 pub mod stamps;
 pub mod testing;

@@ -5,14 +5,14 @@
 //! what is wanted.
 //!
 //! ```
-//! use whyloss::{bandwidth, congestion, policy, receiver, scheme, sender};
+//! use whyloss::{bandwidth, congestion, policy, receiver, schemes, sender};
 //!
 //! let zbs3 = receiver::find("zbs3").expect("registered").build(&[("lock_seconds", 1.0)])?;
 //! let fqrtt = sender::find("fqrtt").expect("registered").build(&[])?;
 //! let cubic = congestion::find("cubic").expect("registered").build(&[])?;
 //! let abse = bandwidth::find("abse").expect("registered").build(&[])?;
 //! let milder = policy::find("percent").expect("registered").build(&[("percent", 80.0)])?;
-//! let newreno_lp = scheme::find("newreno-lp").expect("registered").build(&[])?;
+//! let newreno_lp = schemes::find("newreno-lp").expect("registered").build(&[])?;
 //! # let _ = (zbs3, fqrtt, cubic, abse, milder, newreno_lp);
 //! # Ok::<(), whyloss::registry::ParameterError>(())
 //! ```

@@ -39,7 +39,7 @@ impl Balde {
         Self {
             window: Window::new(start),
             pipe: Pipe::new(EstimatorSpec::Sarbe(duplicates), start.segment_size),
-            ldea: Vegas::new(Vegas::ALPHA, Vegas::BETA).congested_at_first(false),
+            ldea: Vegas::ldea(),
         }
     }
 

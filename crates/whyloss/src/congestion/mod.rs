@@ -27,7 +27,7 @@
 //!
 //! A controller only knows losses by congestion. What a loss that a classifier calls wireless does to the window is
 //! stated by a [`WirelessPolicy`] around it, so that any classifier can be paired with any controller;
-//! [`scheme`](crate::scheme) holds all three together.
+//! [`scheme`](crate::schemes) holds all three together.
 //!
 //! # Adding a controller
 //!
@@ -226,44 +226,16 @@ impl Default for ControllerKind {
 }
 
 impl ControllerKind {
-    /// Westwood as in Milenkoski & Stojcevska (MIL-3).
-    pub const fn westwood() -> Self {
-        Self::Westwood(WestwoodOptions::per_ack())
-    }
-
-    /// Westwood as in Le & Hong (BAL-1).
-    pub const fn westwood_filter() -> Self {
-        Self::Westwood(WestwoodOptions::timed())
-    }
-
-    /// Westwood of UCLA's module for ns-2, with a sample per acknowledgement.
-    pub const fn westwood_ucla() -> Self {
-        Self::Westwood(WestwoodOptions::ucla())
-    }
-
-    /// Westwood+.
-    pub const fn westwood_plus() -> Self {
-        Self::Westwood(WestwoodOptions::plus())
-    }
-
-    /// Westwood+ as ns-2's `Agent/TCP/Linux` runs it.
-    pub const fn westwood_linux() -> Self {
-        Self::Westwood(WestwoodOptions::linux())
-    }
-
-    /// Westwood with ABSE, for a sender with NewReno's recovery.
-    pub const fn westwood_nr() -> Self {
-        Self::Westwood(WestwoodOptions::abse())
-    }
-
-    /// TIBET (MAR-6).
-    pub const fn tibet() -> Self {
-        Self::Westwood(WestwoodOptions::tibet())
-    }
-
-    /// BaLDE; to go with the classifier `ldea` and [`WirelessPolicy::KeepWindow`].
-    pub const fn balde() -> Self {
-        Self::Balde(DuplicateAcks::Wait)
+    /// The controller as ns-2 2.35 has it: Reno halves the window where the RFCs halve what is under way, Veno is Linux's, and
+    /// Vegas departs from the paper.
+    #[must_use]
+    pub fn of_ns2(self) -> Self {
+        match self {
+            Self::Reno(_) => Self::Reno(Decrease::Window),
+            Self::Veno(_) => Self::Veno(BacklogRtt::Latest),
+            Self::Vegas(_) => Self::Vegas(VegasDialect::Ns2),
+            other => other,
+        }
     }
 
     /// The controller at its start.
@@ -279,6 +251,12 @@ impl ControllerKind {
             Self::Scream(target) => AnyController::Scream(Scream::new(start, target)),
             Self::Vegas(dialect) => AnyController::Vegas(Vegas::new(start, dialect)),
         }
+    }
+}
+
+impl From<WestwoodOptions> for ControllerKind {
+    fn from(options: WestwoodOptions) -> Self {
+        Self::Westwood(options)
     }
 }
 

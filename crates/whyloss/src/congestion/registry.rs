@@ -2,7 +2,9 @@
 
 use super::{
     BacklogRtt, ControllerKind, CopaModes, CubicDialect, Decrease, ScreamTarget, VegasDialect,
+    WestwoodOptions,
 };
+use crate::bandwidth::DuplicateAcks;
 use crate::registry;
 
 /// One line of the registry.
@@ -22,49 +24,49 @@ pub static REGISTRY: &[Entry] = &[
         "at a loss, what the acknowledgements' rate fills; a fixed filter per acknowledgement",
         "Milenkoski & Stojcevska 2010, section 3.2",
         &[],
-        |_| Ok(ControllerKind::westwood()),
+        |_| Ok(WestwoodOptions::per_ack().into()),
     ),
     Entry::new(
         ("westwood-filter", "Westwood (timed filter)"),
         "Westwood with a filter that knows the time between acknowledgements",
         "Casetti et al., MobiCom 2001; Le & Hong 2006, section 2",
         &[],
-        |_| Ok(ControllerKind::westwood_filter()),
+        |_| Ok(WestwoodOptions::timed().into()),
     ),
     Entry::new(
         ("westwood-ucla", "Westwood (UCLA)"),
         "Westwood of UCLA's module for ns-2, which divides at timeouts; goes with fast retransmit alone",
         "tcp-westwood.cc 1.3, 2002",
         &[],
-        |_| Ok(ControllerKind::westwood_ucla()),
+        |_| Ok(WestwoodOptions::ucla().into()),
     ),
     Entry::new(
         ("westwood-plus", "Westwood+"),
         "Westwood with one sample per round trip",
         "Mascolo et al., CCR 34(2), 2004",
         &[],
-        |_| Ok(ControllerKind::westwood_plus()),
+        |_| Ok(WestwoodOptions::plus().into()),
     ),
     Entry::new(
         ("westwood-nr", "Westwood-NR"),
         "Westwood with ABSE's adaptive sampling and filter; goes with NewReno's recovery",
         "Wang et al., GLOBECOM 2002",
         &[],
-        |_| Ok(ControllerKind::westwood_nr()),
+        |_| Ok(WestwoodOptions::abse().into()),
     ),
     Entry::new(
         ("tibet", "TIBET"),
         "Westwood with segment sizes and gaps filtered apart",
         "Capone, Fratta & Martignon, IEEE TMC 3(2), 2004",
         &[],
-        |_| Ok(ControllerKind::tibet()),
+        |_| Ok(WestwoodOptions::tibet().into()),
     ),
     Entry::new(
         ("balde", "BaLDE"),
         "bandwidth by the receiver's stamps, slow start that ends before the queue is full",
         "Le & Hong, IEICE Trans. E89-B(4), 2006",
         &[],
-        |_| Ok(ControllerKind::balde()),
+        |_| Ok(ControllerKind::Balde(DuplicateAcks::Wait)),
     ),
     Entry::new(
         ("veno", "Veno"),

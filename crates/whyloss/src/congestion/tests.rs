@@ -31,9 +31,9 @@ fn kinds() -> impl Strategy<Value = ControllerKind> {
         Just(ControllerKind::Reno(Decrease::Window)),
         crate::bandwidth::tests::specs()
             .prop_map(|estimator| { ControllerKind::Westwood(WestwoodOptions::new(estimator)) }),
-        Just(ControllerKind::westwood_plus()),
-        Just(ControllerKind::westwood_linux()),
-        Just(ControllerKind::balde()),
+        Just(ControllerKind::from(WestwoodOptions::plus())),
+        Just(ControllerKind::from(WestwoodOptions::linux())),
+        Just(ControllerKind::Balde(DuplicateAcks::Wait)),
         Just(ControllerKind::Balde(DuplicateAcks::Sample)),
         Just(ControllerKind::Veno(BacklogRtt::LastRound)),
         Just(ControllerKind::Veno(BacklogRtt::Latest)),
