@@ -69,6 +69,13 @@ impl Line {
         }
     }
 
+    /// A mean without an axis.
+    pub fn one(name: &str, unit: &'static str, mean: Mean) -> Self {
+        let mut line = Self::of(name, name, unit, [(f64::NAN, Vec::new())]);
+        line.points[0].mean = Some(mean);
+        line
+    }
+
     /// The same with intervals of this confidence.
     #[must_use]
     pub fn with_confidence(self, confidence: f64) -> Self {

@@ -25,86 +25,21 @@ mod sharing;
 mod test_bed;
 mod thresholds;
 
-use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
+use crate::probes::Program;
 
-/// Replications; the paper says "multiple" (MAR-16).
-const SEEDS: u64 = 10;
-
-/// Every figure of the paper, and what its text states without one.
-pub(crate) static EXPERIMENTS: &[Experiment] = &[
-    experiment(
-        "mar-fig-2",
-        "accuracy of the Vegas predictor, independent losses",
-        accuracy::fig_2,
-    ),
-    experiment(
-        "mar-fig-3",
-        "accuracy of the Vegas predictor, correlated losses",
-        accuracy::fig_3,
-    ),
-    experiment(
-        "mar-accuracy",
-        "accuracy with more connections and more hops",
-        accuracy::further,
-    ),
-    experiment(
-        "mar-fig-4",
-        "goodput over packet error rate, 2 and 5 Mbit/s",
-        goodput::fig_4,
-    ),
-    experiment(
-        "mar-fig-5",
-        "goodput over packet error rate, 10 Mbit/s",
-        goodput::fig_5,
-    ),
-    experiment(
-        "mar-fig-6",
-        "goodput with correlated losses",
-        goodput::fig_6,
-    ),
-    experiment("mar-fig-7", "goodput over round-trip time", goodput::fig_7),
-    experiment(
-        "mar-fig-8",
-        "friendliness: five flows of two kinds",
-        sharing::fig_8,
-    ),
-    experiment(
-        "mar-jain",
-        "fairness: five flows of one kind",
-        sharing::jain_index,
-    ),
-    experiment(
-        "mar-sweep-alpha-beta",
-        "accuracy over the predictor's thresholds",
-        thresholds::sweep,
-    ),
-    experiment(
-        "mar-fig-10",
-        "the test bed, independent losses",
-        test_bed::fig_10,
-    ),
-    experiment(
-        "mar-fig-11",
-        "the test bed, correlated losses",
-        test_bed::fig_11,
-    ),
-    experiment(
-        "mar-sensitivity",
-        "accuracy and goodput under other readings of the paper",
-        sensitivity::all,
-    ),
+/// The experiments that are programs.
+pub(crate) static PROGRAMS: &[(&str, Program)] = &[
+    ("mar-fig-2", accuracy::fig_2),
+    ("mar-fig-3", accuracy::fig_3),
+    ("mar-accuracy", accuracy::further),
+    ("mar-fig-4", goodput::fig_4),
+    ("mar-fig-5", goodput::fig_5),
+    ("mar-fig-6", goodput::fig_6),
+    ("mar-fig-7", goodput::fig_7),
+    ("mar-fig-8", sharing::fig_8),
+    ("mar-jain", sharing::jain_index),
+    ("mar-sweep-alpha-beta", thresholds::sweep),
+    ("mar-fig-10", test_bed::fig_10),
+    ("mar-fig-11", test_bed::fig_11),
+    ("mar-sensitivity", sensitivity::all),
 ];
-
-const fn experiment(
-    id: &'static str,
-    title: &'static str,
-    run: fn(&Context<'_>) -> Result<Outcome, ExperimentError>,
-) -> Experiment {
-    Experiment {
-        id,
-        paper: "mar",
-        title,
-        seeds: SEEDS,
-        run,
-    }
-}

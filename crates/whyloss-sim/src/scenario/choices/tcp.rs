@@ -11,7 +11,7 @@ use super::{Choice, positive};
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
 
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 23] = [
     "base",
     "recovery",
     "delayed_ack",
@@ -19,6 +19,7 @@ pub(super) const KEYS: [&str; 22] = [
     "window",
     "initial_window",
     "initial_ssthresh",
+    "segment",
     "segments",
     "handshake",
     "limited_transmit",
@@ -58,7 +59,14 @@ pub(super) fn options(
     scheme: Option<ControllerSpec>,
     packet: u32,
 ) -> Result<Options, Fault> {
-    let segment_size = packet.saturating_sub(HEADER);
+    let segment_size = choice.or(
+        "segment",
+        packet.saturating_sub(HEADER),
+        |field| match field.bytes()? {
+            bytes @ 1..=65_535 => Ok(bytes as u32),
+            _ => Err(field.unexpected("from 1 to 65535 bytes")),
+        },
+    )?;
     let named = choice.get("controller").and_then(|field| field.item.text());
     let repairs = match (named, scheme.map(|scheme| scheme.kind)) {
         (Some("vegas"), _) | (None, Some(ControllerKind::Vegas(_))) => Recovery::Vegas,
