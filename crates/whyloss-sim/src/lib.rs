@@ -1,4 +1,6 @@
-//! A discrete-event network simulator with ground truth for every loss.
+#![doc = include_str!("../README.md")]
+//!
+//! # Where things are
 //!
 //! - [`measure`]: what a run returns.
 //! - [`scenario`]: what to simulate: nodes, links, flows, times.
@@ -26,6 +28,7 @@ pub mod trace;
 mod transit;
 
 pub use delay::{DelaySummary, Delays};
+pub use host::transfers::TransferResult;
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use media::{FrameCounts, Media};
 pub use observe::{Observer, Order, Watch};

@@ -9,6 +9,7 @@ pub(super) fn render(results: &Results<'_>) -> String {
     for (kind, items) in [
         ("flow", &results.flows),
         ("frames", &results.frames),
+        ("transfers", &results.transfers),
         ("link", &results.links),
     ] {
         for item in items {

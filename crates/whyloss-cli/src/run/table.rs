@@ -42,6 +42,15 @@ const FRAMES: [Column; 5] = [
     ("never %", "never", 100.0, 1),
 ];
 
+const TRANSFERS: [Column; 6] = [
+    ("completed", "completed", 1.0, 0),
+    ("unfinished", "unfinished", 1.0, 0),
+    ("mean", "mean_ms", 1e-3, 3),
+    ("p50", "p50_ms", 1e-3, 3),
+    ("p95", "p95_ms", 1e-3, 3),
+    ("p99", "p99_ms", 1e-3, 3),
+];
+
 const LINK: [Column; 6] = [
     ("delivered", "delivered", 1.0, 0),
     DAMAGED,
@@ -131,6 +140,10 @@ pub(super) fn sections(results: &Results<'_>) -> Sections {
             &mut marks,
         ));
     }
+    if !results.transfers.is_empty() {
+        let transfers: Vec<&Item> = results.transfers.iter().collect();
+        tables.push(section("transfers, s", &transfers, &TRANSFERS, &mut marks));
+    }
     let (quiet, busy): (Vec<&Item>, Vec<&Item>) =
         results.links.iter().partition(|link| is_quiet(link));
     tables.push(section("link", &busy, &LINK, &mut marks));
@@ -142,6 +155,12 @@ pub(super) fn sections(results: &Results<'_>) -> Sections {
     if !results.frames.is_empty() {
         notes.push(
             "whole, damaged: frames in time at their playout delay, with no or some bits hit; late: after it".to_owned(),
+        );
+    }
+    if !results.transfers.is_empty() {
+        notes.push(
+            "transfers: time from a transfer's beginning until the receiver has all of it"
+                .to_owned(),
         );
     }
     if marks.same && results.is_random() {

@@ -62,7 +62,8 @@ impl Source {
         now: Time,
     ) -> Self {
         let kind = match application {
-            Application::Greedy => Kind::Greedy,
+            // A scenario refuses transfers over the transports that have endpoints.
+            Application::Greedy | Application::Transfers(_) => Kind::Greedy,
             Application::Stream(stream) => Kind::Frames(Frames {
                 stream: stream.clone(),
                 due: now,

@@ -4,7 +4,7 @@
 //! queue overflow, and ns-2's 20 segments would not fill the link. Every acknowledgement measures a round trip: the
 //! predictor needs that (MAR-2). `mar-sensitivity` has other choices.
 
-use whyloss::congestion::{WestwoodOptions, WirelessPolicy};
+use whyloss::congestion::{ControllerSpec, WestwoodOptions, WirelessPolicy};
 use whyloss_sim::host::tcp::{Options, Recovery};
 
 use super::network::SEGMENT;
@@ -61,9 +61,14 @@ impl Schemes {
         self.reading("newreno-ideal-lp")
     }
 
+    /// NewReno-LP or its bound upon this TCP's Reno, with this reaction.
     fn reading(&self, id: &str) -> Variant {
-        Variant::named(id, self.base)
-            .with_tcp(|options| options.controller.wireless = self.wireless)
+        Variant::named(id, self.base).with_tcp(|options| {
+            options.controller = ControllerSpec {
+                kind: self.base.controller.kind,
+                wireless: self.wireless,
+            };
+        })
     }
 
     /// Westwood-NR, "using the ns modules available at" UCLA: its module, which calls itself TCPW-NR, with a sample per

@@ -14,7 +14,7 @@ mod route;
 pub mod schema;
 mod units;
 
-pub use crate::host::supply::{Application, Stream};
+pub use crate::host::supply::{Application, Arrivals, SizedTransfers, Stream};
 pub use check::{CheckError, Place, Problem};
 pub use error::{Location, ScenarioError, suggest};
 pub use parse::{MOST_SEEDS, ScenarioFile};
@@ -205,6 +205,11 @@ impl Flow {
             self.transport,
             Transport::Outside { .. } | Transport::Quic { .. }
         )
+    }
+
+    /// Whether the completion of its transfers is measured.
+    pub fn has_transfers(&self) -> bool {
+        self.application.transfers().is_some() || matches!(self.transport, Transport::Web { .. })
     }
 
     /// Bytes of a data packet on the wire; of hosts from outside, of the largest one.

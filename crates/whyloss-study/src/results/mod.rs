@@ -6,7 +6,10 @@
 
 use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};
-use whyloss_sim::{DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Run, Scenario};
+use whyloss_sim::{
+    DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Run, Scenario, TransferResult,
+    scenario::Flow,
+};
 
 pub mod json;
 
@@ -25,11 +28,13 @@ pub struct Results<'a> {
     pub flows: Vec<Item>,
     /// One for each flow with a stream and each of its playout delays.
     pub frames: Vec<Item>,
+    /// One for each flow with transfers.
+    pub transfers: Vec<Item>,
     /// One for each link, in the scenario's order.
     pub links: Vec<Item>,
 }
 
-/// A flow, the frames of a flow, or a link.
+/// A flow, the frames or transfers of a flow, or a link.
 #[derive(Clone, Debug)]
 pub struct Item {
     /// Its name in the scenario.
@@ -112,7 +117,7 @@ impl Item {
 impl<'a> Results<'a> {
     /// Whether any value differs between seeds.
     pub fn is_random(&self) -> bool {
-        let items = [&self.flows, &self.frames, &self.links];
+        let items = [&self.flows, &self.frames, &self.transfers, &self.links];
         let mut metrics = items.into_iter().flatten().flat_map(|item| &item.metrics);
         metrics.any(|metric| {
             let known = metric
@@ -168,6 +173,7 @@ impl<'a> Results<'a> {
                 })
                 .collect(),
             frames: frames(scenario, runs, window),
+            transfers: transfers(scenario, runs, window),
             links: scenario
                 .links
                 .iter()
@@ -199,6 +205,23 @@ fn frames(scenario: &Scenario, runs: &[&Run], window: Duration) -> Vec<Item> {
     (0..scenario.flows.len())
         .flat_map(|flow| (0..playouts(&flow)).map(move |playout| (flow, playout)))
         .map(|(flow, playout)| item(flow, playout))
+        .collect()
+}
+
+fn transfers(scenario: &Scenario, runs: &[&Run], window: Duration) -> Vec<Item> {
+    let item = |(index, spec): (usize, &Flow)| {
+        let of_seeds = runs.iter().map(move |run| &run.measurement.flows[index]);
+        let results = of_seeds.map(|flow| flow.transfers.as_deref());
+        let results: Vec<&TransferResult> = results.collect::<Option<_>>()?;
+        Some(Item {
+            name: spec.name.clone(),
+            playout_ms: None,
+            background: spec.background,
+            metrics: metrics(TRANSFERS, &results.iter().copied(), window),
+        })
+    };
+    (scenario.flows.iter().enumerate())
+        .filter_map(item)
         .collect()
 }
 
@@ -272,6 +295,17 @@ pub(crate) const FRAMES: Metrics<FrameCounts> = &[
     ("damaged", |f, _| Value::Real(f.share(f.damaged))),
     ("late", |f, _| Value::Real(f.share(f.late))),
     ("never", |f, _| Value::Real(f.share(f.never()))),
+];
+
+/// What is printed about the transfers of a flow.
+pub(crate) const TRANSFERS: Metrics<TransferResult> = &[
+    ("completed", |t, _| Value::Count(t.times.count())),
+    ("unfinished", |t, _| Value::Count(t.unfinished)),
+    ("mean_ms", |t, _| Value::Real(t.times.mean_ms())),
+    ("p50_ms", |t, _| Value::Real(t.times.quantile_ms(0.5))),
+    ("p95_ms", |t, _| Value::Real(t.times.quantile_ms(0.95))),
+    ("p99_ms", |t, _| Value::Real(t.times.quantile_ms(0.99))),
+    ("max_ms", |t, _| Value::Real(t.times.max_ms())),
 ];
 
 /// What is printed about a link.

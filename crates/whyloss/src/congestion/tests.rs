@@ -2,8 +2,8 @@
 //! tests too.
 
 use super::*;
-use crate::Cause;
 use crate::event::Detection;
+use crate::{Cause, Duration};
 use proptest::prelude::*;
 use std::vec;
 
@@ -60,7 +60,7 @@ fn policies() -> impl Strategy<Value = WirelessPolicy> {
     ]
 }
 
-fn under(policy: WirelessPolicy) -> Governed {
+fn under(policy: WirelessPolicy) -> UnderPolicy {
     let kind = ControllerKind::default();
     ControllerSpec {
         kind,

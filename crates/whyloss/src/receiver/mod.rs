@@ -83,11 +83,20 @@ impl Arrival {
 }
 
 /// A loss differentiation algorithm at the receiver. See the [module](self) for the contract.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no receiver classifier",
+    note = "those are in `whyloss::receiver`; what is in `whyloss::sender` hears acknowledgements, not arrivals"
+)]
 pub trait ReceiverClassifier {
     /// Takes one arrival; `missing` packets lie between it and the highest sequence number that arrived before.
     ///
     /// Answers `Some` exactly when `missing > 0`. A late packet (one that fills an old gap) comes with `missing` 0.
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause>;
+    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs none, or has had no evidence.
+    #[inline]
+    fn odds(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// One arrival through a classifier's two halves, in the order that `update_first` says (CEN-A2).

@@ -2,10 +2,25 @@
 
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::{AnyController, Controller};
-use crate::event::{AckEvent, Detection, LossEvent, SentEvent};
-use crate::policy::Governed;
+use crate::event::{AckEvent, LossEvent, MarkEvent, SentEvent};
+use crate::policy::UnderPolicy;
 use crate::sender::{Classifier, SenderClassifier};
 use crate::{Cause, Rate, Time};
+use core::fmt;
+
+/// Why a controller cannot run: it measures delivery rates, and nothing would tell it of any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeedsRateSamples;
+
+impl fmt::Display for NeedsRateSamples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "this controller needs rate samples: drive it through `connection::Connection`, or tell them and use `metered`",
+        )
+    }
+}
+
+impl core::error::Error for NeedsRateSamples {}
 
 /// A connection under a scheme: told what happens to it, it says how much may be under way.
 ///
@@ -15,14 +30,26 @@ use crate::{Cause, Rate, Time};
 #[derive(Clone, Debug)]
 pub struct CongestionControl<S = Classifier, C = AnyController> {
     classifier: S,
-    control: Governed<C>,
+    control: UnderPolicy<C>,
     /// cwnd and ssthresh before the last loss event, if that can be undone.
     before: Option<(u64, u64)>,
 }
 
 impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
-    /// Puts a classifier and a controller under its policy together.
-    pub fn new(classifier: S, control: Governed<C>) -> Self {
+    /// Puts a classifier and a controller under its policy together, for a transport that tells no rate samples.
+    ///
+    /// # Errors
+    /// When the controller [wants them](Controller::wants_rate_samples): its window would never move.
+    pub fn new(classifier: S, control: UnderPolicy<C>) -> Result<Self, NeedsRateSamples> {
+        if control.wants_rate_samples() {
+            return Err(NeedsRateSamples);
+        }
+        Ok(Self::metered(classifier, control))
+    }
+
+    /// Puts the two together for a transport that tells [rate samples](Self::on_rate_sample) and
+    /// [lost packets](Self::on_packet_lost) if the controller wants them.
+    pub fn metered(classifier: S, control: UnderPolicy<C>) -> Self {
         Self {
             classifier,
             control,
@@ -36,7 +63,7 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
     }
 
     /// The controller under its policy, to look at.
-    pub fn control(&self) -> &Governed<C> {
+    pub fn control(&self) -> &UnderPolicy<C> {
         &self.control
     }
 
@@ -47,7 +74,7 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         self.control.on_sent(sent);
     }
 
-    /// An acknowledgement arrives; before it, if the controller [wants](Governed::wants_rate_samples) one, its
+    /// An acknowledgement arrives; before it, if the controller [wants](UnderPolicy::wants_rate_samples) one, its
     /// [rate sample](Self::on_rate_sample).
     #[inline]
     pub fn on_ack(&mut self, ack: &AckEvent) {
@@ -60,13 +87,9 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         self.control.on_rate_sample(sample);
     }
 
-    /// A loss event, a timeout, persistent congestion or ECN marks: answers with the cause it was given.
+    /// A loss event, a timeout or persistent congestion: answers with the cause it was given.
     pub fn on_loss(&mut self, loss: &LossEvent) -> Cause {
-        let cause = if loss.detection == Detection::EcnCe {
-            Cause::Congestion
-        } else {
-            self.classifier.on_loss(loss)
-        };
+        let cause = self.classifier.on_loss(loss);
         self.before = Some((self.control.window(), self.control.ssthresh()));
         if loss.detection.is_timeout() {
             self.control.on_timeout(loss, cause);
@@ -74,6 +97,12 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
             self.control.on_loss(loss, cause);
         }
         cause
+    }
+
+    /// The peer saw ECN-CE.
+    pub fn on_mark(&mut self, mark: &MarkEvent) {
+        self.before = Some((self.control.window(), self.control.ssthresh()));
+        self.control.on_mark(mark);
     }
 
     /// A packet is marked as lost, after the loss event it belongs to.

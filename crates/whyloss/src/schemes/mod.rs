@@ -31,7 +31,7 @@
 //! let same = Scheme::new(ControllerKind::Cubic(CubicDialect::Rfc9438), WirelessPolicy::Keep, Trees::default());
 //! assert_eq!(cubic_trees, same);
 //!
-//! let mut control = cubic_trees.start(&Start::new(1200));
+//! let mut control = cubic_trees.start(&Start::new(1200))?;
 //! let now = Time::from_nanos(1_000_000_000);
 //! control.on_ack(&AckEvent::new(now, 1200).acked(1200).rtt(Some(Duration::from_millis(50))));
 //! let cause = control.on_loss(&LossEvent::new(now, Detection::Duplicates, 1200).in_flight(12_000).window(13_200));
@@ -60,7 +60,7 @@ pub mod veno;
 pub mod westwood;
 pub mod westwood_nr;
 
-pub use control::CongestionControl;
+pub use control::{CongestionControl, NeedsRateSamples};
 pub use ideal_lda::{Lookup, LookupOf};
 
 use core::fmt;
@@ -69,6 +69,7 @@ use crate::congestion::{
     self, ControllerKind, ControllerSpec, CopaModes, CubicDialect, Decrease, ScreamTarget, Start,
 };
 use crate::policy::{self, WirelessPolicy};
+use crate::receiver;
 use crate::registry::{self, Name, ParameterError};
 use crate::sender::{self, Classifier, Unaware};
 
@@ -123,9 +124,18 @@ impl Scheme {
         Ok(Self::new(kind, wireless, classifier))
     }
 
-    /// Starts a connection under this scheme.
-    pub fn start(&self, start: &Start) -> CongestionControl {
+    /// Starts a connection under this scheme, for a transport that tells no rate samples.
+    ///
+    /// # Errors
+    /// When the controller wants them; [`start_metered`](Self::start_metered) is for a transport that tells them, and
+    /// `connection::Connection` measures them itself.
+    pub fn start(&self, start: &Start) -> Result<CongestionControl, NeedsRateSamples> {
         CongestionControl::new(self.classifier.clone(), self.controller.build(start))
+    }
+
+    /// Starts a connection under this scheme, for a transport that tells rate samples and lost packets.
+    pub fn start_metered(&self, start: &Start) -> CongestionControl {
+        CongestionControl::metered(self.classifier.clone(), self.controller.build(start))
     }
 }
 
@@ -152,10 +162,40 @@ pub enum SchemeError {
 impl fmt::Display for SchemeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown(what, name) => write!(f, "no {what} is called `{name}`"),
+            Self::Unknown(what, name) => match *what {
+                "controller" => unknown(f, what, *name, congestion::REGISTRY),
+                "policy" => unknown(f, what, *name, policy::REGISTRY),
+                _ if receiver::find(name.as_str()).is_some() => {
+                    write!(f, "`{name}` is a receiver classifier; senders have ")?;
+                    list(f, sender::REGISTRY)
+                }
+                _ => unknown(f, what, *name, sender::REGISTRY),
+            },
             Self::Parameter(error) => error.fmt(f),
         }
     }
+}
+
+/// Says that nothing has this name, and what was meant or what there is.
+fn unknown<C>(
+    f: &mut fmt::Formatter<'_>,
+    what: &str,
+    name: Name,
+    known: &[registry::Entry<C>],
+) -> fmt::Result {
+    write!(f, "no {what} is called `{name}`; ")?;
+    match registry::nearest(name.as_str(), known.iter().map(|entry| entry.id)) {
+        Some(near) => write!(f, "did you mean `{near}`?"),
+        None => f.write_str("there are ").and_then(|()| list(f, known)),
+    }
+}
+
+fn list<C>(f: &mut fmt::Formatter<'_>, known: &[registry::Entry<C>]) -> fmt::Result {
+    for (index, entry) in known.iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        write!(f, "{comma}{}", entry.id)?;
+    }
+    Ok(())
 }
 
 impl core::error::Error for SchemeError {}

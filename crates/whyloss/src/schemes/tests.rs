@@ -3,7 +3,7 @@
 extern crate std;
 
 use super::*;
-use crate::event::{AckEvent, Detection, LossEvent};
+use crate::event::{AckEvent, Detection, LossEvent, MarkEvent};
 use crate::{Cause, Duration, Time};
 use std::string::ToString;
 
@@ -36,7 +36,7 @@ pub(super) const BEGUN: Start = Start {
 
 /// A connection that has been told of a round-trip time, with a window of 30 segments.
 pub(super) fn begun(scheme: &Scheme) -> CongestionControl {
-    let mut control = scheme.start(&BEGUN);
+    let mut control = scheme.start_metered(&BEGUN);
     control.on_ack(&AckEvent {
         app_limited: true,
         ..ack(900)
@@ -91,13 +91,13 @@ fn every_line_builds_and_starts() {
     }
     for entry in REGISTRY {
         let scheme = find(entry.id).unwrap().build(&[]).unwrap();
-        let control = scheme.start(&Start::new(1200));
+        let control = scheme.start_metered(&Start::new(1200));
         assert_eq!(control.window(), 12_000, "{}", entry.id);
     }
 }
 
 #[test]
-fn marks_are_congestion_whatever_the_classifier_thinks() {
+fn marks_are_congestion_that_no_classifier_is_asked_about() {
     let scheme = Scheme::of("reno", "keep", "vegas").unwrap();
     let mut control = begun(&scheme);
     assert_eq!(
@@ -105,7 +105,11 @@ fn marks_are_congestion_whatever_the_classifier_thinks() {
         Cause::Wireless
     );
     assert_eq!(control.window(), 30_000);
-    assert_eq!(control.on_loss(&loss(Detection::EcnCe)), Cause::Congestion);
+    control.on_mark(
+        &MarkEvent::new(at(1000), SEGMENT)
+            .in_flight(20_000)
+            .window(30_000),
+    );
     assert_eq!(control.window(), 10_000);
 }
 
@@ -161,14 +165,18 @@ fn unknown_names_are_told() {
     };
     assert_eq!(
         error(["cubik", "keep", "fqrtt"]),
-        "no controller is called `cubik`"
+        "no controller is called `cubik`; did you mean `cubic`?"
     );
     assert_eq!(
         error(["cubic", "kep", "fqrtt"]),
-        "no policy is called `kep`"
+        "no policy is called `kep`; did you mean `keep`?"
     );
     assert_eq!(
-        error(["cubic", "keep", "zigzag"]),
-        "no classifier is called `zigzag`"
+        error(["cubic", "never", "fqrtt"]),
+        "no policy is called `never`; there are keep, keep-window, as-congestion, flight-size, percent, keep-unless-queued"
+    );
+    assert!(
+        error(["cubic", "keep", "zbs"])
+            .starts_with("`zbs` is a receiver classifier; senders have vegas, ldea, veno,")
     );
 }

@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn before_there_is_a_rate() {
         for (scheme, window) in [(scheme(), 10_000), (ucla(), 2_000)] {
-            let mut control = scheme.start(&super::super::tests::BEGUN);
+            let mut control = scheme.start_metered(&super::super::tests::BEGUN);
             control.on_loss(&loss(Detection::Duplicates));
             assert_eq!(control.window(), window);
         }

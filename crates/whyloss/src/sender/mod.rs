@@ -34,6 +34,10 @@ use crate::event::{AckEvent, LossEvent, SentEvent};
 use crate::{Cause, Time};
 
 /// A loss differentiation algorithm at the sender. See the [module](self) for the contract.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no sender classifier",
+    note = "those are in `whyloss::sender`; what is in `whyloss::receiver` hears arrivals, not acknowledgements"
+)]
 pub trait SenderClassifier {
     /// Takes a packet that leaves. None of ours needs to know.
     #[inline]
@@ -44,6 +48,11 @@ pub trait SenderClassifier {
     fn on_ack(&mut self, ack: &AckEvent);
     /// Gives the cause of a loss event.
     fn on_loss(&mut self, loss: &LossEvent) -> Cause;
+    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs none, or has had no evidence.
+    #[inline]
+    fn odds(&self) -> Option<f64> {
+        None
+    }
     /// Whether what it says of a loss that acknowledgements found is only final when the recovery ends. Most know at once.
     #[inline]
     fn revises(&self) -> bool {
