@@ -46,6 +46,9 @@ pub(crate) enum CliError {
         "`{0}` is a paper: `--paper {0}` runs all its experiments, and `whyloss list` names them"
     )]
     PaperNotExperiment(String),
+    /// A paper's file is wrong.
+    #[error(transparent)]
+    Paper(#[from] whyloss_papers::PaperError),
     /// The directory for the report is of no use.
     #[error("--out: {0}")]
     Out(#[source] ReportError),
@@ -270,6 +273,7 @@ impl CliError {
             | Self::NoCommand
             | Self::NeedsRoot
             | Self::ReplayOfSenders
+            | Self::Paper(_)
             | Self::Jobs(_) => 2,
             #[cfg(feature = "parquet")]
             Self::Plan(_) => 2,

@@ -10,14 +10,13 @@ mod build;
 mod cen;
 mod ela;
 mod form;
-mod mar;
-mod ns2_of_2004;
 #[cfg(test)]
 mod ns2_path;
 mod probes;
 mod variant;
 
-use std::sync::LazyLock;
+use std::path::Path;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 pub use form::{FILE, Paper, PaperError};
 
@@ -34,7 +33,20 @@ macro_rules! files {
 /// The papers in order of presentation: the folder of each, and its files.
 static FILES: &[(&str, &[(&str, &str)])] = &[
     files!("cen", ["paper.toml"]),
-    files!("mar", ["paper.toml"]),
+    files!(
+        "mar",
+        [
+            "paper.toml",
+            "networks/hybrid.toml",
+            "networks/single.toml",
+            "networks/mixture.toml",
+            "networks/test-bed.toml",
+            "networks/hops-1.toml",
+            "networks/hops-2.toml",
+            "networks/hops-3.toml",
+            "networks/hops-5.toml",
+        ]
+    ),
     files!(
         "bal",
         [
@@ -72,6 +84,28 @@ static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| {
 static EXPERIMENTS: LazyLock<Vec<Experiment>> =
     LazyLock::new(|| PAPERS.iter().flat_map(Paper::experiments).collect());
 
+/// Papers of the user's own.
+static OPENED: Mutex<Vec<&'static Paper>> = Mutex::new(Vec::new());
+
+/// Opens the paper in a folder, checks all of it, and gives its experiments.
+///
+/// # Errors
+/// As [`Paper::open`].
+pub fn open(folder: &Path) -> Result<Vec<&'static Experiment>, PaperError> {
+    let paper = Paper::open(folder)?;
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    opened.push(paper);
+    // It lives as long as its paper.
+    let kept = |experiment| &*Box::leak(Box::new(experiment));
+    Ok(paper.experiments().map(kept).collect())
+}
+
+/// Every paper that is known, the user's own last.
+fn known() -> impl Iterator<Item = &'static Paper> {
+    let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    PAPERS.iter().chain(opened.clone())
+}
+
 /// Every experiment, in the order of presentation.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
     EXPERIMENTS.iter()
@@ -84,7 +118,7 @@ pub fn papers() -> impl Iterator<Item = &'static Paper> {
 
 /// The paper that experiments of this name belong to.
 pub fn paper(id: &str) -> Option<&'static Paper> {
-    PAPERS.iter().find(|paper| paper.id() == id)
+    known().find(|paper| paper.id() == id)
 }
 
 /// The citation of a paper, by the name that its experiments begin with.
@@ -94,7 +128,16 @@ pub fn citation(id: &str) -> Option<&'static str> {
 
 /// How many experiments a paper has.
 pub fn experiments(paper: &str) -> usize {
-    all().filter(|experiment| experiment.paper == paper).count()
+    self::paper(paper).map_or(0, |paper| paper.figures().count())
+}
+
+/// A figure as a plan for `whyloss sweep`: the plan, the name of its scenario, and the scenario. `None` if there is no such
+/// figure.
+///
+/// # Errors
+/// If no scenario file and no plan can say what it runs.
+pub fn plan(id: &str) -> Option<Result<(String, String, String), PaperError>> {
+    known().find_map(|paper| paper.plan(id))
 }
 
 /// The experiment of this id.
@@ -104,7 +147,7 @@ pub fn find(id: &str) -> Option<&'static Experiment> {
 
 /// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause is known.
 pub fn reason(experiment: &str, what: &str) -> Option<Why> {
-    paper(find(experiment)?.paper)?.reason(experiment, what)
+    known().find_map(|paper| paper.reason(experiment, what))
 }
 
 #[cfg(test)]

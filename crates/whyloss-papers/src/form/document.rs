@@ -86,6 +86,8 @@ pub(crate) struct AxisSpec {
     /// The same with a value for each place.
     #[serde(default)]
     pub(crate) each: BTreeMap<String, Vec<toml::Value>>,
+    /// A network for each place.
+    pub(crate) networks: Option<Vec<Text>>,
 }
 
 /// One item of a dimension: of the topologies, say, or of the readings of a paper.
@@ -102,6 +104,14 @@ pub(crate) struct Item {
     #[serde(default)]
     pub(crate) flow: Table,
     pub(crate) adjust: Option<Text>,
+    /// A value for each place of the axis.
+    #[serde(default)]
+    pub(crate) each: BTreeMap<String, Vec<toml::Value>>,
+    /// Keys of the flows of one line alone, by its name.
+    #[serde(default)]
+    pub(crate) line: BTreeMap<String, Table>,
+    /// Where it stands on an axis of its dimension (`across`).
+    pub(crate) x: Option<f64>,
     /// The same for the runs of one plan alone, by its name; `own` is the figure's.
     #[serde(default)]
     pub(crate) on: BTreeMap<String, Table>,
@@ -246,7 +256,10 @@ pub(crate) struct Panel {
     pub(crate) of: Option<Text>,
     pub(crate) metric: Option<Text>,
     pub(crate) plan: Option<Text>,
-    /// The label of the y axis.
+    /// The labels of the axes, if not those of axis and metric.
+    pub(crate) x: Option<String>,
+    #[serde(default)]
+    pub(crate) log_x: bool,
     pub(crate) y: Option<String>,
     #[serde(default)]
     pub(crate) log: bool,

@@ -15,6 +15,7 @@ mod document;
 mod error;
 mod outcome;
 mod plan;
+mod print;
 mod scope;
 
 use std::collections::BTreeMap;
@@ -71,6 +72,19 @@ impl Network {
             flows: names("flow"),
             text,
         }
+    }
+
+    /// `link.core-*.rate` is that of every link whose name begins with `core-`.
+    fn expanded(&self, key: &str) -> Vec<String> {
+        let mut steps = key.splitn(3, '.');
+        let (what, name, rest) = (steps.next(), steps.next(), steps.next());
+        let (Some(what), Some(start), Some(rest)) =
+            (what, name.and_then(|name| name.strip_suffix('*')), rest)
+        else {
+            return vec![key.to_owned()];
+        };
+        let names = self.names(what).filter(|name| name.starts_with(start));
+        names.map(|name| format!("{what}.{name}.{rest}")).collect()
     }
 
     /// Names of links or flows.
@@ -342,6 +356,12 @@ fn names_of_networks<'a>(figure: &'a Figure, document: &'a Document) -> Vec<&'a 
         .into_iter()
         .filter_map(|name| document.over.get(name.get_ref()));
     names.extend(items.flatten().filter_map(|item| item.network.as_ref()));
+    let plans = figure.plan.iter().flat_map(BTreeMap::values);
+    let axes = plans
+        .filter_map(|plan| plan.axis.as_ref())
+        .chain(&figure.axis);
+    let axes = axes.filter_map(|name| document.axis.get(name.get_ref()));
+    names.extend(axes.filter_map(|axis| axis.networks.as_ref()).flatten());
     names
 }
 

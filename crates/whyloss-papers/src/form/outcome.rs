@@ -252,6 +252,8 @@ impl Paper {
         )?;
         let at = panel.of.as_ref().or(panel.metric.as_ref());
         let axis = at.map(|at| scope.axis(at)).transpose()?.flatten();
+        let label = panel.x.as_deref().or(axis.map(|axis| axis.label.as_str()));
+        let x = scope.filled(label.unwrap_or_default());
         let metric = panel
             .metric
             .as_ref()
@@ -275,13 +277,9 @@ impl Paper {
             .series()
         });
         Ok(Panel {
-            log_x: axis.is_some_and(|axis| axis.log),
+            log_x: panel.log_x || axis.is_some_and(|axis| axis.log),
             log_y: panel.log || metric.is_some_and(|metric| metric.log),
-            ..Panel::new(
-                &title,
-                (axis.map_or("", |axis| &axis.label), &y),
-                series.collect(),
-            )
+            ..Panel::new(&title, (&x, &y), series.collect())
         })
     }
 

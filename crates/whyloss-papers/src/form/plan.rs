@@ -1,5 +1,6 @@
 //! From a figure to scenarios, and to their runs.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use toml::{Table, Value};
@@ -162,24 +163,29 @@ impl Paper {
                 };
                 set.take(&figure.set, &figure.flow);
                 set.take(&spec.set, &spec.flow);
-                if let Some(axis) = axis {
-                    set.take(&axis.set, &axis.flow);
-                    for (key, values) in &axis.each {
-                        let index = axis.x.iter().position(|&place| place.total_cmp(&x).is_eq());
+                let index = axis
+                    .and_then(|axis| axis.x.iter().position(|&place| place.total_cmp(&x).is_eq()));
+                let at_place = |set: &mut Sets<'_>, each: &BTreeMap<String, Vec<Value>>| {
+                    for (key, values) in each {
                         let value = index.and_then(|index| values.get(index)).ok_or_else(|| {
-                            let message = format!("`each.{key}` of the axis has no value for {x}");
-                            fault(
-                                spec.axis.as_ref().or(figure.axis.as_ref()).unwrap_or(id),
-                                message,
-                            )
+                            fault(id, format!("`each.{key}` has no value for the axis's {x}"))
                         })?;
                         set.push(key, value);
                     }
+                    Ok::<(), Fault>(())
+                };
+                if let Some(axis) = axis {
+                    set.take(&axis.set, &axis.flow);
+                    at_place(&mut set, &axis.each)?;
                 }
                 set.take(&line.set, &line.flow);
                 // What a reading departs in comes last.
                 for (_, item) in &selection {
                     set.take(&item.set, &item.flow);
+                    at_place(&mut set, &item.each)?;
+                    if let Some(flow) = item.line.get(id.get_ref()) {
+                        set.take(&Table::new(), flow);
+                    }
                     let own = if name.is_empty() { "own" } else { name };
                     for (key, value) in item.on.get(own).into_iter().flatten() {
                         set.push(key, value);
@@ -188,6 +194,8 @@ impl Paper {
                 let adjust = [&line.adjust]
                     .into_iter()
                     .chain(selection.iter().map(|(_, item)| &item.adjust));
+                let own = axis.and_then(|axis| axis.networks.as_ref()?.get(index?));
+                let network = own.unwrap_or(network);
                 let place = || format!("{}, line `{}`, x = {x}", network.get_ref(), id.get_ref());
                 let mut scenario = self.scenario(network, &set.all, &place())?;
                 for name in adjust.flatten() {
@@ -379,23 +387,13 @@ impl Sets<'_> {
         }
     }
 
-    /// `link.core-*.rate` is that of every link whose name begins with `core-`.
     fn push(&mut self, key: &str, value: &Value) {
         let value = filled(value, self.x).to_string();
-        let mut steps = key.splitn(3, '.');
-        let (what, name, rest) = (steps.next(), steps.next(), steps.next());
-        let (Some(what), Some(start), Some(rest)) =
-            (what, name.and_then(|name| name.strip_suffix('*')), rest)
-        else {
-            self.all.push((key.to_owned(), value));
-            return;
-        };
-        let names = self.network.iter().flat_map(|network| network.names(what));
-        let each = names.filter(|name| name.starts_with(start));
-        let each: Vec<_> = each
-            .map(|name| (format!("{what}.{name}.{rest}"), value.clone()))
-            .collect();
-        self.all.extend(each);
+        let keys = self
+            .network
+            .map_or_else(|| vec![key.to_owned()], |network| network.expanded(key));
+        self.all
+            .extend(keys.into_iter().map(|key| (key, value.clone())));
     }
 }
 

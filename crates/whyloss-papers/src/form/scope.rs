@@ -11,6 +11,7 @@
 //! highest  lowest  spread  slope  r2  correlation
 //! least  greatest                                   of the values of all seeds
 //! every(a > 2)  any  count  most                    of a comparison, place by place
+//! across(dimension, average(a))                     a line over the items of a dimension, which have an `x`
 //! onwards(a > 2)                                    the place from which on it holds
 //! above(a, b)  rises(a)  falls(a)                   of every place, or every step
 //! measured(a)  constant(a, 1.5)  harmonic(a)         where there is a mean; a number everywhere; the harmonic mean
@@ -55,7 +56,7 @@ pub(crate) struct Scope<'p> {
 
 /// How deep definitions may be nested.
 const DEEPEST: usize = 16;
-const FUNCTIONS: [&str; 33] = [
+const FUNCTIONS: [&str; 34] = [
     "gain",
     "over",
     "less",
@@ -89,6 +90,7 @@ const FUNCTIONS: [&str; 33] = [
     "constant",
     "onwards",
     "harmonic",
+    "across",
 ];
 
 impl<'p> Scope<'p> {
@@ -297,6 +299,9 @@ impl<'p> Scope<'p> {
     }
 
     fn call(&self, name: &str, arguments: &[Expr], text: &'static Text) -> Result<Value, Fault> {
+        if let ("across", [Expr::Name(dimension), of]) = (name, arguments) {
+            return self.across(dimension, of, text);
+        }
         let values = arguments.iter().map(|of| self.value(of, text));
         let mut values = values.collect::<Result<Vec<_>, _>>()?;
         let unfit = || {
@@ -400,6 +405,31 @@ impl<'p> Scope<'p> {
             }
             _ => Err(unfit()),
         }
+    }
+
+    /// A line over the items of a dimension.
+    fn across(&self, dimension: &str, of: &Expr, text: &'static Text) -> Result<Value, Fault> {
+        let known = &self.paper.document.over;
+        let Some((dimension, items)) = known.get_key_value(dimension) else {
+            let hint = suggest(dimension, known.keys().map(String::as_str));
+            return Err(fault(
+                text,
+                format!("no dimension of `over` is called `{dimension}`{hint}"),
+            ));
+        };
+        let mut points = Vec::new();
+        for item in items {
+            let mut inner = self.within(&vec![(dimension.as_str(), item)]);
+            inner.depth += 1;
+            let (Some(x), Value::Number(value)) = (item.x, inner.value(of, text)?) else {
+                return Err(fault(
+                    text,
+                    "`across` takes a number of each item, and each item its `x`",
+                ));
+            };
+            points.push((x, vec![Some(value)]));
+        }
+        Ok(Value::Line(Box::new(Line::of("", "", "", points)), false))
     }
 
     /// A line by its name, or a definition.

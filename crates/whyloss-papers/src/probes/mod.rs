@@ -2,6 +2,7 @@
 //! adjustments of scenarios; experiments that are programs.
 
 mod bal;
+mod mar;
 mod mil;
 
 use whyloss_sim::RunError;
@@ -11,7 +12,7 @@ use whyloss_study::{Context, ExperimentError, Outcome};
 
 use whyloss::Duration;
 use whyloss::bandwidth::{DuplicateAcks, EstimatorSpec, Gain, WestwoodSpec};
-use whyloss::congestion::{ControllerKind, Reaction};
+use whyloss::congestion::{ControllerKind, Decrease, Reaction};
 use whyloss::schemes::{Lookup, LookupOf};
 use whyloss_sim::decider::Decider;
 use whyloss_sim::host::tcp::{Dialect, Options};
@@ -45,10 +46,14 @@ pub(crate) struct Probe {
     pub(crate) run: fn(&Scenario, u64) -> Result<(Measurement, Probed), RunError>,
 }
 
-static PROBES: [Probe; 2] = [
+static PROBES: [Probe; 3] = [
     Probe {
         id: "bal-trace",
         run: bal::trace,
+    },
+    Probe {
+        id: "mar-queue",
+        run: mar::queue,
     },
     Probe {
         id: "mil-senders",
@@ -59,7 +64,7 @@ static PROBES: [Probe; 2] = [
 /// A change of a scenario by its name.
 type Adjust = fn(&mut Scenario);
 
-static ADJUSTMENTS: [(&str, Adjust); 10] = [
+static ADJUSTMENTS: [(&str, Adjust); 13] = [
     ("westwood-timed", |scenario| {
         westwood(scenario, WestwoodSpec::UCLA_TIMED)
     }),
@@ -100,6 +105,24 @@ static ADJUSTMENTS: [(&str, Adjust); 10] = [
             options.dialect = Dialect::Rfc;
             if let ControllerKind::Westwood(westwood) = &mut options.controller.kind {
                 westwood.reaction = Reaction::Westwood;
+            }
+        });
+    }),
+    ("errors-before-queue", |scenario| {
+        for link in &mut scenario.links {
+            link.link.channel_before_queue = true;
+        }
+    }),
+    // The radio is the second link, which comes with its way back.
+    ("acks-lost", |scenario| {
+        if let [_, _, radio, back, ..] = &mut scenario.links[..] {
+            back.link.channel = radio.link.channel.clone();
+        }
+    }),
+    ("reno-halves-flight", |scenario| {
+        each_tcp(scenario, |options| {
+            if let ControllerKind::Reno(decrease) = &mut options.controller.kind {
+                *decrease = Decrease::FlightSize;
             }
         });
     }),
@@ -181,11 +204,6 @@ pub(crate) fn adjust(name: &Text) -> Result<Adjust, Fault> {
 
 /// The program of this name.
 pub(crate) fn program(name: &Text) -> Result<Program, Fault> {
-    let all = [
-        crate::cen::PROGRAMS,
-        crate::mar::PROGRAMS,
-        crate::ela::PROGRAMS,
-    ]
-    .concat();
+    let all = [crate::cen::PROGRAMS, crate::ela::PROGRAMS].concat();
     named(&all, |of| of.0, name, "program").map(|of| of.1)
 }
