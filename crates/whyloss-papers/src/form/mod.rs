@@ -379,3 +379,6 @@ pub(crate) fn find<'a, T>(
         )
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@
 //!                                                   flows whose names begin so; or what the figure's `let` calls so
 //! gain(a, b)  over(a, b)  less(a, b)                seed by seed: 100·(a/b − 1) %, a/b, a − b
 //! improvement(a, b)                                 100·(ā/b̄ − 1) %, with the interval of a ratio of means
-//! a / b   a - 1   max(a, b)   abs(a)                of the means, place by place
+//! a / b   a - 1   max(a, b)   min   abs(a)          of the means, place by place
 //! next(a)  prev(a)                                  the mean at a place, and at the one before it
 //! average  at(a, x)  half(a, x)  peak  trough       numbers of a line; x of the highest and of the lowest mean
 //! highest  lowest  spread  slope  r2  correlation

@@ -64,7 +64,7 @@ static PROBES: [Probe; 3] = [
 /// A change of a scenario by its name.
 type Adjust = fn(&mut Scenario);
 
-static ADJUSTMENTS: [(&str, Adjust); 13] = [
+static ADJUSTMENTS: [(&str, Adjust); 14] = [
     ("westwood-timed", |scenario| {
         westwood(scenario, WestwoodSpec::UCLA_TIMED)
     }),
@@ -92,6 +92,14 @@ static ADJUSTMENTS: [(&str, Adjust); 13] = [
                 ..WestwoodSpec::UCLA_TIMED
             },
         );
+    }),
+    ("westwood-nr", |scenario| {
+        westwood(scenario, WestwoodSpec::PER_ACK);
+        each_tcp(scenario, |options| {
+            if let ControllerKind::Westwood(westwood) = &mut options.controller.kind {
+                westwood.reaction = Reaction::UclaNewReno;
+            }
+        });
     }),
     ("westwood-without-module", |scenario| {
         each_tcp(scenario, |options| {
