@@ -15,6 +15,8 @@ mod mean;
 pub mod measure;
 mod memo;
 pub mod outcome;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod plan;
 pub mod replicate;
 pub mod report;

@@ -60,7 +60,7 @@ pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64
             }
             None if open => now = departure,
             None => {
-                now = now + Duration::from_secs(1);
+                now += Duration::from_secs(1);
                 connection.on_timeout(now);
                 connection.on_packets_lost(under_way.drain(..).map(|packet| packet.0), now);
             }

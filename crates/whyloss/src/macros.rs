@@ -30,9 +30,10 @@ macro_rules! dispatch {
     };
 }
 
-/// Declares an enum with a variant for each type, and makes each type one of its values.
+/// Declares an enum with a variant for each type, and makes each type one of its values. `$dispatch!` implements the trait
+/// that the types share.
 macro_rules! any {
-    ($(#[$about:meta])* pub enum $name:ident { $($type:ident),+ $(,)? }) => {
+    ($(#[$about:meta])* pub enum $name:ident by $dispatch:ident { $($type:ident),+ $(,)? }) => {
         $(#[$about])*
         #[non_exhaustive]
         #[allow(missing_docs, reason = "each variant is the type of its name")]
@@ -46,6 +47,8 @@ macro_rules! any {
                 Self::$type(one)
             }
         })+
+
+        $dispatch!($name { $($type),+ });
     };
 }
 pub(crate) use any;
@@ -70,9 +73,9 @@ macro_rules! registry {
                 |values| {
                     let _ = values;
                     $(let $parameter = values.value(stringify!($parameter));)*
-                    $(if !($relation) {
+                    $(let true = $relation else {
                         return Err(stringify!($relation));
-                    })?
+                    };)?
                     Ok(From::from($new))
                 },
             ),

@@ -79,17 +79,21 @@ impl EstimatorSpec {
     }
 }
 
+macro_rules! dispatch_estimator {
+    ($enum:ident $variants:tt) => {
+        dispatch! {
+            impl BandwidthEstimator for $enum $variants
+            #[inline] fn on_ack(&mut self, ack: &AckEvent);
+            fn on_mtu_change(&mut self, segment_size: u32);
+            fn estimate(&self) -> Option<Rate>;
+        }
+    };
+}
+
 any! {
     /// Any of the estimators, dispatched without indirection.
     #[derive(Clone, Debug, PartialEq)]
-    pub enum AnyEstimator { WestwoodFilter, WestwoodPlus, Abse, Tibet, Sarbe }
-}
-
-dispatch! {
-    impl BandwidthEstimator for AnyEstimator { WestwoodFilter, WestwoodPlus, Abse, Tibet, Sarbe }
-    #[inline] fn on_ack(&mut self, ack: &AckEvent);
-    fn on_mtu_change(&mut self, segment_size: u32);
-    fn estimate(&self) -> Option<Rate>;
+    pub enum AnyEstimator by dispatch_estimator { WestwoodFilter, WestwoodPlus, Abse, Tibet, Sarbe }
 }
 
 /// `bytes` in `span`, in bytes per second; `span` is positive.

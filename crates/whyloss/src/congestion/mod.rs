@@ -32,7 +32,7 @@
 //!
 //! # Adding a controller
 //!
-//! One file here, one variant in [`ControllerKind`], one line in the list of [`AnyController`], one entry in [`REGISTRY`].
+//! One file here, one variant in [`ControllerKind`], its type in the list of [`AnyController`], one entry in [`REGISTRY`].
 
 mod balde;
 mod bbr;
@@ -257,12 +257,6 @@ impl From<WestwoodOptions> for ControllerKind {
     }
 }
 
-any! {
-    /// Any of the controllers, dispatched without indirection.
-    #[derive(Clone, Debug)]
-    pub enum AnyController { Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas }
-}
-
 /// Implements [`Controller`] for an enum of controllers.
 #[doc(hidden)]
 #[macro_export]
@@ -291,17 +285,11 @@ macro_rules! dispatch_controller {
     };
 }
 
-dispatch_controller!(AnyController {
-    Reno,
-    Westwood,
-    Balde,
-    Veno,
-    Cubic,
-    Bbr,
-    Copa,
-    Scream,
-    Vegas
-});
+any! {
+    /// Any of the controllers, dispatched without indirection.
+    #[derive(Clone, Debug)]
+    pub enum AnyController by dispatch_controller { Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas }
+}
 
 #[cfg(test)]
 pub(crate) mod tests;

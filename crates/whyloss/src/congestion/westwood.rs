@@ -37,7 +37,6 @@
 //! in whole segments; a starts from 0, slow start is cwnd < ssthresh, and without an estimate Bw is 0. A loss that is spared
 //! wholly skips all of its line, so a policy decides what later timeouts divide by. (The module measures RTT_min in ticks of
 //! ns-2's clock; here it is exact. It repairs losses in a way of its own, too, which is the transport's business.)
-
 //!
 //! [`Reaction::UclaNewReno`] is what UCLA's other module does, `Agent/TCP/WestwoodNR` (`tcp-w-nr.cc` 1.2, September 2001), which
 //! derives from NewReno's agent and divides by nothing:
@@ -49,6 +48,7 @@
 //!
 //! in whole segments, and without an estimate Bw is 0, too.
 
+use super::window::by_window;
 use super::{Controller, Pipe, Spared, Start, Window};
 use crate::bandwidth::{Arithmetic, EstimatorSpec, TibetFilter, WestwoodSpec};
 use crate::event::{AckEvent, LossEvent};
@@ -295,18 +295,7 @@ impl Controller for Westwood {
         self.pipe.resize(segment_size);
     }
 
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.set(cwnd, ssthresh);
-    }
-
-    #[inline]
-    fn window(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    by_window!();
 
     fn bandwidth(&self) -> Option<Rate> {
         self.pipe.bandwidth()

@@ -33,7 +33,8 @@
 //!
 //! # Adding a classifier
 //!
-//! One file (and the `mod` line below by which the compiler finds it), one entry in the list of `registry.rs`;
+//! One file (and the `mod` line below by which the compiler finds it); its type and its entry in the two lists of
+//! `registry.rs`;
 //! scenarios, experiments, the command, the property tests, the fuzz target and the benchmarks read the list.
 
 pub mod biaz;

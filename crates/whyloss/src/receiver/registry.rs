@@ -27,16 +27,20 @@ const UPPER: &str = "c of the upper bound (n+c)·T_min";
 const LOCK_SECONDS: &str = "a base scheme is kept for so many seconds …";
 const LOCK_PACKETS: &str = "… or so many packets, whichever comes first";
 
+macro_rules! dispatch_receiver {
+    ($enum:ident $variants:tt) => {
+        dispatch! {
+            impl ReceiverClassifier for $enum $variants
+            #[inline] fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause>;
+            fn odds(&self) -> Option<f64>;
+        }
+    };
+}
+
 any! {
     /// Any classifier of the registry.
     #[derive(Clone, Debug, PartialEq)]
-    pub enum Classifier { Biaz, Spike, ZigZag, Zbs, Trees, Unaware }
-}
-
-dispatch! {
-    impl ReceiverClassifier for Classifier { Biaz, Spike, ZigZag, Zbs, Trees, Unaware }
-    #[inline] fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause>;
-    fn odds(&self) -> Option<f64>;
+    pub enum Classifier by dispatch_receiver { Biaz, Spike, ZigZag, Zbs, Trees, Unaware }
 }
 
 registry! {

@@ -13,7 +13,7 @@
 //!
 //! # Adding a classifier
 //!
-//! One file, its `mod` line, and one entry in the list of `registry.rs`.
+//! One file, its `mod` line; its type and its entry in the two lists of `registry.rs`.
 
 mod backlog;
 pub mod episode;

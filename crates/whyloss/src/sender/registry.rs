@@ -26,20 +26,24 @@ const TICK: &str = "ms, the tick of the clock that measures round trips; 0 is an
 const CONGESTED: &str = "whether the network counts as congested until a round-trip time is known";
 const TIMEOUTS: &str = "whether timeouts are classified; if not, they are congestion";
 
+macro_rules! dispatch_sender {
+    ($enum:ident $variants:tt) => {
+        dispatch! {
+            impl SenderClassifier for $enum $variants
+            #[inline] fn on_sent(&mut self, sent: &SentEvent);
+            #[inline] fn on_ack(&mut self, ack: &AckEvent);
+            fn on_loss(&mut self, loss: &LossEvent) -> Cause;
+            fn odds(&self) -> Option<f64>;
+            fn revises(&self) -> bool;
+            fn on_recovery_end(&mut self, now: Time) -> Cause;
+        }
+    };
+}
+
 any! {
     /// Any classifier of the registry.
     #[derive(Clone, Debug, PartialEq)]
-    pub enum Classifier { Vegas, Veno, Gradient, FqRtt, Isolated, Episode, Trees, Unaware }
-}
-
-dispatch! {
-    impl SenderClassifier for Classifier { Vegas, Veno, Gradient, FqRtt, Isolated, Episode, Trees, Unaware }
-    #[inline] fn on_sent(&mut self, sent: &SentEvent);
-    #[inline] fn on_ack(&mut self, ack: &AckEvent);
-    fn on_loss(&mut self, loss: &LossEvent) -> Cause;
-    fn odds(&self) -> Option<f64>;
-    fn revises(&self) -> bool;
-    fn on_recovery_end(&mut self, now: Time) -> Cause;
+    pub enum Classifier by dispatch_sender { Vegas, Veno, Gradient, FqRtt, Isolated, Episode, Trees, Unaware }
 }
 
 registry! {

@@ -54,9 +54,11 @@ fn sequences(mut run: impl FnMut(&mut Draws)) {
 /// Runs a sequence. If it panics, whatever the reason, another panic says its number.
 #[cfg(any(test, feature = "std"))]
 fn numbered(sequence: u64, run: impl FnOnce()) {
-    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {
-        panic!("sequence {sequence} of {SEQUENCES} fails, for the reason above");
-    }
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    assert!(
+        result.is_ok(),
+        "sequence {sequence} of {SEQUENCES} fails, for the reason above"
+    );
 }
 
 #[cfg(not(any(test, feature = "std")))]

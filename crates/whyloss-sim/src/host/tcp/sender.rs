@@ -647,7 +647,8 @@ impl Sender {
         self.handshaking
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    #[inline(always)]
     fn measure(&mut self, now: Time, ack: &Ack) -> Option<Duration> {
         let sent = match self.rtt_sampling {
             RttSampling::EveryAck => (ack.echo <= now).then_some(ack.echo)?,
