@@ -50,6 +50,9 @@ pub(crate) enum CliError {
         "`{0}` is a paper: `--paper {0}` runs all its experiments, and `whyloss list` names them"
     )]
     PaperNotExperiment(String),
+    /// A paper's file is wrong.
+    #[error(transparent)]
+    Paper(#[from] whyloss_papers::PaperError),
     /// The directory for the report is of no use.
     #[error("--out: {0}")]
     Out(#[source] ReportError),
@@ -327,6 +330,7 @@ impl CliError {
             | Self::Replay(_)
             | Self::NotFirst(_)
             | Self::ReplayOfSenders
+            | Self::Paper(_)
             | Self::Jobs(_) => 2,
             // The input was right; the disk is full.
             Self::Out(error) | Self::Directory { source: error, .. } => {

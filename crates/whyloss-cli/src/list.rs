@@ -40,7 +40,7 @@ pub(crate) fn run(
 
 fn json(registry: &Registry, out: &mut dyn Write) -> Result<(), CliError> {
     let papers = whyloss_papers::papers()
-        .map(|paper| json!({ "id": paper, "citation": whyloss_papers::citation(paper) }));
+        .map(|paper| json!({ "id": paper.id(), "citation": paper.citation() }));
     let experiments = crate::reproduce::known().map(|experiment| {
         json!({
             "id": experiment.id,

@@ -17,7 +17,7 @@ mod units;
 
 pub use crate::host::supply::{Application, Arrivals, SizedTransfers, Stream};
 pub use check::{CheckError, Place, Problem};
-pub use error::{Location, ScenarioError};
+pub use error::{Location, ScenarioError, suggest};
 pub use parse::{MOST_SEEDS, ScenarioFile};
 pub use route::Router;
 pub use text::{read_file, read_text};

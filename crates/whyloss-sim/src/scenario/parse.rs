@@ -453,7 +453,7 @@ const DELAY_CHANGES: &str =
     r#"pairs of a time and a delay, such as [["50 s", "60 ms"], ["80 s", "20 ms"]]"#;
 
 fn count(field: &Field<'_>) -> Result<u64, Fault> {
-    field.integer(1..=MOST as u64)
+    field.integer(0..=MOST as u64)
 }
 
 #[cfg(test)]

@@ -214,6 +214,7 @@ pub static REGISTRY: &[Entry] = &[
     newreno_lp::ENTRY,
     westwood::ENTRY,
     westwood::UCLA,
+    westwood::UCLA_NEWRENO,
     westwood_nr::ENTRY,
     westwood::PLUS,
     tibet::ENTRY,

@@ -14,7 +14,7 @@ use crate::registry::{OutsideController, Registry};
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
 
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 23] = [
     "base",
     "recovery",
     "delayed_ack",
@@ -22,6 +22,7 @@ pub(super) const KEYS: [&str; 22] = [
     "window",
     "initial_window",
     "initial_ssthresh",
+    "segment",
     "segments",
     "handshake",
     "limited_transmit",
@@ -63,7 +64,14 @@ pub(super) fn options(
     packet: u32,
     registry: &Registry,
 ) -> Result<(Options, Option<OutsideController>), Fault> {
-    let segment_size = packet.saturating_sub(HEADER);
+    let segment_size = choice.or(
+        "segment",
+        packet.saturating_sub(HEADER),
+        |field| match field.bytes()? {
+            bytes @ 1..=65_535 => Ok(bytes as u32),
+            _ => Err(field.unexpected("from 1 to 65535 bytes")),
+        },
+    )?;
     let mut outside = scheme.and_then(|scheme| scheme.outside.clone());
     if let Some(field) = choice.get("controller") {
         outside = own(&field, "controller", registry.own_controllers())?;
