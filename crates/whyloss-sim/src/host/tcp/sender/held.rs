@@ -74,7 +74,8 @@ impl From<Box<dyn Boxed>> for Held {
 }
 
 dispatch_controller!(Held { Reno, Any });
-dispatch_controller!(Any { Ours, Outside });
+// Out of line: the code of most senders, which have Reno, stays small.
+dispatch_controller!(Any { Ours, Outside } #[inline(never)]);
 
 impl Held {
     /// Vegas, if it is Vegas: its recovery asks for more than a window.
