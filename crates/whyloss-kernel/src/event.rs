@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use whyloss::Cause;
 
 /// Bytes of an event.
-pub const EVENT: usize = 96;
+pub const EVENT: usize = 104;
 /// Bytes of an event with addresses.
 pub const INTRODUCTION: usize = EVENT + 48;
 /// Bytes of a socket's state.
@@ -111,6 +111,10 @@ pub struct Event {
     pub odds: Option<i32>,
     /// A digest of the signals behind the odds.
     pub digest: u32,
+    /// Of an answer by odds: how much of the reduction was made, in thousandths.
+    pub cut: u16,
+    /// Of an answer by odds: whether slow start had not been cut yet.
+    pub starting: bool,
 }
 
 /// The ends of a connection.
@@ -184,6 +188,7 @@ impl Event {
         let [lost_out, mss, stamp] = std::array::from_fn(|_| fields.u32());
         let [congested, _ecn, fresh, late] = fields.take();
         let (odds, digest) = (fields.u32() as i32, fields.u32());
+        let (cut, starting) = (fields.u16(), fields.u8());
         let detection = match detection {
             0 => Detection::Duplicates,
             1 => Detection::Probe,
@@ -236,6 +241,8 @@ impl Event {
             late: late != 0,
             odds: (odds != i32::MIN).then_some(odds),
             digest,
+            cut,
+            starting: starting != 0,
         };
         Some((event, Ends::read(rest)))
     }

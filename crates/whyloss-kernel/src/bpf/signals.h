@@ -52,6 +52,7 @@ struct signals {
 	real trough;
 	struct extrema shorter;
 	struct extrema longer;
+	struct extrema troughs;
 	struct extrema windows;
 	struct extrema backlogs;
 	struct extrema t_min;
@@ -69,8 +70,9 @@ struct signals {
 	u64 recover;	  /* the recovery is over when all before this is acknowledged */
 	u32 acks;
 	u32 duplicates;
+	u32 empties; /* of response.h: share of losses at an empty queue, 65536ths */
 	u8 has_recover;
-	u8 spare[7];
+	u8 spare[3];
 	s16 seen[SIGNALS]; /* the latest description */
 };
 
@@ -153,6 +155,7 @@ INLINE void begin_signals(struct signals *s)
 	__builtin_memset(s, 0, sizeof(*s));
 	forget(&s->shorter);
 	forget(&s->longer);
+	forget(&s->troughs);
 	forget(&s->windows);
 	forget(&s->backlogs);
 	forget(&s->t_min);
@@ -172,6 +175,7 @@ INLINE void turn_buckets(struct signals *s, u64 now)
 	if (now - s->since[1] >= LONG_US) {
 		s->since[1] = now;
 		turn(&s->longer);
+		turn(&s->troughs);
 	}
 }
 
@@ -264,8 +268,11 @@ INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_u
 	add(&s->windows, PARTS * (s64)cwnd);
 	if (rtt_us > 0) {
 		sample(s, (s64)rtt_us * NANOS, cwnd);
-		if (!in_recovery)
+		if (!in_recovery) {
+			/* A receiver may hold back what it acknowledges during a recovery. */
+			add(&s->troughs, real_whole(s->trough));
 			count(s, acked, cwnd);
+		}
 	}
 	if (s->acknowledged >= s->round_end) {
 		s->round_end = s->acknowledged + in_flight;

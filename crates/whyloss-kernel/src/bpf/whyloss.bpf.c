@@ -42,14 +42,16 @@ INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detect
 {
 	struct tcp_sock *tp = tcp_of(sk);
 	struct signals *s = signals_of(sk);
-	enum cause cause = CONGESTION;
+	u32 cut = FULL;
 
 	if (s && detection != MARK) {
 		weigh(tp, p, s, detection == TIMEOUT);
+		p->judge.starting = is_starting(tp, p);
+		cut = cut_of(s, p->judge.odds, tp->packets_out, p->judge.starting);
 		remember_loss(tp, s, (u64)tp->packets_out * tp->mss_cache);
-		cause = p->judge.congested ? CONGESTION : WIRELESS;
 	}
-	return answer(sk, p, detection, cause, respond(sk, p, detection, cause));
+	p->judge.cut = cut;
+	return answer(sk, p, detection, cut ? CONGESTION : WIRELESS, respond(sk, p, detection, cut));
 }
 
 INLINE void learn(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us)

@@ -32,6 +32,8 @@ fn event(kind: Kind, serial: u32) -> Event {
         late: false,
         odds: None,
         digest: 0,
+        cut: 0,
+        starting: false,
     }
 }
 
