@@ -79,6 +79,8 @@ pub struct Signals {
     rtt: i64,
     rtt_before: i64,
     trough: f64,
+    /// Largest troughs of the long time.
+    troughs: Extrema,
     /// When the buckets of the short and of the long time began.
     since: [Time; 2],
     short: Extrema,
@@ -116,6 +118,7 @@ impl Signals {
             rtt: 0,
             rtt_before: 0,
             trough: 0.0,
+            troughs: Extrema::NONE,
             since: [Time::ZERO; 2],
             short: Extrema::NONE,
             long: Extrema::NONE,
@@ -174,6 +177,13 @@ impl Signals {
         described
     }
 
+    /// ns: the smallest round-trip time of the long time, the largest trough of it, and the smaller of the last round-trip time and
+    /// the trough.
+    pub fn queue(&self) -> [i64; 3] {
+        let trough = self.trough as i64;
+        [self.long.get().0, self.troughs.get().1, self.rtt.min(trough)]
+    }
+
     /// An acknowledgement that moves the left edge.
     #[inline]
     fn advance(&mut self, ack: &AckEvent) {
@@ -217,6 +227,7 @@ impl Signals {
         if (now - self.since[1]).as_nanos() >= LONG {
             self.since[1] = now;
             self.long.turn();
+            self.troughs.turn();
         }
     }
 
@@ -243,6 +254,7 @@ impl Signals {
         } else {
             delay
         };
+        self.troughs.raise(self.trough as i64);
         self.short.add(rtt);
         self.long.add(rtt);
         self.backlogs.add((PARTS * self.backlog(window)) as i64);
