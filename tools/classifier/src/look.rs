@@ -13,7 +13,7 @@ use whyloss_sim::decider::{Decider, OutsideSender};
 use whyloss_sim::scenario::Transport as Carrier;
 use whyloss_sim::{Scenario, Watch};
 
-type Ear = Arc<Mutex<Option<(LossEvent, Option<[i16; COUNT]>, [i64; 3])>>>;
+type Ear = Arc<Mutex<Option<(LossEvent, Option<[i16; COUNT]>)>>>;
 
 struct Describing {
     signals: Signals,
@@ -34,10 +34,9 @@ impl SenderClassifier for Describing {
     }
 
     fn on_loss(&mut self, loss: &LossEvent) -> Cause {
-        let waits = self.signals.queue();
         let described = self.signals.on_loss(loss);
         if let Ok(mut ear) = self.ear.lock() {
-            *ear = Some((*loss, described, waits));
+            *ear = Some((*loss, described));
         }
         self.inner
             .as_mut()
@@ -54,23 +53,22 @@ struct Listener {
 
 impl Watch for Listener {
     fn judged(&mut self, flow: usize, at: Time, _: u64, truth: Cause, verdict: Cause) {
-        let Some(ear) = self.ears.get(flow) else { return };
+        let Some(ear) = self.ears.get(flow) else {
+            return;
+        };
         if let Ok(mut ear) = ear.lock()
-            && let Some((loss, described, [least, standing, now])) = ear.take()
+            && let Some((loss, described)) = ear.take()
             && at >= self.from
         {
             let _ = write!(
                 self.rows,
-                "{},{flow},{:.3},{},{},{},{},{},{},{},",
+                "{},{flow},{:.3},{},{},{},{},",
                 self.network,
                 at.as_nanos() as f64 / 1e9,
                 u8::from(truth == Cause::Congestion),
                 u8::from(verdict == Cause::Congestion),
                 loss.window / u64::from(loss.segment_size),
                 loss.rtt.map_or(0, |rtt| rtt.as_nanos() / 1000),
-                least / 1000,
-                standing / 1000,
-                now / 1000,
             );
             let _ = match described {
                 Some(signals) => writeln!(self.rows, "{},{signals:?}", log_odds(&signals)),
@@ -81,7 +79,12 @@ impl Watch for Listener {
 }
 
 /// Rows of a run; the judged flows' classifier becomes `driver`, or one that calls every loss wireless.
-pub(crate) fn rows(mut scenario: Scenario, network: u64, driver: &str, seed: u64) -> Result<String, Box<dyn Error + Send + Sync>> {
+pub(crate) fn rows(
+    mut scenario: Scenario,
+    network: u64,
+    driver: &str,
+    seed: u64,
+) -> Result<String, Box<dyn Error + Send + Sync>> {
     let mut ears = Vec::new();
     for flow in &mut scenario.flows {
         let ear = Ear::default();
@@ -90,7 +93,9 @@ pub(crate) fn rows(mut scenario: Scenario, network: u64, driver: &str, seed: u64
             continue;
         }
         let name = driver.to_owned();
-        if let Carrier::Tcp { classifier, .. } | Carrier::Quic { classifier, .. } = &mut flow.transport {
+        if let Carrier::Tcp { classifier, .. } | Carrier::Quic { classifier, .. } =
+            &mut flow.transport
+        {
             *classifier = Decider::Outside(OutsideSender::new(move || {
                 Box::new(Describing {
                     signals: Signals::new(),
@@ -100,11 +105,20 @@ pub(crate) fn rows(mut scenario: Scenario, network: u64, driver: &str, seed: u64
             }));
         }
     }
-    let mut listener = Listener { ears, network, rows: String::new(), from: scenario.measure_from };
+    let mut listener = Listener {
+        ears,
+        network,
+        rows: String::new(),
+        from: Time::ZERO,
+    };
     let run = whyloss_sim::run_watched(&scenario, seed, &mut listener)?;
     for flow in &run.flows {
         if !flow.background {
-            let _ = writeln!(listener.rows, "# {network} {:.1} kbit/s", flow.throughput_bps(run.window) / 1e3);
+            let _ = writeln!(
+                listener.rows,
+                "# {network} {:.1} kbit/s",
+                flow.throughput_bps(run.window) / 1e3
+            );
         }
     }
     Ok(listener.rows)
@@ -113,14 +127,24 @@ pub(crate) fn rows(mut scenario: Scenario, network: u64, driver: &str, seed: u64
 /// The names of columns.
 pub(crate) fn head() -> String {
     let names: Vec<&str> = NAMES.iter().map(|name| name.0).collect();
-    format!("network,flow,s,truth,verdict,window,rtt_us,least,standing,now,odds,{}", names.join(","))
+    format!(
+        "network,flow,s,truth,verdict,window,rtt_us,odds,{}",
+        names.join(",")
+    )
 }
 
 /// Prints them for a scenario file.
-pub(crate) fn run(file: &Path, sets: &[String], driver: &str, seed: u64) -> Result<(), Box<dyn Error + Send + Sync>> {
+pub(crate) fn run(
+    file: &Path,
+    sets: &[String],
+    driver: &str,
+    seed: u64,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
     let text = std::fs::read_to_string(file)?;
     let sets = sets.iter().filter_map(|set| set.split_once('='));
-    let sets: Vec<(String, String)> = sets.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let sets: Vec<(String, String)> = sets
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
     let scenario = Scenario::from_toml(&text, &file.to_string_lossy(), &sets)?;
     println!("{}\n{}", head(), rows(scenario, 0, driver, seed)?);
     Ok(())

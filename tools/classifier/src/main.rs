@@ -158,15 +158,6 @@ fn queue(name: &str) -> Result<Queue, String> {
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let args = Args::parse();
-    for (at, knob) in std::env::var("KNOBS")
-        .unwrap_or_default()
-        .split(',')
-        .enumerate()
-    {
-        if let Ok(value) = knob.parse() {
-            whyloss::congestion::KNOBS[at].store(value, std::sync::atomic::Ordering::Relaxed);
-        }
-    }
     whyloss_quic::sim::install();
     let drivers = networks::Drivers::new(&args.drivers)?;
     let mut drawn = networks::Drawn {

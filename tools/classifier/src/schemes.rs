@@ -52,7 +52,9 @@ impl Setting {
         let network = self.drawn.network(index);
         let text = network.scenario(Transport::Cubic, variant);
         let text = text.replace("\"130 s\"", &format!("\"{} s\"", self.seconds));
-        let contender = contender.split_once('@').map_or(contender, |(name, _)| name);
+        let contender = contender
+            .split_once('@')
+            .map_or(contender, |(name, _)| name);
         let (controller, classifier) = contender.split_once('+').unwrap_or((contender, "unaware"));
         let own = if self.quic {
             format!("{{ kind = \"quic\", stack = \"quinn\", controller = \"{controller}\" }}")
@@ -64,7 +66,10 @@ impl Setting {
         for flow in 1..=network.flows {
             if self.quic {
                 // The smallest that QUIC allows.
-                overrides.push((format!("flow.judged-{flow}.packet"), "\"1228 B\"".to_owned()));
+                overrides.push((
+                    format!("flow.judged-{flow}.packet"),
+                    "\"1228 B\"".to_owned(),
+                ));
             }
             overrides.push((format!("flow.judged-{flow}.transport"), own.clone()));
             if !controller.starts_with("stack-") {
@@ -86,27 +91,67 @@ impl Setting {
         let scenario = self.scenario(index, contender, variant)?;
         let mut tally = Tally::default();
         // `cubic@7` has other seeds: what it "takes" is chance.
-        let offset: u64 = contender.split_once('@').map_or(Ok(0), |(_, seed)| seed.parse())?;
+        let offset: u64 = contender
+            .split_once('@')
+            .map_or(Ok(0), |(_, seed)| seed.parse())?;
         for seed in 1..=self.seeds {
             let run = whyloss_sim::run_unwatched(&scenario, 1000 * offset + seed)?;
-            let own = run.flows.iter().zip(&scenario.flows).filter(|(_, spec)| !spec.background);
+            let own = run
+                .flows
+                .iter()
+                .zip(&scenario.flows)
+                .filter(|(_, spec)| !spec.background);
             let own: Vec<f64> = own.map(|(flow, _)| flow.delivered as f64).collect();
-            let plain = run.flows.iter().zip(&scenario.flows).find(|(_, spec)| spec.name == "plain");
+            let plain = run
+                .flows
+                .iter()
+                .zip(&scenario.flows)
+                .find(|(_, spec)| spec.name == "plain");
             tally.plain += plain.map_or(0.0, |(flow, _)| flow.delivered as f64);
             let mut sums = tally.own.into_iter();
-            tally.own = own.iter().map(|own| own + sums.next().unwrap_or(0.0)).collect();
+            tally.own = own
+                .iter()
+                .map(|own| own + sums.next().unwrap_or(0.0))
+                .collect();
         }
         Ok(tally)
     }
 
     fn all(self, contender: &str, variant: Variant) -> Result<Vec<Tally>, Failure> {
         let d = self.drawn;
-        let file = format!("/tmp/odds-cache/{contender}-{variant:?}-{}-{}-{:?}-{:?}-{}-{}-{}-{}-{}", d.seed, d.networks, d.queue, d.laws, d.tcp.replace(['"', ' '], ""), self.quic, self.shallow, self.seconds, self.seeds);
-        if !contender.starts_with("whyloss") && let Ok(text) = std::fs::read_to_string(&file) {
-            return Ok(text.lines().map(|line| { let mut v: Vec<f64> = line.split(' ').map(|v| v.parse().unwrap()).collect(); let plain = v.pop().unwrap(); Tally { own: v, plain } }).collect());
+        let file = format!(
+            "/tmp/odds-cache/{contender}-{variant:?}-{}-{}-{:?}-{:?}-{}-{}-{}-{}-{}",
+            d.seed,
+            d.networks,
+            d.queue,
+            d.laws,
+            d.tcp.replace(['"', ' '], ""),
+            self.quic,
+            self.shallow,
+            self.seconds,
+            self.seeds
+        );
+        if !contender.starts_with("whyloss")
+            && let Ok(text) = std::fs::read_to_string(&file)
+        {
+            return Ok(text
+                .lines()
+                .map(|line| {
+                    let mut v: Vec<f64> = line.split(' ').map(|v| v.parse().unwrap()).collect();
+                    let plain = v.pop().unwrap();
+                    Tally { own: v, plain }
+                })
+                .collect());
         }
         let all = self.all_(contender, variant)?;
-        let text: String = all.iter().map(|t| { let mut v: Vec<String> = t.own.iter().map(f64::to_string).collect(); v.push(t.plain.to_string()); v.join(" ") + "\n" }).collect();
+        let text: String = all
+            .iter()
+            .map(|t| {
+                let mut v: Vec<String> = t.own.iter().map(f64::to_string).collect();
+                v.push(t.plain.to_string());
+                v.join(" ") + "\n"
+            })
+            .collect();
         let _ = std::fs::create_dir_all("/tmp/odds-cache");
         let _ = std::fs::write(&file, text);
         Ok(all)
@@ -138,10 +183,26 @@ fn mean(values: &[f64]) -> f64 {
 
 /// Prints rows of every loss event, where no channel loses too if `clean`.
 pub(crate) fn look(setting: Setting, contender: &str, clean: bool) -> Result<(), Failure> {
-    let variant = if clean { Variant::BesideClean } else { Variant::Drawn };
-    let driver = contender.split_once('+').map_or("unaware", |(_, classifier)| classifier);
-    let rows = |index| crate::look::rows(setting.scenario(index, contender, variant)?, index, driver, 1);
-    let all: Vec<String> = (0..setting.drawn.networks).into_par_iter().map(rows).collect::<Result<_, Failure>>()?;
+    let variant = if clean {
+        Variant::BesideClean
+    } else {
+        Variant::Drawn
+    };
+    let driver = contender
+        .split_once('+')
+        .map_or("unaware", |(_, classifier)| classifier);
+    let rows = |index| {
+        crate::look::rows(
+            setting.scenario(index, contender, variant)?,
+            index,
+            driver,
+            1,
+        )
+    };
+    let all: Vec<String> = (0..setting.drawn.networks)
+        .into_par_iter()
+        .map(rows)
+        .collect::<Result<_, Failure>>()?;
     println!("{}\n{}", crate::look::head(), all.concat());
     Ok(())
 }

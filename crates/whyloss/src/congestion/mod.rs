@@ -58,7 +58,8 @@ pub use scream::{Scream, ScreamTarget};
 pub use vegas::{Vegas, VegasDialect};
 pub use veno::{BacklogRtt, Veno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
-pub use whyloss::{KNOBS, Under, Whyloss};
+pub(crate) use whyloss::Queue;
+pub use whyloss::{Under, Whyloss};
 pub use window::{Growth, Window, may_grow};
 
 pub use crate::policy::{Governed, Spared, WirelessPolicy};

@@ -1,15 +1,51 @@
-//! WIP
-use super::{Controller, Cubic, CubicDialect, Decrease, Reno, Spared, Start};
-use crate::Time;
-use crate::event::{AckEvent, LossEvent, SentEvent};
-use crate::sender::trees::{Signals, log_odds};
-use core::sync::atomic::{AtomicI32, Ordering};
+//! Whyloss: a window that a loss cuts by the odds that a queue refused it, and only where the path has shown its queue.
+//!
+//! This project's own (2026); `docs/scheme.md` derives it, and says what it is worth and where it falls short.
+//!
+//! ```text
+//! m        ns, the smallest round-trip time of the last one to two minutes
+//! S        ns, the largest trough of that time; the trough is the smallest round-trip time, forgotten with gain 1/8
+//! r        ns, the smaller of the last round-trip time and the trough: what the packet before the lost one met
+//! L        thousandths of log-odds of congestion, from the trees of senders
+//!
+//! seen     ⇔ FlightSize·(S − m) ≥ 6·SMSS·S  or  3·(S − m) ≥ m            the path has shown a queue
+//! empty    ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms                         and it is empty now
+//! ρ       += (65536·[empty] − ρ)/16     at each loss while seen; 0 at first   65536ths
+//!
+//! cut c    = 0                                    seen, empty               thousandths of the base controller's
+//!          = clamp(L − 500, 0, 1000)              seen, not empty, ρ ≥ 8192
+//!          = 0 if L ≤ 1000, else 1000             before the first cut (slow start)
+//!          = 1000                                 otherwise
+//! window   = before − (before − what the base controller leaves)·c/1000
+//! ```
+//!
+//! A packet that met an empty queue was not refused by it, whatever the odds. Where losses come at an empty queue at least now and
+//! then (ρ), there is a channel that loses, and the odds decide about the others. Where no queue has shown itself (a few packets of
+//! buffer, a policer, many flows on a long path), nothing tells the two causes apart: a loss cuts as ever.
+//!
+//! What holds by construction, and `tests` hold it to: once slow start is over, a loss is cut in full unless a queue was
+//! seen; no window is ever larger than the base controller's would be right after the same loss uncut; ECN marks and
+//! persistent congestion are cut in full.
 
-/// Knobs.
-pub static KNOBS: [AtomicI32; 16] = [const { AtomicI32::new(0) }; 16];
-fn knob(at: usize) -> i32 {
-    KNOBS[at].load(Ordering::Relaxed)
-}
+use super::{Controller, Cubic, CubicDialect, Decrease, Reno, Spared, Start};
+use crate::event::{AckEvent, Detection, LossEvent, SentEvent};
+use crate::sender::trees::{Signals, log_odds};
+use crate::{Duration, Time};
+
+/// Own segments in the largest queue from which on it counts as seen.
+const SEEN: i64 = 6;
+/// A queue is empty up to this delay: CoDel drops at no less than 5 ms.
+const EMPTY: Duration = Duration::from_millis(4);
+/// 65536ths: the share of losses at an empty queue from which on the odds decide about the others.
+const EVIDENCE: i32 = 65536 / 8;
+/// Losses that this share remembers.
+const MEMORY: i32 = 16;
+/// Thousandths of log-odds at which cuts begin.
+const FIRST_CUT: i32 = 500;
+/// Thousandths of log-odds above which slow start's first cut is made.
+const SLOW_START: i32 = 1000;
+/// A cut in full.
+const FULL: u64 = 1000;
 
 /// What grows the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,19 +58,21 @@ pub enum Under {
     Reno,
 }
 
-#[derive(Clone, Debug)]
-enum Base {
-    Cubic(Cubic),
-    Reno(Reno),
-}
-
-/// See the module.
+/// The state of Whyloss. See the top of its file for the formula.
 #[derive(Clone, Debug)]
 pub struct Whyloss {
     base: Base,
     signals: Signals,
-    spared: bool,
+    /// ρ.
     empties: i32,
+    /// Whether the last loss left the window as it was.
+    spared: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Base {
+    Cubic(Cubic),
+    Reno(Reno),
 }
 
 macro_rules! base {
@@ -44,10 +82,16 @@ macro_rules! base {
             Base::Reno(base) => base.$name($($argument),*),
         }
     };
+    (&$self:ident.$name:ident()) => {
+        match &$self.base {
+            Base::Cubic(base) => base.$name(),
+            Base::Reno(base) => base.$name(),
+        }
+    };
 }
 
 impl Whyloss {
-    /// At its start.
+    /// Whyloss over that controller, at its start.
     pub fn new(start: &Start, under: Under) -> Self {
         let base = match under {
             Under::Cubic => Base::Cubic(Cubic::new(start, CubicDialect::Rfc9438)),
@@ -56,41 +100,32 @@ impl Whyloss {
         Self {
             base,
             signals: Signals::new(),
-            spared: false,
             empties: 0,
+            spared: false,
         }
     }
 
-    /// Thousandths of the cut.
-    fn severity(&mut self, loss: &LossEvent) -> i64 {
-        let [least, standing, now] = self.signals.queue();
-        let Some(signals) = self.signals.on_loss(loss) else { return 1000 };
+    /// c: how much of the cut a loss is worth, in thousandths.
+    fn cut(&mut self, loss: &LossEvent) -> u64 {
+        let queue = self.signals.queue();
+        let Some(signals) = self.signals.on_loss(loss) else {
+            return FULL;
+        };
         let odds = log_odds(&signals);
         if self.ssthresh() == u64::MAX {
-            return if odds <= knob(1) { 0 } else { 1000 };
+            return if odds <= SLOW_START { 0 } else { FULL };
         }
-        let queue = standing - least;
-        let own = loss.in_flight as i64 * queue / standing.max(1);
-        if own < i64::from(knob(3)) * i64::from(loss.segment_size) {
-            return 1000;
+        if !queue.is_seen(loss) {
+            return FULL;
         }
-        let waits = now - least;
-        let empty = waits * 100 <= queue * i64::from(knob(4)) && waits <= 1_000_000 * i64::from(knob(5));
-        self.empties += (65536 * i32::from(empty) - self.empties) / knob(6);
+        let empty = queue.is_empty();
+        self.empties += (65536 * i32::from(empty) - self.empties) / MEMORY;
         if empty {
-            return 0;
-        }
-        let (low, high) = (knob(8), knob(9));
-        if self.empties >= 655 * knob(7) {
-            if odds <= low {
-                0
-            } else if odds >= high {
-                1000
-            } else {
-                1000 * i64::from(odds - low) / i64::from(high - low)
-            }
+            0
+        } else if self.empties >= EVIDENCE {
+            (odds - FIRST_CUT).clamp(0, FULL as i32) as u64
         } else {
-            1000
+            FULL
         }
     }
 }
@@ -99,30 +134,38 @@ impl Controller for Whyloss {
     fn on_sent(&mut self, sent: &SentEvent) {
         base!(self.on_sent(sent));
     }
+
     #[inline]
     fn on_ack(&mut self, ack: &AckEvent) {
         self.signals.on_ack(ack);
         base!(self.on_ack(ack));
     }
+
     fn on_loss(&mut self, loss: &LossEvent) {
-        let severity = self.severity(loss);
-        self.spared = severity == 0;
-        if severity == 0 {
-            base!(self.on_spared_loss(loss, Spared::Wholly));
-            return;
+        let cut = match loss.detection {
+            Detection::EcnCe => FULL,
+            _ => self.cut(loss),
+        };
+        self.spared = cut == 0;
+        if self.spared {
+            return base!(self.on_spared_loss(loss, Spared::Wholly));
         }
         let before = self.window();
         base!(self.on_loss(loss));
-        if severity < 1000 {
-            let after = self.window();
-            let kept = before - before.saturating_sub(after) * severity as u64 / 1000;
+        let off = before.saturating_sub(self.window());
+        if cut < FULL && off > 0 {
+            let kept = before - off / FULL * cut - off % FULL * cut / FULL;
             base!(self.set_window(kept, kept));
         }
     }
+
+    /// It has a classifier of its own, and asks no other.
     fn on_spared_loss(&mut self, loss: &LossEvent, _: Spared) {
         self.on_loss(loss);
     }
+
     fn on_recovery_end(&mut self, now: Time, at_most: u64) {
+        // What is taken off a window that was spared, slow start brings back.
         let window = self.window();
         if self.spared && at_most < window {
             let ssthresh = self.ssthresh().max(window);
@@ -130,42 +173,71 @@ impl Controller for Whyloss {
         }
         base!(self.on_recovery_end(now, at_most));
     }
+
     fn on_timeout(&mut self, loss: &LossEvent) {
-        let severity = self.severity(loss);
+        let cut = match loss.detection {
+            Detection::PersistentCongestion => FULL,
+            _ => self.cut(loss),
+        };
         self.spared = false;
         let before = self.ssthresh();
         base!(self.on_timeout(loss));
-        if severity == 0 {
+        if cut == 0 && !loss.repeated {
+            // Slow start brings the window back; unlimited means that it still ran, which it shall not past what was reached.
             let least = if before == u64::MAX { 0 } else { before };
-            let ssthresh = if loss.repeated {
-                before
-            } else {
-                least.max(loss.window)
-            };
             let window = self.window();
-            base!(self.set_window(window, ssthresh));
+            base!(self.set_window(window, least.max(loss.window)));
         }
     }
+
     fn on_mtu_change(&mut self, segment_size: u32) {
         base!(self.on_mtu_change(segment_size));
     }
+
     fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
         base!(self.on_spurious_loss(now, cwnd, ssthresh));
     }
+
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
         base!(self.set_window(cwnd, ssthresh));
     }
+
     #[inline]
     fn window(&self) -> u64 {
-        match &self.base {
-            Base::Cubic(base) => base.window(),
-            Base::Reno(base) => base.window(),
-        }
+        base!(&self.window())
     }
+
     fn ssthresh(&self) -> u64 {
-        match &self.base {
-            Base::Cubic(base) => base.ssthresh(),
-            Base::Reno(base) => base.ssthresh(),
-        }
+        base!(&self.ssthresh())
+    }
+}
+
+/// What round trips say of the queue, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue {
+    /// m.
+    pub(crate) least: i64,
+    /// S; at least m once a round trip was measured outside a recovery.
+    pub(crate) largest: i64,
+    /// r.
+    pub(crate) now: i64,
+}
+
+impl Queue {
+    fn depth(&self) -> i64 {
+        self.largest.saturating_sub(self.least)
+    }
+
+    fn is_seen(&self, loss: &LossEvent) -> bool {
+        let depth = i128::from(self.depth());
+        let own = depth * i128::from(loss.in_flight);
+        let segments = i128::from(SEEN) * i128::from(loss.segment_size.max(1));
+        depth > 0
+            && (own >= segments * i128::from(self.largest) || 3 * depth >= i128::from(self.least))
+    }
+
+    fn is_empty(&self) -> bool {
+        let waits = self.now - self.least;
+        waits.saturating_mul(8) <= self.depth() && waits <= EMPTY.as_nanos()
     }
 }

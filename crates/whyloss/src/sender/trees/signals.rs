@@ -18,6 +18,7 @@
 //! is lost where an event is found, and where an acknowledgement of its recovery is partial.
 
 use super::super::rounds::Rounds;
+use crate::congestion::Queue;
 use crate::event::{AckEvent, LossEvent};
 use crate::trees::{CLASSES, Extrema, class, hundredths, position, ratio};
 use crate::{Duration, Time};
@@ -79,7 +80,7 @@ pub struct Signals {
     rtt: i64,
     rtt_before: i64,
     trough: f64,
-    /// Largest troughs of the long time.
+    /// The largest of it of the long time.
     troughs: Extrema,
     /// When the buckets of the short and of the long time began.
     since: [Time; 2],
@@ -177,11 +178,13 @@ impl Signals {
         described
     }
 
-    /// ns: the smallest round-trip time of the long time, the largest trough of it, and the smaller of the last round-trip time and
-    /// the trough.
-    pub fn queue(&self) -> [i64; 3] {
-        let trough = self.trough as i64;
-        [self.long.get().0, self.troughs.get().1, self.rtt.min(trough)]
+    /// What round trips say of the queue.
+    pub(crate) fn queue(&self) -> Queue {
+        Queue {
+            least: self.long.get().0,
+            largest: self.troughs.get().1,
+            now: self.rtt.min(self.trough as i64),
+        }
     }
 
     /// An acknowledgement that moves the left edge.
@@ -205,6 +208,8 @@ impl Signals {
         if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
             self.sample(rtt.as_nanos(), window);
             if !ack.in_recovery {
+                // During a recovery the receiver may have held back what it acknowledges.
+                self.troughs.raise(self.trough as i64);
                 self.count(acked, window);
             }
         }
@@ -254,7 +259,6 @@ impl Signals {
         } else {
             delay
         };
-        self.troughs.raise(self.trough as i64);
         self.short.add(rtt);
         self.long.add(rtt);
         self.backlogs.add((PARTS * self.backlog(window)) as i64);
