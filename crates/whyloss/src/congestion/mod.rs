@@ -44,6 +44,7 @@ mod scream;
 mod vegas;
 mod veno;
 mod westwood;
+mod whyloss;
 mod window;
 mod windowed;
 
@@ -57,6 +58,8 @@ pub use scream::{Scream, ScreamTarget};
 pub use vegas::{Vegas, VegasDialect};
 pub use veno::{BacklogRtt, Veno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
+pub(crate) use whyloss::Queue;
+pub use whyloss::{Under, Whyloss};
 pub use window::{Growth, Window, may_grow};
 
 pub use crate::policy::{Governed, Spared, WirelessPolicy};
@@ -216,6 +219,8 @@ pub enum ControllerKind {
     Scream(ScreamTarget),
     /// See [`Vegas`].
     Vegas(VegasDialect),
+    /// See [`Whyloss`].
+    Whyloss(Under),
 }
 
 impl Default for ControllerKind {
@@ -278,6 +283,7 @@ impl ControllerKind {
             Self::Copa(modes) => AnyController::Copa(Copa::new(start, modes)),
             Self::Scream(target) => AnyController::Scream(Scream::new(start, target)),
             Self::Vegas(dialect) => AnyController::Vegas(Vegas::new(start, dialect)),
+            Self::Whyloss(under) => AnyController::Whyloss(Whyloss::new(start, under)),
         }
     }
 }
@@ -382,7 +388,9 @@ macro_rules! controllers {
     };
 }
 
-controllers!(Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas);
+controllers!(
+    Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas, Whyloss
+);
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,7 +1,8 @@
 //! The registry: every controller by name. Scenarios and the command read [`REGISTRY`].
 
 use super::{
-    BacklogRtt, ControllerKind, CopaModes, CubicDialect, Decrease, ScreamTarget, VegasDialect,
+    BacklogRtt, ControllerKind, CopaModes, CubicDialect, Decrease, ScreamTarget, Under,
+    VegasDialect,
 };
 use crate::registry;
 
@@ -128,6 +129,20 @@ pub static REGISTRY: &[Entry] = &[
         "Brakmo & Peterson, IEEE JSAC 13(8), 1995",
         &[],
         |_| Ok(ControllerKind::Vegas(VegasDialect::Paper)),
+    ),
+    Entry::new(
+        ("whyloss", "Whyloss"),
+        "CUBIC that cuts by the odds of congestion",
+        "this project, docs/scheme.md",
+        &[],
+        |_| Ok(ControllerKind::Whyloss(Under::Cubic)),
+    ),
+    Entry::new(
+        ("whyloss-reno", "Whyloss over Reno"),
+        "Reno that cuts by the odds of congestion",
+        "this project, docs/scheme.md",
+        &[],
+        |_| Ok(ControllerKind::Whyloss(Under::Reno)),
     ),
 ];
 

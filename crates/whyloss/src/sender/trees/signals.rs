@@ -18,6 +18,7 @@
 //! is lost where an event is found, and where an acknowledgement of its recovery is partial.
 
 use super::super::rounds::Rounds;
+use crate::congestion::Queue;
 use crate::event::{AckEvent, LossEvent};
 use crate::trees::{CLASSES, Extrema, class, hundredths, position, ratio};
 use crate::{Duration, Time};
@@ -79,6 +80,8 @@ pub struct Signals {
     rtt: i64,
     rtt_before: i64,
     trough: f64,
+    /// The largest of it of the long time.
+    troughs: Extrema,
     /// When the buckets of the short and of the long time began.
     since: [Time; 2],
     short: Extrema,
@@ -116,6 +119,7 @@ impl Signals {
             rtt: 0,
             rtt_before: 0,
             trough: 0.0,
+            troughs: Extrema::NONE,
             since: [Time::ZERO; 2],
             short: Extrema::NONE,
             long: Extrema::NONE,
@@ -174,6 +178,15 @@ impl Signals {
         described
     }
 
+    /// What round trips say of the queue.
+    pub(crate) fn queue(&self) -> Queue {
+        Queue {
+            least: self.long.get().0,
+            largest: self.troughs.get().1,
+            now: self.rtt.min(self.trough as i64),
+        }
+    }
+
     /// An acknowledgement that moves the left edge.
     #[inline]
     fn advance(&mut self, ack: &AckEvent) {
@@ -195,6 +208,8 @@ impl Signals {
         if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
             self.sample(rtt.as_nanos(), window);
             if !ack.in_recovery {
+                // During a recovery the receiver may have held back what it acknowledges.
+                self.troughs.raise(self.trough as i64);
                 self.count(acked, window);
             }
         }
@@ -217,6 +232,7 @@ impl Signals {
         if (now - self.since[1]).as_nanos() >= LONG {
             self.since[1] = now;
             self.long.turn();
+            self.troughs.turn();
         }
     }
 
