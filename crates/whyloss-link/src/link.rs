@@ -260,7 +260,7 @@ impl Link {
         let Some(start) = rest.queue.enter(now, self.busy_until, size, transmission) else {
             return Fate::Lost(Cause::Congestion, now);
         };
-        let departure = start.later(transmission);
+        let departure = start + transmission;
         if departure >= rest.delay_until {
             rest.change_delay(departure, self.busy_until);
         }
@@ -268,11 +268,11 @@ impl Link {
         if rest.noisy {
             match rest.channel.harms(departure, size) {
                 Harm::None => {}
-                Harm::Damaged(first) => return Fate::Damaged(departure.later(rest.delay), first),
+                Harm::Damaged(first) => return Fate::Damaged(departure + rest.delay, first),
                 Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
             }
         }
-        Fate::Delivered(departure.later(rest.delay))
+        Fate::Delivered(departure + rest.delay)
     }
 
     /// Lets the packets of the size that was asked about last take the short cut.

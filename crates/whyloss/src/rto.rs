@@ -110,7 +110,7 @@ impl Rto {
     pub fn sample(&mut self, sent: Time, now: Time) {
         let tick = self.tick.as_nanos();
         let sample = if tick <= 1 {
-            now.since(sent).as_nanos()
+            (now - sent).as_nanos()
         } else {
             (now.as_nanos() / tick as u64) as i64 - (sent.as_nanos() / tick as u64) as i64
         };
@@ -183,6 +183,15 @@ mod tests {
         assert_eq!(rto.timeout(), ms(295));
         assert_eq!(rto.srtt(), Some(ms(105)));
         assert_eq!(rto.rttvar(), Some(Duration::from_micros(47_500)));
+    }
+
+    #[test]
+    fn stamps_half_a_clock_apart_are_a_long_round_trip() {
+        for tick in [1, 10_000_000] {
+            let mut rto = rto(0, Duration::from_nanos(tick));
+            rto.sample(Time::ZERO, Time::MAX);
+            assert_eq!(rto.timeout(), Duration::from_secs(60));
+        }
     }
 
     #[test]

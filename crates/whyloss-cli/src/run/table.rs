@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::text::printable;
+use whyloss_sim::text::one_line;
+use whyloss_study::report::counted;
 use whyloss_study::results::{Item, Metric, Results};
 
 /// A column: its heading, its metric, what the metric is multiplied by, and the decimals shown.
@@ -84,7 +85,7 @@ pub(super) struct Cell {
 pub(super) fn render(results: &Results<'_>) -> String {
     let mut text = String::new();
     if !results.title.is_empty() {
-        let _ = writeln!(text, "{}", printable(results.title));
+        let _ = writeln!(text, "{}", one_line(results.title));
     }
     let _ = writeln!(text, "{}", what(results));
     let sections = sections(results);
@@ -172,10 +173,7 @@ pub(super) fn sections(results: &Results<'_>) -> Sections {
     if !quiet.is_empty() {
         notes.push(format!(
             "not shown: {} that lost nothing, used for less than {} % of the time",
-            match quiet.len() {
-                1 => "1 link".to_owned(),
-                count => format!("{count} links"),
-            },
+            counted(quiet.len() as u64, "link"),
             QUIET * 100.0
         ));
     }

@@ -101,10 +101,7 @@ impl Engine {
             }
         }
         self.reached = reached;
-        self.catch_up(
-            self.path.window.end.later(Duration::from_nanos(1)),
-            observer,
-        );
+        self.catch_up(self.path.window.end + Duration::from_nanos(1), observer);
         if O::CLOCK {
             observer.goes_on(self.path.window.end);
         }

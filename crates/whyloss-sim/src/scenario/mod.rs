@@ -12,6 +12,7 @@ mod origins;
 mod parse;
 mod route;
 pub mod schema;
+mod text;
 mod units;
 
 pub use crate::host::supply::{Application, Arrivals, SizedTransfers, Stream};
@@ -19,6 +20,7 @@ pub use check::{CheckError, Place, Problem};
 pub use error::{Location, ScenarioError};
 pub use parse::{MOST_SEEDS, ScenarioFile};
 pub use route::Router;
+pub use text::{read_file, read_text};
 pub use units::duration;
 
 use whyloss::{Duration, Rate, Time, iftp, tfrc};
