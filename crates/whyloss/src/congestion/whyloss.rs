@@ -5,10 +5,11 @@
 //! ```text
 //! m        ns, the smallest round-trip time of the last one to two minutes
 //! S        ns, the largest trough of that time; the trough is the smallest round-trip time, forgotten with gain 1/8
+//! W        bytes, the window when the trough was S
 //! r        ns, the smaller of the last round-trip time and the trough: what the packet before the lost one met
 //! L        thousandths of log-odds of congestion, from the trees of senders
 //!
-//! seen     ⇔ FlightSize·(S − m) ≥ 6·SMSS·S  or  3·(S − m) ≥ m            the path has shown a queue
+//! seen     ⇔ W·(S − m) ≥ 6·SMSS·S                                        six own segments have waited in a queue
 //! empty    ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms                         and it is empty now
 //! ρ       += (65536·[empty] − ρ)/16     at each loss while seen; 0 at first   65536ths
 //!
@@ -219,6 +220,8 @@ pub(crate) struct Queue {
     pub(crate) least: i64,
     /// S; at least m once a round trip was measured outside a recovery.
     pub(crate) largest: i64,
+    /// W, in bytes.
+    pub(crate) window: u64,
     /// r.
     pub(crate) now: i64,
 }
@@ -230,7 +233,7 @@ impl Queue {
 
     fn is_seen(&self, loss: &LossEvent) -> bool {
         let depth = i128::from(self.depth());
-        let own = depth * i128::from(loss.in_flight);
+        let own = depth * i128::from(self.window);
         let segments = i128::from(SEEN) * i128::from(loss.segment_size.max(1));
         depth > 0
             && (own >= segments * i128::from(self.largest) || 3 * depth >= i128::from(self.least))
