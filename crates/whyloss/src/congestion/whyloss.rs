@@ -114,7 +114,8 @@ impl Whyloss {
         };
         let odds = log_odds(&signals);
         if self.ssthresh() == u64::MAX {
-            return if odds <= SLOW_START { 0 } else { FULL };
+            let bound = SLOW_START * (1 + i32::from(queue.is_flat()));
+            return if odds <= bound { 0 } else { FULL };
         }
         if !queue.is_seen(loss) {
             return FULL;
@@ -237,6 +238,10 @@ impl Queue {
         let segments = i128::from(SEEN) * i128::from(loss.segment_size.max(1));
         depth > 0
             && (own >= segments * i128::from(self.largest) || 3 * depth >= i128::from(self.least))
+    }
+
+    fn is_flat(&self) -> bool {
+        (self.now - self.least).saturating_mul(32) <= self.least
     }
 
     fn is_empty(&self) -> bool {
