@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use nix::time::{ClockId, clock_gettime};
-use whyloss::scheme::{REGISTRY, Scheme};
+use whyloss::schemes::{REGISTRY, Scheme};
 use whyloss_quic::bench::Acknowledgements;
 
 fn schemes() -> impl Iterator<Item = (&'static str, Scheme)> {

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The files of `src/bpf` that are programs.
 const PROGRAMS: [&str; 9] = [
@@ -20,12 +20,20 @@ const PROGRAMS: [&str; 9] = [
 fn main() {
     println!("cargo::rerun-if-changed=src/bpf");
     println!("cargo::rerun-if-env-changed=CLANG");
+    println!("cargo::rerun-if-env-changed=PKG_CONFIG");
     if env::var_os("CARGO_FEATURE_BPF").is_none()
         || env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux")
     {
         return;
     }
     let clang = env::var("CLANG").unwrap_or_else(|_| "clang".into());
+    let missing = missing(&clang);
+    assert!(
+        missing.is_empty(),
+        "the feature `bpf` needs what this machine lacks ({}): \
+         apt-get install clang libelf-dev zlib1g-dev make pkg-config",
+        missing.join(", ")
+    );
     let out = env::var("OUT_DIR").expect("cargo says where output goes");
     for program in PROGRAMS {
         let source = format!("src/bpf/{program}.bpf.c");
@@ -39,11 +47,43 @@ fn main() {
             .status();
         match status {
             Ok(status) if status.success() => {}
-            Ok(status) => panic!("{clang} could not compile {source} ({status})"),
-            Err(error) => panic!(
-                "cannot run {clang}: {error}; the feature `bpf` needs clang (14 or later), libelf and zlib: \
-                 apt install clang libelf-dev zlib1g-dev"
-            ),
+            Ok(status) => panic!("{clang} (14 or later) could not compile {source} ({status})"),
+            Err(error) => panic!("cannot run {clang}: {error}"),
         }
     }
+}
+
+/// What the programs and libbpf need and this machine lacks. This script depends on no crate, so that it says so before
+/// libbpf is compiled, which fails for the lack of one at a time and names no package.
+fn missing(clang: &str) -> Vec<String> {
+    let runs = |program: &str| {
+        let run = Command::new(program)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        run.is_ok()
+    };
+    let pkg_config = env::var("PKG_CONFIG").unwrap_or_else(|_| "pkg-config".into());
+    let tools = [clang, "make", &pkg_config];
+    let mut missing: Vec<String> = tools
+        .iter()
+        .filter(|tool| !runs(tool))
+        .map(|tool| (*tool).to_owned())
+        .collect();
+    if missing.iter().any(|tool| tool == clang) {
+        // Nothing to look for headers with.
+        return missing;
+    }
+    for header in ["libelf.h", "zlib.h"] {
+        let found = Command::new(clang)
+            .args(["-fsyntax-only", "-include", header, "-x", "c", "/dev/null"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        if !found.is_ok_and(|status| status.success()) {
+            missing.push(header.to_owned());
+        }
+    }
+    missing
 }

@@ -10,6 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
     let options = Options {
         connections: 8,
         flows: 8,
+        ..Options::default()
     };
     if let Ok(diagnosis) = diagnose(Box::new(Cursor::new(bytes.to_vec())), options) {
         let _ = report::text::render(&diagnosis, None);

@@ -4,7 +4,7 @@
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use whyloss::congestion::{self, Start};
-use whyloss::policy::{self, Governed};
+use whyloss::policy::{self, UnderPolicy};
 use whyloss::testing::{Raw, controller};
 
 #[path = "../../crates/whyloss/tests/it/sender/parameters.rs"]
@@ -33,6 +33,6 @@ fuzz_target!(|input: Input| {
         initial_ssthresh: input.initial_ssthresh,
         ..Start::new(input.segment_size)
     };
-    let governed = Governed::new(kind.build(&start), policy);
+    let governed = UnderPolicy::new(kind.build(&start), policy);
     controller::check(governed, input.segment_size, &input.operations);
 });

@@ -13,6 +13,7 @@ fuzz_target!(|data: &[u8]| {
         let options = Options {
             connections: 4,
             flows: 4,
+            ..Options::default()
         };
         if let Ok(diagnosis) = diagnose(Box::new(Cursor::new(input)), options) {
             let _ = report::text::render(&diagnosis, None);

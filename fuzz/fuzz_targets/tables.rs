@@ -19,6 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     let options = Options {
         connections: 4,
         flows: 4,
+        ..Options::default()
     };
     if let Ok(diagnosis) = diagnose_path(&directory, options) {
         let _ = report::text::render(&diagnosis, None);

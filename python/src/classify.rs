@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use whyloss::bandwidth::{AnyEstimator, BandwidthEstimator};
-use whyloss::congestion::{ControllerSpec, Governed, Start};
+use whyloss::congestion::{ControllerSpec, Start, UnderPolicy};
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::receiver::{self, Arrival, ReceiverClassifier};
 use whyloss::registry::Parameter;
@@ -467,7 +467,7 @@ impl Estimator {
 /// A congestion controller, fed with acknowledgements and losses.
 #[pyclass(module = "whyloss")]
 pub(crate) struct Controller {
-    inner: Governed,
+    inner: UnderPolicy,
     segment_size: u32,
     acknowledged: u64,
 }

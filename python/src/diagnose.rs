@@ -37,8 +37,10 @@ pub(crate) fn diagnose(
             error => CaptureError::new_err(format!("`{path}`: {error}")),
         })
     })?;
+    let mut json = Vec::new();
+    report::json::write(&diagnosis, None, &mut json)?;
     Ok((
-        report::json::render(&diagnosis, None).to_string(),
+        String::from_utf8_lossy(&json).into_owned(),
         report::text::render(&diagnosis, None),
         flows(&diagnosis)?,
         losses(&diagnosis)?,

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = ("-", "--", "-.", ":")
+# The colour and the sign of each cause: those of the command's pages, to which a test holds them.
+CAUSES = {
+    "congestion": ("#D55E00", "s"),
+    "wireless": ("#0072B2", "^"),
+}
+NOT_ASKED = "X"
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -108,7 +114,7 @@ def timeline(
     column: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a flow's window (TCP, IFTP) or rate (TFRC) over time, and its losses by cause and verdict.
+    """Draw a flow's window (TCP, IFTP) or rate (TFRC) over time, and its losses: colours are causes, signs are verdicts.
 
     `trace`: that of a Results; `column`: of table `sources`, unless it is the window or the rate.
     """
@@ -122,15 +128,14 @@ def timeline(
     ax.step([at for at, _ in known], [value for _, value in known], where="post", color="#555555", linewidth=1)
     losses = _columns(trace["losses"])
     top = max((value for _, value in known), default=1.0)
-    seen = [(truth, verdict) for truth in ("congestion", "wireless") for verdict in ("congestion", "wireless", None)]
+    seen = [(truth, verdict) for truth in CAUSES for verdict in (*CAUSES, None)]
     for index, (truth, verdict) in enumerate(seen):
         at = [losses["time_s"][row] for row in _only(losses, {"flow": flow, "truth": truth, "verdict": verdict})]
         if at:
-            right = {True: "^", False: "x"}[truth == verdict] if verdict else "|"
-            colour = COLOURS[0] if truth == "congestion" else COLOURS[1]
-            label = f"{truth}, called {verdict}" if verdict else f"{truth}, not asked"
+            colour, sign = CAUSES[truth][0], CAUSES[verdict][1] if verdict else NOT_ASKED
+            label = f"{truth}, called {verdict}" if verdict else f"{truth}, not judged"
             height = top * (1.03 + 0.035 * index)
-            ax.plot(at, [height] * len(at), right, color=colour, markersize=4, linestyle="none", label=label)
+            ax.plot(at, [height] * len(at), sign, color=colour, markersize=4, linestyle="none", label=label)
     ax.set_xlabel("time (s)")
     ax.set_ylabel(column.replace("_per_s", "/s").replace("_", " "))
     ax.legend(frameon=False, fontsize="small", loc="lower right")
@@ -145,7 +150,7 @@ def confusion(flows: object, flow: str | None = None, *, of: str = "packets", ax
     """
     columns = _columns(flows)
     rows = _only(columns, {"name": flow} if flow else {"background": False})
-    causes = ("congestion", "wireless")
+    causes = tuple(CAUSES)
     counts = [[sum(columns[f"{of}.{t}_called_{v}"][row] or 0 for row in rows) for v in causes] for t in causes]
     ax = _axes(ax)
     shares = [[count / max(sum(line), 1) for count in line] for line in counts]

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,10 +39,19 @@ def run(
     env: dict[str, str] | None = None,
     seconds: float = 60.0,
     memory: int = 4096 * MIB,
+    stdout: Path | None = None,
+    file_size: int | None = None,
+    during: Callable[[int], None] | None = None,
 ) -> Result:
-    """Runs `command` under a limit on CPU seconds and address space, and waits for it."""
+    """Runs `command` under a limit on CPU seconds and address space, and waits for it.
+
+    `stdout` is a file to print into, such as /dev/full; `file_size` limits files, in bytes; `during` is called with the
+    process id while the command runs.
+    """
 
     def limit() -> None:
+        if file_size is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
 
@@ -50,13 +60,18 @@ def run(
             given.write(stdin)
             given.seek(0)
         source = stdin.open("rb") if isinstance(stdin, Path) else given
+        printed = stdout.open("wb") if stdout is not None else out
         child = subprocess.Popen(
-            command, stdin=source, stdout=out, stderr=err, cwd=cwd, env=env and {**os.environ, **env}, preexec_fn=limit
+            command, stdin=source, stdout=printed, stderr=err, cwd=cwd, env=env and {**os.environ, **env}, preexec_fn=limit
         )
+        if during is not None:
+            during(child.pid)
         _, status, usage = os.wait4(child.pid, 0)
         child.returncode = code = os.waitstatus_to_exitcode(status)
         if source is not given:
             source.close()
+        if printed is not out:
+            printed.close()
         texts = []
         for file in (out, err):
             file.seek(0)
@@ -83,9 +98,14 @@ class Cases:
         memory: int = 1200 * MIB,
         says: str | None = None,
         never: str | None = None,
+        wrong: Sequence[str] = (),
+        note: str = "",
     ) -> None:
-        """Prints the row of `result`; `says` must stand in its messages, `never` in neither output nor messages."""
-        wrong = []
+        """Prints the row of `result`; `says` must stand in its messages, `never` in neither output nor messages.
+
+        `wrong` is what else the case found wrong; `note` stands at the end of the row.
+        """
+        wrong = [*wrong]
         if result.code not in codes:
             wrong.append(f"exit {result.code}, not {' or '.join(map(str, codes))}")
         if "panicked" in result.err:
@@ -98,7 +118,7 @@ class Cases:
             wrong.append(f"does not say {says!r}")
         if never is not None and never in result.err + result.out:
             wrong.append(f"prints {never!r}")
-        print(f"{name:46} {result.code:4} {result.cpu:7.2f} {result.peak / MIB:9.1f}  {'; '.join(wrong)}", flush=True)
+        print(f"{name:46} {result.code:4} {result.cpu:7.2f} {result.peak / MIB:9.1f}  {'; '.join(filter(None, (note, *wrong)))}", flush=True)
         if wrong:
             self.failures.append(f"{name}: {'; '.join(wrong)}\n{result.err[-600:]}")
         else:

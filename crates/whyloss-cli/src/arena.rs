@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rayon::ThreadPoolBuilder;
 use whyloss_sim::scenario::MOST_SEEDS;
 use whyloss_study::arena::{self, Contender, Network, Queue, Setting, Transport, Variant, replay};
 use whyloss_study::report as files;
@@ -12,8 +11,12 @@ use whyloss_study::{Context, ExperimentError, Outcome};
 
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
+use crate::nearest::nearest;
 use crate::progress::Bar;
-use crate::run::MOST_JOBS;
+use crate::threads::{self, MOST_JOBS};
+
+/// What differences are from, unless `--against` says.
+const AGAINST: &str = "zbs-2003";
 
 /// Most networks.
 const MOST_NETWORKS: u64 = 100_000;
@@ -57,9 +60,9 @@ pub(crate) struct ArenaArgs {
     /// Leave out harm to a plain flow, which takes two thirds of the time.
     #[arg(long)]
     no_harm: bool,
-    /// Print differences from this classifier on the same networks, too.
-    #[arg(long, value_name = "CLASSIFIER", default_value = "zbs-2003")]
-    against: String,
+    /// Print differences from this competing classifier on the same networks, too [default: zbs-2003, if it competes].
+    #[arg(long, value_name = "CLASSIFIER", conflicts_with = "replay")]
+    against: Option<String>,
     /// Ask all receiver classifiers about the same arrivals instead, and draw their curves.
     #[arg(long)]
     replay: bool,
@@ -164,12 +167,12 @@ pub(crate) fn run(args: &ArenaArgs, out: &mut dyn Write) -> Result<(), CliError>
     for contender in &contenders {
         contender.scenario(&first, setting.transport, Variant::Drawn)?;
     }
+    check_against(args.against.as_deref(), &contenders)?;
     if let Some(dir) = &args.out {
-        files::prepare(dir).map_err(CliError::Out)?;
+        files::renew(dir).map_err(CliError::Out)?;
     }
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
-    let threads = args.jobs.map_or(0, usize::from);
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let pool = threads::pool(args.jobs)?;
     let bar = Bar::new();
     bar.begin("arena", 0, 1);
     let context = Context::new(&bar, &stop).with_seeds(args.seeds);
@@ -181,7 +184,8 @@ pub(crate) fn run(args: &ArenaArgs, out: &mut dyn Write) -> Result<(), CliError>
             )]);
         }
         let found = arena::run(&context, &setting, &contenders)?;
-        Ok(arena::report::outcomes(&found, Some(&args.against)))
+        let against = args.against.as_deref().unwrap_or(AGAINST);
+        Ok(arena::report::outcomes(&found, Some(against)))
     });
     bar.clear();
     let outcomes = found.map_err(|error| match error {
@@ -206,6 +210,21 @@ pub(crate) fn run(args: &ArenaArgs, out: &mut dyn Write) -> Result<(), CliError>
         files::write(dir, "index.html", &arena::report::page(&outcomes))?;
     }
     Ok(())
+}
+
+/// Refuses a name that does not compete: nothing differs from it.
+fn check_against(name: Option<&str>, contenders: &[Contender]) -> Result<(), CliError> {
+    let always = [Contender::oracle(), Contender::unaware()];
+    let competing = always.iter().chain(contenders);
+    let competing: Vec<String> = competing.map(|contender| contender.0.clone()).collect();
+    match name {
+        Some(name) if competing.iter().all(|known| known != name) => Err(CliError::NoContender {
+            name: name.to_owned(),
+            nearest: nearest(name, competing.iter().map(String::as_str)),
+            competing,
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn print(outcomes: &[Outcome], format: Format, out: &mut dyn Write) -> io::Result<()> {

@@ -18,6 +18,7 @@ use whyloss_study::sweep::SweepError;
 use whyloss_validate::peers::PeerError;
 
 use crate::bench::error::BenchError;
+use crate::threads::MOST_JOBS;
 
 /// Why the command did not do all it was asked to.
 #[derive(Debug, thiserror::Error)]
@@ -85,13 +86,55 @@ pub(crate) enum CliError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// A trace or capture could not be written after all; the results were printed.
-    #[error("{first}{}; the results are complete", of_seeds(*seeds))]
+    #[error("{first}{}; the results were printed, these files are missing", of_seeds(*seeds))]
     Unwritten {
         /// What went wrong first.
         first: String,
         /// Seeds of which something is missing.
         seeds: usize,
     },
+    /// The environment asks for too many threads.
+    #[error(
+        "{variable} is {asked}: at most {} threads are possible; --jobs overrides it",
+        MOST_JOBS
+    )]
+    TooManyThreads {
+        variable: &'static str,
+        asked: String,
+    },
+    /// More results than fit.
+    #[error(
+        "{seeds} seeds with {of_each} results each are more than {most}, which is all that one run keeps: run fewer seeds \
+         at a time, or `whyloss sweep`, which keeps only the metrics that its plan names"
+    )]
+    TooManyValues {
+        seeds: usize,
+        of_each: usize,
+        most: usize,
+    },
+    /// `--against` names nothing that competes.
+    #[error(
+        "--against: `{name}` does not compete{}; {} do",
+        did_you_mean(nearest),
+        competing.join(", ")
+    )]
+    NoContender {
+        name: String,
+        nearest: Vec<String>,
+        /// What competes.
+        competing: Vec<String>,
+    },
+    /// `--only` matches no case.
+    #[error("--only: no case has `{only}` in its kind and name{}; the cases:\n  {}", did_you_mean(nearest), cases.join("\n  "))]
+    NoCase {
+        only: String,
+        nearest: Vec<String>,
+        cases: Vec<String>,
+    },
+    /// A command that a loaded control is to serve does not start.
+    #[cfg(all(feature = "kernel", target_os = "linux"))]
+    #[error("cannot run `{command}`: {source}")]
+    NoProgram { command: String, source: io::Error },
     /// The threads could not be started.
     #[error("--jobs: {0}")]
     Jobs(#[from] rayon::ThreadPoolBuildError),
@@ -151,6 +194,9 @@ pub(crate) enum CliError {
     /// The directory of a run is of no use.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// A log is none that can be replayed.
+    #[error("--replay: {0}")]
+    Replay(#[source] ArchiveError),
     /// The emulator did something wrong.
     #[error(
         "the emulator was at fault, as it says above: what was measured is not what the link would have done"
@@ -165,6 +211,9 @@ pub(crate) enum CliError {
     /// A command could not be started.
     #[error("{0}")]
     Start(#[source] io::Error),
+    /// A process where this one may not play its role.
+    #[error("{0}")]
+    NotFirst(#[source] io::Error),
     /// What carries a session is wrong.
     #[error(transparent)]
     Flow(#[from] Box<FlowError>),
@@ -195,7 +244,7 @@ pub(crate) enum CliError {
     Unlike(Vec<String>),
     /// Nothing is loaded that could be watched.
     #[cfg(all(feature = "kernel", target_os = "linux"))]
-    #[error("{} is not loaded; `whyloss kernel load` loads it, and --wait waits for it", .0.map_or("any control of ours".into(), |name| format!("`{name}`")))]
+    #[error("{}; `whyloss kernel load` loads one, and --wait waits for it", .0.map_or("none of our controls is loaded".into(), |name| format!("`{name}` is not loaded")))]
     NothingToWatch(Option<&'static str>),
     /// A build without what goes into kernels.
     #[cfg(not(all(feature = "kernel", target_os = "linux")))]
@@ -256,8 +305,10 @@ impl CliError {
             | Self::UnknownControl { .. }
             | Self::UnknownPaper { .. }
             | Self::PaperNotExperiment(_)
-            | Self::Out(_)
-            | Self::Directory { .. }
+            | Self::TooManyThreads { .. }
+            | Self::TooManyValues { .. }
+            | Self::NoContender { .. }
+            | Self::NoCase { .. }
             | Self::Unreadable { .. }
             | Self::Scenario(_)
             | Self::Engine(EngineError::Check(_) | EngineError::NoEngine(_))
@@ -269,8 +320,18 @@ impl CliError {
             | Self::Address { .. }
             | Self::NoCommand
             | Self::NeedsRoot
+            | Self::Replay(_)
+            | Self::NotFirst(_)
             | Self::ReplayOfSenders
             | Self::Jobs(_) => 2,
+            // The input was right; the disk is full.
+            Self::Out(error) | Self::Directory { source: error, .. } => {
+                if is_out_of_room(error.reason()) { 1 } else { 2 }
+            }
+            #[cfg(all(feature = "kernel", target_os = "linux"))]
+            Self::NoProgram { .. } => 2,
+            #[cfg(feature = "parquet")]
+            Self::Plan(SweepError::File { source, .. }) if is_out_of_room(source) => 1,
             #[cfg(feature = "parquet")]
             Self::Plan(_) => 2,
             #[cfg(feature = "parquet")]
@@ -306,6 +367,11 @@ impl CliError {
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+fn is_out_of_room(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), FileTooLarge | QuotaExceeded | StorageFull)
 }
 
 fn did_you_mean(names: &[String]) -> String {

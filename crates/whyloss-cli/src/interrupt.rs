@@ -1,21 +1,69 @@
-//! Ctrl-C, and a polite request to end: the first asks to finish, the second ends the process.
+//! Requests to end: Ctrl-C (SIGINT), SIGTERM, and SIGHUP from a terminal that closes.
+//!
+//! | when | what the first request does |
+//! |---|---|
+//! | before there is anything to keep, also while input is read | ends the process, exit code 130 |
+//! | after [`stop_on_interrupt`] | asks to finish; the second ends the process, exit code 130 |
+//!
+//! A write beyond the limit on the size of files fails instead of killing the process (SIGXFSZ).
 
+use std::fs;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::flag::{register, register_conditional_shutdown};
 
-/// The exit code of a second signal, as shells have it: 128 + SIGINT.
+/// The exit code of an interrupted command, as shells have it: 128 + SIGINT.
 const INTERRUPTED: i32 = 130;
 
-/// A flag that the first SIGINT or SIGTERM sets; the second ends the process.
+/// Whether there is nothing to keep yet.
+static IDLE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
+
+/// Lets requests end the process with an exit code instead of a death by signal, until [`stop_on_interrupt`].
+pub(crate) fn end_on_interrupt() -> io::Result<()> {
+    for signal in requests() {
+        register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&IDLE))?;
+    }
+    // Handled is enough: the write fails, and says why.
+    register(SIGXFSZ, Arc::default()).map(drop)
+}
+
+/// A flag that the first request sets; the second ends the process.
 pub(crate) fn stop_on_interrupt() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in requests() {
         // In this order: the first signal finds the flag unset.
-        signal_hook::flag::register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stop))?;
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+        register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&stop))?;
+        register(signal, Arc::clone(&stop))?;
     }
+    IDLE.store(false, Ordering::SeqCst);
     Ok(stop)
+}
+
+/// SIGHUP only if it is not ignored: under `nohup` the command outlives its terminal.
+fn requests() -> impl Iterator<Item = i32> {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let hangup = hears(&status, SIGHUP).then_some(SIGHUP);
+    [SIGINT, SIGTERM].into_iter().chain(hangup)
+}
+
+/// Whether a process of this `/proc/self/status` does not ignore a signal; false if it does not say.
+fn hears(status: &str, signal: i32) -> bool {
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & (1 << (signal - 1)) == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ignored_signal_stays_ignored() {
+        assert!(hears("Name:\tx\nSigIgn:\t0000000000001000\n", SIGHUP));
+        assert!(!hears("SigIgn:\t0000000000001001\n", SIGHUP));
+        assert!(!hears("", SIGHUP));
+    }
 }

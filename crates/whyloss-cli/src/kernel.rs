@@ -97,7 +97,7 @@ pub(crate) struct CheckArgs {
     seed: u64,
 }
 
-/// The controls of these names.
+/// The controls of these names, each once.
 fn controls(names: &[String]) -> Result<Vec<&'static Control>, CliError> {
     let control = |name: &String| {
         find(name).ok_or_else(|| CliError::UnknownControl {
@@ -105,7 +105,14 @@ fn controls(names: &[String]) -> Result<Vec<&'static Control>, CliError> {
             nearest: nearest(name, CONTROLS.iter().map(|control| control.id)),
         })
     };
-    names.iter().map(control).collect()
+    let mut controls: Vec<&Control> = Vec::new();
+    for control in names.iter().map(control) {
+        let control = control?;
+        if !controls.contains(&control) {
+            controls.push(control);
+        }
+    }
+    Ok(controls)
 }
 
 pub(crate) fn run(args: &KernelArgs, out: &mut dyn Write) -> Result<(), CliError> {

@@ -202,7 +202,7 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
 }
 
 fn replay(directory: &Path, out: &mut dyn Write) -> Result<(), CliError> {
-    let replayed = archive::replay_run(directory).map_err(CliError::Archive)?;
+    let replayed = archive::replay_run(directory).map_err(CliError::Replay)?;
     let (offers, differences) = (replayed.offers, replayed.differences);
     writeln!(out, "{offers} packets at links, {differences} fates differ")?;
     match replayed.first {
@@ -228,7 +228,7 @@ fn links(args: &LinkArgs) -> Result<Links, CliError> {
         };
         return Links::pair(&down, &up).map_err(|error| CliError::Link(error.into()));
     };
-    let text = std::fs::read_to_string(path).map_err(|source| CliError::Unreadable {
+    let text = whyloss_sim::scenario::read_file(path).map_err(|source| CliError::Unreadable {
         kind: "scenario",
         path: path.clone(),
         source,
@@ -336,5 +336,6 @@ pub(crate) struct InitArgs {
 pub(crate) fn run_init(args: &InitArgs) -> Result<u8, CliError> {
     let role = Role::parse(&args.role).ok_or(CliError::NoCommand)?;
     let again = run::init_by(INIT).map_err(CliError::Signal)?;
+    init::may_play(role).map_err(CliError::NotFirst)?;
     init::play(role, &again, &args.command).map_err(CliError::Start)
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use whyloss::registry::Parameter;
-use whyloss::{bandwidth, congestion, iftp, policy, scheme};
+use whyloss::{bandwidth, congestion, policy, schemes};
 
 use whyloss_sim::decider::{Line, RECEIVERS, SENDERS};
 
@@ -34,6 +34,12 @@ pub(crate) fn run(args: &ListArgs, out: &mut dyn Write) -> Result<(), CliError> 
     }
 }
 
+/// The schemes with a window, the ideal ones last.
+fn windowed() -> impl Iterator<Item = Line> {
+    let ideal = schemes::IDEAL.iter().map(Line::from);
+    schemes::REGISTRY.iter().map(Line::from).chain(ideal)
+}
+
 fn json(out: &mut dyn Write) -> Result<(), CliError> {
     let papers = whyloss_papers::papers()
         .map(|paper| json!({ "id": paper, "citation": whyloss_papers::citation(paper) }));
@@ -52,8 +58,8 @@ fn json(out: &mut dyn Write) -> Result<(), CliError> {
         "sender_classifiers": objects(SENDERS.lines()),
         "controllers": objects(congestion::REGISTRY.iter().map(Line::from)),
         "policies": objects(policy::REGISTRY.iter().map(Line::from)),
-        "schemes": objects(scheme::REGISTRY.iter().map(Line::from)),
-        "iftp_schemes": objects(iftp::REGISTRY.iter().map(Line::from)),
+        "schemes": objects(windowed()),
+        "iftp_schemes": objects(schemes::IFTP.iter().map(Line::from)),
         "estimators": objects(bandwidth::REGISTRY.iter().map(Line::from)),
     });
     Ok(writeln!(out, "{object}")?)
@@ -115,11 +121,11 @@ fn registries() -> Vec<(&'static str, Vec<[String; 3]>)> {
         ),
         (
             "schemes: a classifier, a controller and a policy (of TCP flows)",
-            rows(scheme::REGISTRY.iter().map(Line::from)),
+            rows(windowed()),
         ),
         (
             "schemes of IFTP flows",
-            rows(iftp::REGISTRY.iter().map(Line::from)),
+            rows(schemes::IFTP.iter().map(Line::from)),
         ),
         (
             "bandwidth estimators (within controllers)",

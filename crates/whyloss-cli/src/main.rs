@@ -5,7 +5,7 @@
 //! | 0 | done; a claim that fails or a cell out of tolerance is a result, not an error |
 //! | 1 | a run failed, its result could not be written, or `--require` is not met |
 //! | 2 | the input was wrong; nothing was run |
-//! | 130 | interrupted (Ctrl-C) before everything had run: what had finished was printed and written |
+//! | 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP) before everything had run: what had finished was printed and written |
 #![forbid(unsafe_code)]
 
 mod arena;
@@ -31,22 +31,31 @@ mod schema;
 mod session;
 #[cfg(feature = "parquet")]
 mod sweep;
-mod text;
+mod terminal;
+mod threads;
 mod validate;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use args::{Args, Command};
-use text::printable;
+use error::CliError;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args: Args = match terminal::parse() {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
+    // A child of `link` has its own ways with signals.
+    #[cfg(target_os = "linux")]
+    let has_own_signals = matches!(args.command, Command::LinkInit(_));
+    #[cfg(not(target_os = "linux"))]
+    let has_own_signals = false;
+    if !has_own_signals && let Err(error) = interrupt::end_on_interrupt() {
+        return terminal::conclude(Err(CliError::Signal(error)));
+    }
     #[cfg(feature = "quic")]
     whyloss_quic::sim::install();
-    let out = &mut io::stdout();
+    let out = &mut terminal::output();
     let result = match &args.command {
         Command::List(args) => list::run(args, out),
         Command::Reproduce(args) => reproduce::run(args, out),
@@ -76,14 +85,5 @@ fn main() -> ExitCode {
         Command::Completions(args) => manual::completions(args, out),
         Command::Man => manual::man(out),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        // Whoever read our output has seen enough.
-        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
-        Err(error) => {
-            // Nobody to tell if standard error is closed as well.
-            let _ = writeln!(io::stderr(), "whyloss: {}", printable(&error.to_string()));
-            ExitCode::from(error.exit_code())
-        }
-    }
+    terminal::conclude(result)
 }

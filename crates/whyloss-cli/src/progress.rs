@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use whyloss::{Duration, Time};
 use whyloss_study::Progress;
 
-use crate::text::printable;
+use whyloss_sim::text::one_line;
 
 fn bar(template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
@@ -40,7 +40,7 @@ impl Bar {
     #[cfg(feature = "parquet")]
     pub(crate) fn named(name: &str) -> Self {
         let bar = Self::new();
-        bar.0.set_message(printable(name));
+        bar.0.set_message(one_line(name).into_owned());
         bar
     }
 
@@ -77,7 +77,7 @@ impl Simulated {
         } else {
             format!("{seeds} × ")
         };
-        let (name, end_s) = (printable(name), end.as_secs_f64());
+        let (name, end_s) = (one_line(name), end.as_secs_f64());
         bar.set_message(format!("{name}, {times}{end_s} s"));
         bar.set_length(end.as_nanos().saturating_mul(seeds));
         Self(bar)

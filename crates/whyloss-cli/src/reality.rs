@@ -1,11 +1,12 @@
 //! `whyloss reality`: every table of docs/reality.md, by one command.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::ToSocketAddrs as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use whyloss_emulate::reality::{Bench, Maker, TABLES, flood, page};
+use whyloss_study::report::{self, ReportError};
 
 use crate::error::CliError;
 
@@ -52,9 +53,23 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
             });
         }
     }
-    let scratch = args.scratch.clone().unwrap_or_else(|| {
-        std::env::temp_dir().join(format!("whyloss-reality-{}", std::process::id()))
-    });
+    let page_at = args.out.as_deref().map(writable).transpose()?;
+    let scratch = match &args.scratch {
+        Some(scratch) => scratch.clone(),
+        None => {
+            let own = format!("whyloss-reality-{}", std::process::id());
+            let own = std::env::temp_dir().join(own);
+            // Made here: in a directory for all, one of this name may be a trap.
+            std::fs::create_dir(&own).map_err(|source| CliError::Directory {
+                option: "--scratch",
+                source: ReportError::Directory {
+                    path: own.clone(),
+                    source,
+                },
+            })?;
+            own
+        }
+    };
     let bench = Bench {
         program: std::env::current_exe().map_err(CliError::Start)?,
         scratch: scratch.clone(),
@@ -121,13 +136,39 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
         // Left for whoever asked for it, only.
         let _ = std::fs::remove_dir_all(&scratch);
     }
-    if let Some(path) = &args.out {
-        std::fs::write(path, page(&tables)).map_err(CliError::Output)?;
+    if let Some((directory, name)) = page_at {
+        report::write(directory, name, &page(&tables))?;
     }
     if args.require && !broken.is_empty() {
         return Err(CliError::Required(broken));
     }
     Ok(())
+}
+
+/// The directory and the name of a file, if it can be written: a run takes too long to find out at its end.
+fn writable(path: &Path) -> Result<(&Path, &str), CliError> {
+    let refuse = |kind: io::ErrorKind| {
+        CliError::Out(ReportError::Write {
+            path: path.to_owned(),
+            source: kind.into(),
+        })
+    };
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name = name.ok_or_else(|| refuse(io::ErrorKind::InvalidFilename))?;
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let directory = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
+    };
+    if path.is_dir() {
+        return Err(refuse(io::ErrorKind::IsADirectory));
+    }
+    if !directory.is_dir() {
+        return Err(refuse(io::ErrorKind::NotFound));
+    }
+    report::prepare(directory).map_err(CliError::Out)?;
+    Ok((directory, name))
 }
 
 /// The mean number of runnable processes in the last minute.

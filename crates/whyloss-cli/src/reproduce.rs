@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 use whyloss_study::{Context, Experiment, ExperimentError, Outcome, report};
 
 use whyloss_sim::scenario::MOST_SEEDS;
@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 use crate::nearest::nearest;
 use crate::progress::Bar;
-use crate::run::MOST_JOBS;
+use crate::threads::{self, MOST_JOBS};
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<(), CliEr
     let experiments: Vec<_> = known().collect();
     let experiments = args.which.of(&experiments)?;
     if let Some(dir) = &args.out {
-        report::prepare(dir).map_err(CliError::Out)?;
+        report::renew(dir).map_err(CliError::Out)?;
     }
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     reproduce(&experiments, args, &stop, out)
@@ -146,8 +146,7 @@ fn reproduce(
     stop: &AtomicBool,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
-    let threads = args.jobs.map_or(0, usize::from);
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let pool = threads::pool(args.jobs)?;
     let bar = Bar::new();
     let context = Context::new(&bar, stop);
     let mut printer = Printer {

@@ -63,6 +63,9 @@ pub(crate) struct SendArgs {
     /// Stop after this time.
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
+    /// Never send faster, whatever the receiver reports: bits of whole packets.
+    #[arg(long, value_name = "RATE", default_value = "100mbit")]
+    max_rate: String,
     /// The number of the first packet.
     #[arg(long, value_name = "N", default_value_t = 0)]
     first: u32,
@@ -78,7 +81,10 @@ pub(crate) struct RecvArgs {
     /// Write what arrives into a file, each packet at its place; `-` for standard output, in the order of arrival.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Go on with other sessions after the first.
+    /// Keep the file at --out within this size: packets beyond are dropped and counted.
+    #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
+    out_limit: String,
+    /// Go on with other sessions after the first, one at a time; a session that fails ends alone.
     #[arg(long)]
     keep: bool,
     /// Write every arrival and verdict as JSON Lines, `-` for standard output.
@@ -92,13 +98,30 @@ pub(crate) struct RecvArgs {
         long,
         value_name = "PPM",
         default_value_t = 0.0,
+        value_parser = drift,
         allow_negative_numbers = true
     )]
     clock_drift: f64,
 }
 
+/// The most parts per million by which a clock may be fast or slow.
+const MOST_DRIFT: f64 = 100_000.0;
+
+fn drift(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(drift) if drift.abs() <= MOST_DRIFT => Ok(drift),
+        _ => Err(format!(
+            "expected a number from -{MOST_DRIFT} to {MOST_DRIFT}, such as 50"
+        )),
+    }
+}
+
 fn duration(text: &str) -> Result<Duration, CliError> {
-    spec::duration(text).map_err(|error| CliError::Link(Box::new(error)))
+    spec::duration(text).map_err(wrong)
+}
+
+fn wrong(error: spec::SpecError) -> CliError {
+    CliError::Link(Box::new(error))
 }
 
 fn flow(args: &FlowArgs, more: &[(&str, &str)]) -> Result<Flow, CliError> {
@@ -144,6 +167,7 @@ pub(crate) fn run_send(args: &SendArgs) -> Result<(), CliError> {
         file: args.file.clone(),
         packets: args.packets,
         time: args.time.as_deref().map(duration).transpose()?,
+        max_rate: spec::rate(&args.max_rate).map_err(wrong)?,
         lite: args.flow.udp_lite,
         stats: args.flow.stats.clone(),
         patience: duration(&args.flow.patience)?,
@@ -174,6 +198,7 @@ pub(crate) fn run_recv(args: &RecvArgs) -> Result<(), CliError> {
         at,
         flow: flow(&args.flow, &[])?,
         out: args.out.clone(),
+        out_limit: spec::bytes(&args.out_limit).map_err(wrong)?,
         lite: args.flow.udp_lite,
         once: !args.keep,
         stats: args.flow.stats.clone(),

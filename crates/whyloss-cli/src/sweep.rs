@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use std::time;
 
 use clap::Args;
-use rayon::ThreadPoolBuilder;
 use whyloss::Duration;
 use whyloss_sim::scenario::duration;
 use whyloss_study::sweep::{Plan, Store, Sweep};
@@ -16,7 +15,8 @@ use whyloss_study::sweep::{Plan, Store, Sweep};
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
-use crate::run::{MOST_JOBS, read};
+use crate::run::read;
+use crate::threads::{self, MOST_JOBS};
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
@@ -38,9 +38,7 @@ pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write) -> Result<(), CliError>
     let name = args.plan.to_string_lossy();
     let text = read(&args.plan, "plan")?;
     let plan = Plan::parse(&text, &name).map_err(CliError::Plan)?;
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(args.jobs.map_or(0, usize::from))
-        .build()?;
+    let pool = threads::pool(args.jobs)?;
     let mut sweep = pool.install(|| Sweep::new(plan)).map_err(CliError::Plan)?;
     let store = Store::open(&args.out).map_err(CliError::Plan)?;
     store

@@ -4,15 +4,15 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rayon::ThreadPoolBuilder;
 use whyloss_study::report as files;
 use whyloss_validate::{Plan, Report, Suite, report, validate};
 
 use crate::cache::CacheArgs;
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
+use crate::nearest::nearest;
 use crate::progress::Bar;
-use crate::run::MOST_JOBS;
+use crate::threads::{self, MOST_JOBS};
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -91,18 +91,30 @@ enum Format {
 }
 
 pub(crate) fn run(args: &ValidateArgs, out: &mut dyn Write) -> Result<(), CliError> {
-    if let Some(dir) = &args.out {
-        files::prepare(dir).map_err(CliError::Out)?;
-    }
-    let plan = Plan {
+    let mut plan = Plan {
         suites: args.suites(),
         quick: args.quick,
         only: args.only.clone(),
-        cache: args.cache.directory()?,
+        cache: PathBuf::new(),
     };
+    if !plan.only.is_empty() && plan.cases().is_empty() {
+        let all = Plan {
+            only: String::new(),
+            ..plan.clone()
+        };
+        let cases = all.cases();
+        return Err(CliError::NoCase {
+            nearest: nearest(&plan.only, cases.iter().map(String::as_str)),
+            only: plan.only,
+            cases,
+        });
+    }
+    if let Some(dir) = &args.out {
+        files::renew(dir).map_err(CliError::Out)?;
+    }
+    plan.cache = args.cache.directory()?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
-    let threads = args.jobs.map_or(0, usize::from);
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let pool = threads::pool(args.jobs)?;
     let bar = Bar::new();
     bar.begin("validate", 0, 1);
     let found = pool.install(|| validate(&plan, &bar, &stop));

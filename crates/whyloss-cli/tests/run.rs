@@ -298,24 +298,74 @@ fn many_flows_need_few_files() {
     ];
     let output = short(&[&more[..], &files].concat());
     stdout(&output);
-    let written = fs::read_dir(&trace).expect("a directory").count();
-    assert_eq!(written, 4);
+    let written = fs::read_dir(&trace).expect("a directory");
+    let names = written.map(|entry| entry.expect("an entry").file_name());
+    let tables = names.filter(|name| name.to_string_lossy().ends_with(".parquet"));
+    assert_eq!(tables.count(), 4);
 }
 
-/// A disk that fails takes the table with it, not the results.
+/// A write that fails, here for a limit on the size of files, takes the tables with it, not the results.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_failing_disk_leaves_the_results() {
     let scratch = Scratch::new("full");
     let trace = scratch.path("trace");
-    fs::create_dir_all(&trace).expect("a directory");
-    let full = Path::new(&trace).join("links.csv");
-    std::os::unix::fs::symlink("/dev/full", full).expect("a link");
-    let output = short(&["--seeds", "1", "--trace", &trace]);
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -f 8; exec \"$@\"",
+            "sh",
+            env!("CARGO_BIN_EXE_whyloss"),
+        ])
+        .args(["run", &scenario("wlh.toml"), "--set", "duration=30 s"])
+        .args(["--seeds", "1", "--trace", &trace])
+        .output()
+        .expect("the command starts");
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(message.contains("links.csv") && message.contains("No space left"));
+    assert!(
+        message.contains(".csv`: File too large") && message.contains("these files are missing"),
+        "{message}"
+    );
     assert!(String::from_utf8_lossy(&output.stdout).contains("video-1"));
+    let names = fs::read_dir(&trace).expect("a directory");
+    let names: Vec<_> = names
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert_eq!(names, [".whyloss-files"]);
+}
+
+/// The second run is of one flow, and nothing tells of the others; what is not ours stays.
+#[test]
+fn a_second_run_leaves_nothing_of_the_first() {
+    let scratch = Scratch::new("second");
+    let out = scratch.path("out");
+    let pictures = || {
+        let names = fs::read_dir(&out).expect("a directory");
+        let names = names.map(|entry| entry.expect("an entry").file_name());
+        let mut names: Vec<String> = names
+            .map(|name| name.to_string_lossy().into_owned())
+            .filter(|name| name.starts_with("flow"))
+            .collect();
+        names.sort();
+        names
+    };
+    stdout(&short(&[
+        "--seeds",
+        "1",
+        "--set",
+        "flow.video.count=2",
+        "--set",
+        "link.lan.count=2",
+        "--set",
+        "link.last.count=2",
+        "--out",
+        &out,
+    ]));
+    assert_eq!(pictures(), ["flow-1.svg", "flow-2.svg"]);
+    fs::write(Path::new(&out).join("flow.txt"), "theirs").expect("room");
+    stdout(&short(&["--seeds", "1", "--out", &out]));
+    assert_eq!(pictures(), ["flow-1.svg", "flow.txt"]);
 }
 
 /// 10,000 flows of 1 Mbit/s into 1 Mbit/s with an unlimited queue: the run ends and names the link, with either engine.
@@ -401,7 +451,7 @@ fn a_single_run_stops_when_asked() {
         .spawn()
         .expect("the command starts");
     // It catches signals before it opens its files.
-    while !Path::new(&trace).join("links.csv").is_file() {
+    while !Path::new(&trace).join(".whyloss-files").is_file() {
         std::thread::yield_now();
     }
     let pid = Pid::from_raw(i32::try_from(child.id()).expect("a process id"));
@@ -429,7 +479,7 @@ fn out_writes_a_page() {
     for expected in [
         "Flow video-1 over time.",
         "Link last-1 over time.",
-        "channel, called wireless",
+        "wireless, called wireless",
         "whyloss run",
         "--set &#39;duration=30 s&#39;",
         "[[flow]]",

@@ -3,21 +3,18 @@
 //! That is how RTP counts, QUIC, and the logs of networks. Where the time at which each left is known, on any clock, its
 //! relative one-way delay goes to the receiver classifiers and to the combined verdict.
 
-use std::collections::VecDeque;
-
 use whyloss::Time;
 use whyloss::receiver::Arrival;
 
 use crate::classifiers::Receivers;
-use crate::delay::Delays;
+use crate::delay::{Around, Delays};
 use crate::ledger::Ledger;
 use crate::loss::{Event, Evidence, Loss, Side, Votes};
+use crate::missing::{Gap, Missing};
 use crate::rates::Rates;
 
-/// Numbers that may still come.
-const MISSING: usize = 1 << 10;
 /// A jump by more is no gap.
-const JUMP: u64 = 1 << 16;
+pub(crate) const JUMP: u64 = 1 << 16;
 /// Arrivals from which on classifiers are asked: before, they have nothing to go by.
 const SHORT: u64 = 10;
 
@@ -50,7 +47,7 @@ pub(crate) enum Place {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Arrivals {
     next: Option<u64>,
-    missing: VecDeque<Missing>,
+    missing: Missing,
     receivers: Option<Box<Receivers>>,
     pub(crate) ledger: Ledger,
     pub(crate) one_way: Delays,
@@ -60,14 +57,15 @@ pub(crate) struct Arrivals {
     pub(crate) span: Option<(u64, u64)>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Missing {
-    loss: Loss,
-    /// The receiver asked for it, or never got it: what comes late is no original.
-    certain: bool,
-}
-
 impl Arrivals {
+    /// Makes a loss of each missing number: the packets of a network's own log are looked up one by one.
+    pub(crate) fn singly() -> Self {
+        Self {
+            missing: Missing::singly(),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn on_packet(&mut self, packet: Arrived) -> Place {
         let Arrived {
             now,
@@ -86,7 +84,7 @@ impl Arrivals {
         if number < next {
             return self.on_late(number);
         }
-        self.next = Some(number + 1);
+        self.next = Some(number.saturating_add(1));
         if number - next > JUMP {
             self.ledger.counts.restarts += 1;
             return Place::New;
@@ -127,58 +125,47 @@ impl Arrivals {
                 votes,
             })
         });
-        for missing in next..packet.number {
-            let loss = Loss {
-                time: packet.now,
-                frame: packet.frame,
-                offset: missing,
-                bytes: packet.bytes,
-                packets: 1,
-                side: Side::Before,
-                retransmission: false,
-                evidence: Evidence::Number,
-                event,
-                order: missing,
-                around: self.one_way.around(missing),
-                run: (packet.number - next) as u32,
-                verdict: None,
-                truth: None,
-            };
-            self.missing.push_back(Missing {
-                loss,
-                certain: false,
-            });
-            if self.missing.len() > MISSING
-                && let Some(oldest) = self.missing.pop_front()
-            {
-                self.ledger.keep(oldest.loss);
-            }
-        }
+        let loss = Loss {
+            time: packet.now,
+            frame: packet.frame,
+            offset: next,
+            bytes: packet.bytes,
+            packets: 1,
+            side: Side::Before,
+            retransmission: false,
+            evidence: Evidence::Number,
+            event,
+            order: next,
+            around: Around::default(),
+            run: (packet.number - next) as u32,
+            verdict: None,
+            truth: None,
+        };
+        let gap = Gap {
+            first: next,
+            end: packet.number,
+            loss,
+            neighbours: self.one_way.neighbours(next),
+        };
+        self.missing.open(&gap, &mut self.ledger);
     }
 
     fn on_late(&mut self, number: u64) -> Place {
-        let Some(late) = self
-            .missing
-            .iter()
-            .position(|one| one.loss.offset == number)
-        else {
-            self.ledger.counts.retransmissions += 1;
-            return Place::Again;
-        };
-        if self.missing[late].certain {
-            self.ledger.counts.retransmissions += 1;
-        } else {
-            self.missing.remove(late);
-            self.ledger.counts.reordered += 1;
+        match self.missing.fill(number) {
+            Some(true) => self.ledger.counts.reordered += 1,
+            // Asked for, and sent again.
+            Some(false) => self.ledger.counts.retransmissions += 1,
+            None => {
+                self.ledger.counts.retransmissions += 1;
+                return Place::Again;
+            }
         }
         Place::Late
     }
 
     /// Its receiver lacks that number: whether it is missing here, too.
     pub(crate) fn confirm(&mut self, number: u64) -> bool {
-        let missing = self.missing.iter_mut();
-        let found = missing.rev().find(|one| one.loss.offset == number);
-        found.map(|one| one.certain = true).is_some()
+        self.missing.ask(number)
     }
 
     /// The first packet has that number: what is missing before it was lost.
@@ -193,10 +180,18 @@ impl Arrivals {
 
     /// All is over.
     pub(crate) fn finish(&mut self) {
-        for missing in self.missing.drain(..) {
-            self.ledger.keep(missing.loss);
-        }
+        self.missing.finish(&mut self.ledger);
         self.ledger.finish();
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        let receivers = self.receivers.as_ref().map(|all| all.memory());
+        receivers.unwrap_or(0)
+            + self.missing.memory()
+            + self.ledger.memory()
+            + self.one_way.memory()
+            + self.rates.memory()
     }
 }
 

@@ -5,22 +5,25 @@ use std::net::SocketAddr;
 
 use crate::flow::Flow;
 use crate::input::Capture;
+use crate::memory::Memory;
 use crate::order::Order;
 use crate::packet::{Body, Dissector, Packet, Segment};
 use crate::rtp::{Seen, Streams};
 use crate::tcp::Connections;
-use crate::{DROPPED, Diagnosis, Kept, Options, notes};
+use crate::{DROPPED, Diagnosis, FORGOTTEN, Kept, Options, notes, shortages};
 
 /// Reads a capture to its end.
 pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Diagnosis {
     let mut diagnosis = Diagnosis::default();
     let mut dissector = Dissector::default();
+    let memory = Memory::new(options.memory);
     let mut followed = Followed {
-        connections: Connections::new(options.connections),
-        streams: Streams::new(options.connections),
-        kept: Kept::new(options.flows),
+        connections: Connections::new(options.connections, memory.clone()),
+        streams: Streams::new(options.connections, memory.clone()),
+        kept: Kept::new(options.flows, memory.clone()),
+        memory,
     };
-    let mut order = Order::new();
+    let mut order = Order::new(usize::try_from(options.memory / 8).unwrap_or(usize::MAX));
     loop {
         let frame = diagnosis.frames + 1;
         let read = capture.next(|raw| {
@@ -35,7 +38,8 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
                 followed.on_packet(seen, &packet);
                 return;
             }
-            order.push(raw.time, Waiting::new(seen, &packet));
+            let waiting = Waiting::new(seen, &packet);
+            order.push(raw.time, waiting.memory(), waiting);
             while let Some(waiting) = order.due() {
                 followed.on_waiting(&waiting);
             }
@@ -56,6 +60,7 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
         connections,
         streams,
         mut kept,
+        ..
     } = followed;
     if connections.evicted > 0 {
         diagnosis.notes.push(format!(
@@ -63,16 +68,34 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
             connections.evicted, options.connections
         ));
     }
-    for connection in connections.finish() {
-        kept.extend(Flow::of_connection(connection));
-    }
     diagnosis.skipped = dissector.skipped();
     diagnosis.notes.extend(dissector.unread());
     let (early, unread) = (streams.evicted, streams.unread);
-    let (flows, others) = streams.finish();
-    kept.extend(flows.into_iter());
+    let short = connections.short + streams.short;
+    connections.finish(|connection| kept.extend(Flow::of_connection(connection)));
+    let others = streams.finish(&mut |flow| kept.extend(std::iter::once(flow)));
     diagnosis.skipped.other += others;
-    diagnosis.notes.extend(notes([
+    diagnosis.notes.extend(said(
+        [early, unread, short],
+        &order,
+        &capture,
+        &kept,
+        options,
+    ));
+    diagnosis.number(kept.flows);
+    diagnosis
+}
+
+/// What is to be said of the whole: of streams that were closed early, of RTCP that could not be read, and of what memory was
+/// too short for.
+fn said<R: Read>(
+    [early, unread, short]: [u64; 3],
+    order: &Order<Waiting>,
+    capture: &Capture<R>,
+    kept: &Kept,
+    options: Options,
+) -> Vec<String> {
+    let mut said = notes([
         (
             order.late,
             "packets are in the capture behind later ones, and were put in the order of their times",
@@ -96,9 +119,22 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
         ),
         (capture.untimed, "packets have no time and tell nothing"),
         (kept.dropped, DROPPED),
-    ]));
-    diagnosis.number(kept.flows);
-    diagnosis
+    ]);
+    said.extend(shortages(
+        options,
+        [
+            (
+                short,
+                "connections and streams, those that were quiet for longest, were closed early",
+            ),
+            (
+                order.early,
+                "packets could not wait for those that belong before them",
+            ),
+            (kept.forgotten, FORGOTTEN),
+        ],
+    ));
+    said
 }
 
 /// What a capture is followed by.
@@ -106,6 +142,7 @@ struct Followed {
     connections: Connections,
     streams: Streams,
     kept: Kept,
+    memory: Memory,
 }
 
 impl Followed {
@@ -114,6 +151,7 @@ impl Followed {
             connections,
             streams,
             kept,
+            memory,
         } = self;
         match packet.body {
             Body::Tcp(segment) => connections.on_segment(
@@ -128,6 +166,14 @@ impl Followed {
                 (bytes, length),
                 &mut |flow| kept.extend(std::iter::once(flow)),
             ),
+        }
+        if memory.is_short() {
+            if connections.held >= streams.held {
+                connections
+                    .make_room(&mut |connection| kept.extend(Flow::of_connection(connection)));
+            } else {
+                streams.make_room(&mut |flow| kept.extend(std::iter::once(flow)));
+            }
         }
     }
 
@@ -166,6 +212,15 @@ enum Kind {
 }
 
 impl Waiting {
+    /// Bytes that it takes.
+    fn memory(&self) -> usize {
+        let more = match &self.body {
+            Kind::Tcp(_) => 0,
+            Kind::Udp(bytes, _) => bytes.len(),
+        };
+        2 * size_of::<Self>() + more
+    }
+
     /// Bytes of a datagram that are looked at.
     const LOOKED_AT: usize = 1500;
 

@@ -9,6 +9,9 @@ use whyloss::sender::{self, SenderClassifier as _};
 
 use crate::loss::Votes;
 
+/// Bytes that a classifier keeps elsewhere, on the average.
+const INSIDE: usize = 256;
+
 const REFERENCES: [&str; 3] = ["oracle", "unaware", "random"];
 
 /// The sender classifiers that are asked, in the order of the bits of [`Votes`].
@@ -49,6 +52,11 @@ impl Senders {
         )
     }
 
+    /// Bytes that they take, on the average.
+    pub(crate) fn memory(&self) -> usize {
+        self.0.capacity() * (size_of::<sender::Classifier>() + INSIDE)
+    }
+
     pub(crate) fn on_ack(&mut self, ack: &AckEvent) {
         for classifier in &mut self.0 {
             classifier.on_ack(ack);
@@ -75,6 +83,11 @@ impl Receivers {
                 .filter_map(|entry| entry.build(&[]).ok())
                 .collect(),
         )
+    }
+
+    /// Bytes that they take, on the average.
+    pub(crate) fn memory(&self) -> usize {
+        self.0.capacity() * (size_of::<receiver::Classifier>() + INSIDE)
     }
 
     pub(crate) fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Votes {

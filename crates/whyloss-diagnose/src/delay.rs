@@ -8,19 +8,24 @@
 
 use std::collections::VecDeque;
 
+use crate::steps::step;
 use crate::track::Track;
 
 /// Buckets for each doubling: a value is kept to 0.4 %.
 const SHIFT: u32 = 8;
 /// Transmissions whose delays are remembered at most.
 const REMEMBERED: usize = 1 << 16;
+/// What was known long before those beside it is not remembered beyond this many of them: it would take their moving.
+const MOVED: usize = 1 << 12;
+/// So many that move count as one step.
+const SHIFTED: usize = 64;
 /// How long the local extremes look back, ns: between one and two of these.
 const EPOCH: u64 = 4_000_000_000;
 /// Transmissions before a lost one among which the smallest delay is taken: acknowledgements that were held back
 /// lengthen some.
 const BEFORE: usize = 3;
 /// How far from a lost packet, in transmissions, a delay may be and still tell of it.
-const NEAR: u64 = 64;
+pub(crate) const NEAR: u64 = 64;
 
 /// How often each value occurred, to 0.4 %.
 #[derive(Clone, Debug, Default)]
@@ -54,17 +59,47 @@ impl Histogram {
         Some(value(found))
     }
 
+    /// How many values each bucket and those below it have: what [`Ranks`] go by.
+    pub(crate) fn ranks(&self) -> Ranks {
+        let mut below = Vec::with_capacity(self.counts.len() + 1);
+        below.push(0);
+        let mut sum = 0;
+        for &count in &self.counts {
+            step(1);
+            sum += u64::from(count);
+            below.push(sum);
+        }
+        Ranks {
+            below,
+            total: self.total,
+        }
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        self.counts.capacity() * size_of::<u32>()
+    }
+}
+
+/// The ranks of values among those of a histogram.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranks {
+    /// Values below each bucket.
+    below: Vec<u64>,
+    total: u64,
+}
+
+impl Ranks {
     /// The share of values below `value`, half of those equal to it included.
     pub(crate) fn rank(&self, value: u32) -> f64 {
-        let at = index(value);
-        let below: u64 = self
-            .counts
-            .iter()
-            .take(at)
-            .map(|&count| u64::from(count))
-            .sum();
-        let equal = self.counts.get(at).copied().unwrap_or(0);
-        (below as f64 + f64::from(equal) / 2.0) / (self.total.max(1)) as f64
+        step(1);
+        let last = self.below.len() - 1;
+        let at = index(value).min(last);
+        let (below, equal) = (
+            self.below[at],
+            self.below[last.min(at + 1)] - self.below[at],
+        );
+        (below as f64 + equal as f64 / 2.0) / (self.total.max(1)) as f64
     }
 }
 
@@ -120,10 +155,15 @@ impl Delays {
         }
         let range = self.ranges[0].unwrap_or((delay, delay));
         self.ranges[0] = Some((range.0.min(delay), range.1.max(delay)));
-        let at = self.recent.partition_point(|&(other, ..)| other < order);
-        if at == self.recent.len() {
-            self.recent.push_back((order, delay, now));
-        } else {
+        let at = match self.recent.back() {
+            Some(&(last, ..)) if last >= order => {
+                self.recent.partition_point(|&(other, ..)| other < order)
+            }
+            _ => self.recent.len(),
+        };
+        let moved = at.min(self.recent.len() - at);
+        step(1 + moved / SHIFTED);
+        if moved <= MOVED {
             self.recent.insert(at, (order, delay, now));
         }
         if self.recent.len() > REMEMBERED {
@@ -150,36 +190,67 @@ impl Delays {
 
     /// Delays around the transmission of that `order`.
     pub(crate) fn around(&self, order: u64) -> Around {
+        self.neighbours(order).around(order)
+    }
+
+    /// The transmissions on both sides of that `order`, and of all orders between them.
+    pub(crate) fn neighbours(&self, order: u64) -> Neighbours {
         let at = self.recent.partition_point(|&(other, ..)| other < order);
-        let near = |&&(other, ..): &&(u64, u32, u64)| other.abs_diff(order) <= NEAR;
-        let before = self
-            .recent
-            .range(..at)
-            .rev()
-            .take(BEFORE)
-            .filter(near)
-            .map(|&(_, delay, _)| delay)
-            .min();
-        let after = self
-            .recent
-            .range(at..)
-            .find(|&&(other, ..)| other > order)
-            .filter(near);
-        let range = match self.ranges {
-            [Some(now), Some(last)] => Some((now.0.min(last.0), now.1.max(last.1))),
-            [now, last] => now.or(last),
-        };
+        let mut before = [None; BEFORE];
+        for (place, known) in before.iter_mut().zip(self.recent.range(..at).rev()) {
+            *place = Some(*known);
+        }
+        Neighbours {
+            before,
+            next: self.recent.get(at).copied(),
+            after: self
+                .recent
+                .range(at..)
+                .find(|&&(other, ..)| other > order)
+                .copied(),
+            range: match self.ranges {
+                [Some(now), Some(last)] => Some((now.0.min(last.0), now.1.max(last.1))),
+                [now, last] => now.or(last),
+            },
+        }
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        self.histogram.memory()
+            + self.track.memory()
+            + self.recent.capacity() * size_of::<(u64, u32, u64)>()
+    }
+}
+
+/// A transmission's order, its delay, µs, and when that was known, ns.
+type Known = (u64, u32, u64);
+
+/// The transmissions around some that are missing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Neighbours {
+    /// Those before, the latest first.
+    before: [Option<Known>; BEFORE],
+    /// The first that is not before, and the first behind: two if it has the order that is asked for.
+    next: Option<Known>,
+    after: Option<Known>,
+    range: Option<(u32, u32)>,
+}
+
+impl Neighbours {
+    /// Delays around the transmission of that `order`, which lies between them.
+    pub(crate) fn around(&self, order: u64) -> Around {
+        let near = |&(other, ..): &Known| other.abs_diff(order) <= NEAR;
+        let before = self.before.iter().flatten().filter(|known| near(known));
         // The packet that shows a gap may have the order that is asked for.
-        let two = self.recent.range(..at).next_back();
-        let two = two
-            .filter(near)
-            .zip(self.recent.range(at..).next().filter(near));
+        let last = self.before[0].filter(near);
+        let two = last.zip(self.next.filter(near));
         let spacing =
             two.and_then(|(last, next)| Some((next.2.checked_sub(last.2)?, next.0 - last.0)));
         Around {
-            before,
-            after: after.map(|&(_, delay, _)| delay),
-            range,
+            before: before.map(|&(_, delay, _)| delay).min(),
+            after: self.after.filter(near).map(|(_, delay, _)| delay),
+            range: self.range,
             spacing,
         }
     }
@@ -207,7 +278,7 @@ mod tests {
         (1..=100).for_each(|value| histogram.add(value));
         assert_eq!(histogram.quantile(0.5), Some(50));
         assert_eq!(histogram.quantile(1.0), Some(100));
-        assert!((histogram.rank(50) - 0.495).abs() < 1e-9);
+        assert!((histogram.ranks().rank(50) - 0.495).abs() < 1e-9);
     }
 
     #[test]

@@ -89,6 +89,18 @@ impl Flow {
             .sum()
     }
 
+    /// Bytes that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Self>()
+            + self.losses.capacity() * size_of::<Loss>()
+            + self.events.capacity() * size_of::<Event>()
+            + self.features.capacity() * size_of::<Option<Features>>()
+            + self.delays.memory()
+            + self.delivered.memory()
+            + self.cannot_tell.iter().map(String::capacity).sum::<usize>()
+            + self.name.as_ref().map_or(0, String::capacity)
+    }
+
     /// The two directions of a connection that have data.
     pub(crate) fn of_connection(mut connection: Connection) -> impl Iterator<Item = Self> {
         [0, 1].into_iter().filter_map(move |side| {
@@ -345,7 +357,7 @@ fn judge(
         let found = shared[usize::from(before)].as_ref().and_then(|shared| {
             let votes = votes.unwrap_or_default();
             let heard = before || protocol == Protocol::Rtp;
-            shared.features(of(loss.side), loss.around, loss.run, votes, heard)
+            shared.features(loss.around, loss.run, votes, heard)
         });
         loss.verdict = found.and_then(|features| {
             verdict::verdict(match protocol {

@@ -1,20 +1,65 @@
 //! What one direction lost, and what only looked like it.
 
+use std::collections::{BTreeSet, VecDeque};
+
 use crate::loss::{Counts, Event, Loss, Side};
+use crate::steps::step;
 
 /// Losses, and events, that are kept.
-const KEPT: usize = 1 << 16;
+pub(crate) const KEPT: usize = 1 << 16;
 /// Ranges that may still be reported as duplicates.
 const EXPECTED: usize = 256;
+/// Losses that may be what a duplicate refers to, of which the latest is: more are not looked at.
+const LOOKED_AT: usize = 1 << 10;
 
 /// Losses, loss events and counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) counts: Counts,
+    /// Those that turned out to be none have no packets, until the end.
     pub(crate) losses: Vec<Loss>,
     pub(crate) events: Vec<Event>,
     /// Bytes that the receiver gets twice, and has not said so yet.
-    expected: Vec<(u64, u64)>,
+    expected: VecDeque<(u64, u64)>,
+    /// Losses that turned out to be none.
+    taken_back: usize,
+    beyond: Beyond,
+}
+
+/// The losses beyond the point of capture by their bytes: made when a duplicate asks for them.
+#[derive(Clone, Debug, Default)]
+struct Beyond {
+    /// First byte, and index.
+    places: BTreeSet<(u64, usize)>,
+    /// How many of the losses are in it.
+    seen: usize,
+    /// Bytes of the longest.
+    longest: u64,
+}
+
+impl Beyond {
+    /// Takes in what was lost since.
+    fn learn(&mut self, losses: &[Loss]) {
+        for (index, loss) in losses.iter().enumerate().skip(self.seen) {
+            if loss.side == Side::Beyond && loss.packets > 0 {
+                self.places.insert((loss.offset, index));
+                self.longest = self.longest.max(loss.bytes.into());
+            }
+        }
+        self.seen = losses.len();
+    }
+
+    /// The latest loss of some of these bytes.
+    fn find(&self, losses: &[Loss], first: u64, last: u64) -> Option<usize> {
+        let from = (first.saturating_sub(self.longest), 0);
+        let near = self.places.range(from..(last.max(from.0), 0)).rev();
+        let overlap = |&&(offset, index): &&(u64, usize)| {
+            step(1);
+            first < offset + u64::from(losses[index].bytes)
+        };
+        let found = near.take(LOOKED_AT).filter(overlap);
+        found.map(|&(_, index)| index).max()
+    }
 }
 
 impl Ledger {
@@ -27,22 +72,42 @@ impl Ledger {
         Some(self.events.len() as u32 - 1)
     }
 
+    /// Whether no loss is kept.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.losses.len() == self.taken_back
+    }
+
     /// A loss.
     pub(crate) fn keep(&mut self, loss: Loss) {
-        if self.losses.len() < KEPT {
+        if self.losses.len() - self.taken_back < KEPT {
             self.losses.push(loss);
         } else {
             self.counts.losses_not_kept += u64::from(loss.packets);
         }
     }
 
+    /// A loss that stands for several packets, and goes on where the last one ends if that is of the same gap.
+    pub(crate) fn keep_on(&mut self, loss: Loss) {
+        if let Some(last) = self.losses.last_mut()
+            && last.packets > 1
+            && last.frame == loss.frame
+            && last.offset + u64::from(last.packets) == loss.offset
+        {
+            last.packets = last.packets.saturating_add(loss.packets);
+            last.bytes = last.bytes.saturating_add(loss.bytes);
+        } else {
+            self.keep(loss);
+        }
+    }
+
     /// Bytes that had arrived left again.
     pub(crate) fn spurious(&mut self, start: u64, end: u64) {
+        step(1);
         self.counts.spurious += 1;
         if self.expected.len() == EXPECTED {
-            self.expected.remove(0);
+            self.expected.pop_front();
         }
-        self.expected.push((start, end));
+        self.expected.push_back((start, end));
     }
 
     /// The receiver got these bytes twice; offsets are counted from `origin`.
@@ -55,20 +120,30 @@ impl Ledger {
             self.expected.remove(index);
             return;
         }
+        self.beyond.learn(&self.losses);
         let (first, last) = (start.saturating_sub(origin), end.saturating_sub(origin));
-        let found = self.losses.iter().rposition(|loss| {
-            loss.side == Side::Beyond
-                && loss.offset < last
-                && first < loss.offset + u64::from(loss.bytes)
-        });
-        if let Some(index) = found {
-            self.losses.remove(index);
+        if let Some(index) = self.beyond.find(&self.losses, first, last) {
+            let loss = &mut self.losses[index];
+            self.beyond.places.remove(&(loss.offset, index));
+            loss.packets = 0;
+            self.taken_back += 1;
             self.counts.spurious += 1;
+            if self.taken_back > KEPT {
+                self.sweep();
+            }
         }
+    }
+
+    /// Removes what turned out to be no loss.
+    fn sweep(&mut self) {
+        self.losses.retain(|loss| loss.packets > 0);
+        self.taken_back = 0;
+        self.beyond = Beyond::default();
     }
 
     /// Puts losses in order and says which were in a row, by the order in which they left.
     pub(crate) fn finish(&mut self) {
+        self.sweep();
         self.losses
             .sort_by_key(|loss| (loss.side == Side::Beyond, loss.order, loss.offset));
         for row in self.losses.chunk_by_mut(Loss::runs_into) {
@@ -79,5 +154,70 @@ impl Ledger {
                 }
             }
         }
+    }
+
+    /// Bytes that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        self.losses.capacity() * size_of::<Loss>()
+            + self.events.capacity() * size_of::<Event>()
+            + self.beyond.places.len() * 2 * size_of::<(u64, usize)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delay::Around;
+    use crate::loss::Evidence;
+
+    fn loss(offset: u64, order: u64) -> Loss {
+        Loss {
+            time: 0,
+            frame: order,
+            offset,
+            bytes: 1000,
+            packets: 1,
+            side: Side::Beyond,
+            retransmission: false,
+            evidence: Evidence::Sack,
+            event: None,
+            order,
+            around: Around::default(),
+            run: 1,
+            verdict: None,
+            truth: None,
+        }
+    }
+
+    #[test]
+    fn a_duplicate_takes_the_latest_loss_of_its_bytes_back() {
+        let mut ledger = Ledger::default();
+        for order in 0..100 {
+            // Every piece is lost twice.
+            ledger.keep(loss(order % 50 * 1000, order));
+        }
+        ledger.on_duplicate(10_000, 11_000, 0);
+        ledger.on_duplicate(10_000, 11_000, 0);
+        ledger.on_duplicate(10_000, 11_000, 0);
+        ledger.on_duplicate(500, 1_500, 0);
+        assert!(!ledger.is_empty());
+        ledger.finish();
+        let left: Vec<u64> = ledger.losses.iter().map(|loss| loss.order).collect();
+        let right: Vec<u64> = (0..100).filter(|n| ![10, 60, 51].contains(n)).collect();
+        assert_eq!((left, ledger.counts.spurious), (right, 3));
+    }
+
+    #[test]
+    fn duplicates_take_steps_in_proportion() {
+        crate::steps::assert_linear(10_000, 10, |many| {
+            let mut ledger = Ledger::default();
+            for order in 0..many {
+                ledger.keep(loss(order * 1000, order));
+                ledger.spurious(1 << 40, 2 << 40);
+            }
+            for order in 0..many {
+                ledger.on_duplicate(order * 1000, order * 1000 + 1000, 0);
+            }
+        });
     }
 }

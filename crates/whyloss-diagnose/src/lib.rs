@@ -37,6 +37,8 @@ pub mod flow;
 pub mod input;
 mod ledger;
 pub mod loss;
+pub mod memory;
+mod missing;
 mod network;
 mod order;
 pub mod packet;
@@ -46,6 +48,7 @@ mod rates;
 pub mod report;
 mod rtp;
 mod stamps;
+mod steps;
 mod tcp;
 pub mod track;
 pub mod truth;
@@ -64,6 +67,7 @@ use std::path::Path;
 
 use input::Input;
 use input::json::Record;
+use memory::Memory;
 use packet::Skipped;
 
 /// What bounds a diagnosis.
@@ -73,6 +77,9 @@ pub struct Options {
     pub connections: usize,
     /// Flows that are kept, those with the most losses.
     pub flows: usize,
+    /// Bytes that all of it may take, but for what decompression needs. Beyond it the connections that were quiet for longest
+    /// are closed, and the flows with the fewest losses are dropped; [`Diagnosis::notes`] say so.
+    pub memory: u64,
 }
 
 impl Default for Options {
@@ -80,6 +87,7 @@ impl Default for Options {
         Self {
             connections: 10_000,
             flows: 10_000,
+            memory: memory::DEFAULT,
         }
     }
 }
@@ -173,8 +181,9 @@ impl Diagnosis {
 }
 
 fn of_log(log: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
-    let mut quic = quic::Log::new(options.connections);
-    let mut kept = Kept::new(options.flows);
+    let memory = Memory::new(options.memory);
+    let mut quic = quic::Log::new(options.connections, memory.clone());
+    let mut kept = Kept::new(options.flows, memory);
     let mut emulated: Option<network::Emulated> = None;
     let mut traces = 0;
     let partial = input::json::read(log, &mut |record| {
@@ -182,7 +191,8 @@ fn of_log(log: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
         match (record, &mut emulated) {
             (Record::Event(record), Some(emulated)) => emulated.on_record(record),
             (Record::Event(record), none) if traces == 0 && network::Emulated::knows(&record) => {
-                none.get_or_insert_default().on_record(record);
+                none.get_or_insert_with(|| network::Emulated::new(options))
+                    .on_record(record);
             }
             (Record::Trace(about), _) => {
                 traces += 1;
@@ -202,7 +212,7 @@ fn of_log(log: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
         Ok(())
     })?;
     if let Some(emulated) = emulated {
-        let mut diagnosis = emulated.finish(options);
+        let mut diagnosis = emulated.finish();
         diagnosis.partial = partial.or(diagnosis.partial);
         return Ok(diagnosis);
     }
@@ -221,13 +231,36 @@ fn of_log(log: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
             quic.malformed,
             "events lack a time or the number of their packet and were passed over",
         ),
+        (
+            quic.unnamed,
+            "events are about a connection whose id is too long, and were passed over",
+        ),
         (kept.dropped, DROPPED),
     ]);
+    diagnosis.notes.extend(shortages(
+        options,
+        [
+            (
+                quic.short,
+                "connections, those that were quiet for longest, were closed early",
+            ),
+            (kept.forgotten, FORGOTTEN),
+        ],
+    ));
     diagnosis.number(kept.flows);
     Ok(diagnosis)
 }
 
 const DROPPED: &str = "more flows are not kept, those with the fewest losses";
+const FORGOTTEN: &str = "flows, those with the fewest losses, were dropped";
+
+/// What is to be said of what memory was too short for.
+fn shortages<const N: usize>(options: Options, many: [(u64, &str); N]) -> Vec<String> {
+    let budget = memory::name(options.memory);
+    let said = notes(many).into_iter();
+    said.map(|what| format!("{what}: the memory limit of {budget} (`--memory`) was reached"))
+        .collect()
+}
 
 /// What is to be said of what happened at all.
 fn notes<const N: usize>(many: [(u64, &str); N]) -> Vec<String> {
@@ -241,24 +274,52 @@ fn notes<const N: usize>(many: [(u64, &str); N]) -> Vec<String> {
 struct Kept {
     flows: Vec<Flow>,
     limit: usize,
+    memory: Memory,
+    bytes: usize,
+    /// Flows beyond the limit, and those dropped since memory was short.
     dropped: u64,
+    forgotten: u64,
 }
 
 impl Kept {
-    fn new(limit: usize) -> Self {
+    fn new(limit: usize, memory: Memory) -> Self {
         Self {
             flows: Vec::new(),
             limit: limit.max(1),
+            memory,
+            bytes: 0,
             dropped: 0,
+            forgotten: 0,
         }
     }
 
     fn extend(&mut self, flows: impl Iterator<Item = Flow>) {
-        self.flows.extend(flows);
-        if self.flows.len() > 2 * self.limit {
-            self.flows.sort_by_key(|flow| Reverse(flow.losses.len()));
-            self.dropped += (self.flows.len() - self.limit) as u64;
-            self.flows.truncate(self.limit);
+        for flow in flows {
+            self.bytes += flow.memory();
+            self.flows.push(flow);
+            self.memory.keep(self.bytes);
         }
+        let limit = self.limit;
+        if self.flows.len() > 2 * limit {
+            self.dropped += self.truncate(|many, _| many > limit);
+        }
+        let most = self.memory.kept_limit();
+        if self.bytes > most && self.memory.is_short() {
+            // A few more than must be, so that this is seldom.
+            self.forgotten += self.truncate(|_, bytes| bytes > most - most / 8);
+        }
+    }
+
+    /// Drops the flows with the fewest losses as long as so many with so many bytes are too many; answers how many.
+    fn truncate(&mut self, too_many: impl Fn(usize, usize) -> bool) -> u64 {
+        let before = self.flows.len();
+        self.flows.sort_by_key(|flow| Reverse(flow.losses.len()));
+        while too_many(self.flows.len(), self.bytes)
+            && let Some(flow) = self.flows.pop()
+        {
+            self.bytes -= flow.memory();
+        }
+        self.memory.keep(self.bytes);
+        (before - self.flows.len()) as u64
     }
 }

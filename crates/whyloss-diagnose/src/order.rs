@@ -3,7 +3,10 @@
 //! Captures of several queues or interfaces are written in bunches, and those of an emulator when a packet's fate is known.
 //! How far packets are out of order is learnt from the capture: one that is in order waits for nothing.
 
-use std::collections::VecDeque;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use crate::steps::step;
 
 /// How far behind a packet may be and still be put in its place, ns. Farther back it is a clock that was set.
 const FARTHEST: u64 = 2_000_000_000;
@@ -13,24 +16,70 @@ const WAITING: usize = 1 << 16;
 /// Packets that wait for earlier ones.
 #[derive(Debug)]
 pub(crate) struct Order<T> {
-    waiting: VecDeque<(u64, T)>,
+    waiting: BinaryHeap<Reverse<Waiting<T>>>,
+    /// Where a packet that is to wait belongs: how often the clock was set back among those that wait, and how many came.
+    run: u64,
+    came: u64,
+    /// The latest time of this run.
+    end: u64,
     latest: u64,
     /// How long packets wait, ns: twice what the farthest one was behind.
     wait: u64,
+    /// Bytes of those that wait, and the most that they may have.
+    bytes: usize,
+    limit: usize,
     /// Packets that came behind later ones.
     pub(crate) late: u64,
     /// Times that the clock was set back.
     pub(crate) set_back: u64,
+    /// Packets that could not wait as long as they should, since others needed the memory.
+    pub(crate) early: u64,
 }
 
+#[derive(Debug)]
+struct Waiting<T> {
+    /// Run, time, and place among those that came.
+    key: (u64, u64, u64),
+    bytes: usize,
+    item: T,
+}
+
+impl<T> Ord for Waiting<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        step(1);
+        self.key.cmp(&other.key)
+    }
+}
+
+impl<T> PartialOrd for Waiting<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Waiting<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl<T> Eq for Waiting<T> {}
+
 impl<T> Order<T> {
-    pub(crate) fn new() -> Self {
+    /// An order in which packets of at most `limit` bytes in all wait.
+    pub(crate) fn new(limit: usize) -> Self {
         Self {
-            waiting: VecDeque::new(),
+            waiting: BinaryHeap::new(),
+            run: 0,
+            came: 0,
+            end: 0,
             latest: 0,
             wait: 0,
+            bytes: 0,
+            limit,
             late: 0,
             set_back: 0,
+            early: 0,
         }
     }
 
@@ -47,29 +96,37 @@ impl<T> Order<T> {
         self.wait == 0
     }
 
-    /// A packet waits.
-    pub(crate) fn push(&mut self, time: u64, item: T) {
-        // Behind those of the same time; one whose clock was set stays behind all.
-        let early = |other: u64| other > time && other - time <= FARTHEST;
-        let mut at = self.waiting.len();
-        while at > 0 && early(self.waiting[at - 1].0) {
-            at -= 1;
+    /// A packet of so many bytes waits.
+    pub(crate) fn push(&mut self, time: u64, bytes: usize, item: T) {
+        // Behind those of the same time; one whose clock was set back stays behind all.
+        if self.waiting.is_empty() {
+            self.end = 0;
+        } else if self.end > time.saturating_add(FARTHEST) {
+            (self.run, self.end) = (self.run + 1, 0);
         }
-        self.waiting.insert(at, (time, item));
+        self.end = self.end.max(time);
+        self.came += 1;
+        self.bytes += bytes;
+        let key = (self.run, time, self.came);
+        self.waiting.push(Reverse(Waiting { key, bytes, item }));
     }
 
     /// The next packet that waits no longer.
     pub(crate) fn due(&mut self) -> Option<T> {
-        let &(time, _) = self.waiting.front()?;
+        let (_, time, _) = self.waiting.peek()?.0.key;
         let due = time.saturating_add(self.wait) <= self.latest
             || time > self.latest.saturating_add(FARTHEST)
             || self.waiting.len() > WAITING;
-        due.then(|| self.waiting.pop_front().map(|(_, item)| item))?
+        let crowded = !due && self.bytes > self.limit;
+        self.early += u64::from(crowded);
+        (due || crowded).then(|| self.last())?
     }
 
     /// The next packet, after which none will come.
     pub(crate) fn last(&mut self) -> Option<T> {
-        self.waiting.pop_front().map(|(_, item)| item)
+        let Reverse(first) = self.waiting.pop()?;
+        self.bytes -= first.bytes;
+        Some(first.item)
     }
 }
 
@@ -79,14 +136,14 @@ mod tests {
 
     /// What goes in, in the order in which it comes out.
     fn order(times: &[u64]) -> Vec<u64> {
-        let mut order = Order::new();
+        let mut order = Order::new(usize::MAX);
         let mut out = Vec::new();
         for &time in times {
             let time = time * 1_000_000;
             if order.passes(time) {
                 out.push(time);
             } else {
-                order.push(time, time);
+                order.push(time, 1, time);
             }
             while let Some(time) = order.due() {
                 out.push(time);
@@ -98,7 +155,7 @@ mod tests {
 
     #[test]
     fn what_is_in_order_waits_for_nothing() {
-        let mut in_order = Order::<u64>::new();
+        let mut in_order = Order::<u64>::new(usize::MAX);
         assert!((0..100).all(|time| in_order.passes(time) && in_order.due().is_none()));
         assert_eq!(in_order.late, 0);
     }
@@ -111,10 +168,73 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_back_holds_nothing_up() {
-        let mut clock = Order::<u64>::new();
+        let mut clock = Order::<u64>::new(usize::MAX);
         let _ = [9_000_000_000, 1_000_000_000].map(|time| clock.passes(time));
         assert_eq!((clock.set_back, clock.late), (1, 0));
         let out = order(&[9000, 9010, 9005, 9020, 1000, 1010, 1020, 1015]);
         assert_eq!(out, [9000, 9010, 9005, 9020, 1000, 1010, 1015, 1020]);
+    }
+
+    /// The same as a list that is searched from its end, as the order was kept before.
+    #[test]
+    fn any_times_come_out_as_from_a_list() {
+        let mut state = 7_u64;
+        let mut draw = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        };
+        for _ in 0..300 {
+            let (mut order, mut list) = (Order::new(usize::MAX), Vec::<(u64, u64)>::new());
+            let (mut now, mut out) = (5_000_000_000_u64, Vec::new());
+            for number in 0..200 {
+                now = match draw(30) {
+                    0 => now.saturating_sub(2_500_000_000),
+                    1 => now + 2_200_000_000,
+                    _ => now + draw(50_000_000),
+                };
+                let time = now.saturating_sub(draw(40) * draw(50_000_000));
+                if order.passes(time) {
+                    continue;
+                }
+                order.push(time, 1, number);
+                let early = |other: u64| other > time && other - time <= FARTHEST;
+                let at = list.iter().rposition(|&(other, _)| !early(other));
+                list.insert(at.map_or(0, |at| at + 1), (time, number));
+                while let Some(due) = order.due() {
+                    assert_eq!(list.remove(0).1, due);
+                    out.push(due);
+                }
+            }
+            while let Some(last) = order.last() {
+                assert_eq!(list.remove(0).1, last);
+            }
+            assert!(list.is_empty());
+        }
+    }
+
+    #[test]
+    fn packets_that_all_belong_before_the_others_take_steps_in_proportion() {
+        crate::steps::assert_linear(10_000, 40, |many| {
+            let mut order = Order::new(usize::MAX);
+            order.passes(many);
+            for time in (0..many).rev() {
+                order.passes(time);
+                order.push(time, 1, time);
+            }
+            while order.last().is_some() {}
+        });
+    }
+
+    #[test]
+    fn packets_that_wait_have_a_limit_of_memory() {
+        let mut order = Order::new(1000);
+        let _ = [2_000_000_000, 1].map(|time| order.passes(time));
+        for time in 0..100 {
+            order.push(1_000_000_000 + time, 100, time);
+            while order.due().is_some() {}
+        }
+        assert_eq!((order.bytes, order.early), (1000, 90));
     }
 }

@@ -3,7 +3,7 @@
 use whyloss::Cause;
 
 use crate::delay::{Delays, Histogram};
-use crate::loss::{Loss, Side};
+use crate::loss::{Evidence, Loss, Side};
 
 /// The quantile of rates that stands for what the path carries between losses.
 const FULL: f64 = 0.9;
@@ -120,7 +120,11 @@ impl Portrait {
                     5..=8 => 3,
                     _ => 4,
                 };
-                portrait.runs[class] += 1;
+                // The numbers of a gap count one by one, also those that stand as one loss.
+                portrait.runs[class] += match loss.evidence {
+                    Evidence::Number => packets,
+                    _ => 1,
+                };
             }
             last = Some(loss);
         }

@@ -35,4 +35,9 @@ impl Rates {
             self.window = (now, delivered);
         }
     }
+
+    /// Bytes that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        self.histogram.memory() + self.track.memory()
+    }
 }

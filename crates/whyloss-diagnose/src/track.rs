@@ -93,6 +93,11 @@ impl Track {
         })
     }
 
+    /// Bytes that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        self.spans.capacity() * size_of::<Span>()
+    }
+
     /// What it was at `time` ns, or just before.
     pub fn at(&self, time: u64) -> Option<f64> {
         let place = time.checked_sub(self.start)? / self.width.max(1);

@@ -17,7 +17,7 @@ use whyloss::{Cause, Confusion};
 use crate::classifiers::{receivers, senders};
 use crate::flow::Flow;
 use crate::loss::{Loss, Side};
-use crate::{Diagnosis, Error};
+use crate::{Diagnosis, Error, Options};
 
 /// IP packets of at most so many bytes may be bare acknowledgements: IPv4's and TCP's headers with all of TCP's options.
 pub(crate) const BARE: u32 = 80;
@@ -79,7 +79,14 @@ struct Lost {
 #[derive(Clone, Debug, Default)]
 pub struct Truth {
     connections: HashMap<[SocketAddr; 2], Packets>,
+    /// Bytes that it takes.
+    bytes: u64,
 }
+
+/// Bytes of a connection, of a number that had data, and of a packet that was lost.
+const CONNECTION: u64 = 512;
+const NUMBER: u64 = 40;
+const LOSS: u64 = 2 * size_of::<Lost>() as u64;
 
 #[derive(Clone, Debug, Default)]
 struct Packets {
@@ -92,27 +99,35 @@ impl Truth {
     /// Takes the log that `whyloss link --log` wrote into this directory.
     ///
     /// # Errors
-    /// If there is none, or it cannot be read.
-    pub fn read(directory: &Path) -> Result<Self, Error> {
+    /// If there is none, it cannot be read, or it takes more than half of [`Options::memory`].
+    pub fn read(directory: &Path, options: Options) -> Result<Self, Error> {
         let mut truth = Self::default();
-        crate::network::packets(directory, &mut |passage| truth.add(passage))?;
+        crate::network::packets(directory, &mut |passage| {
+            truth.add(passage);
+            truth.bytes <= options.memory / 2
+        })?;
         Ok(truth)
     }
 
     /// Takes the next line of the log.
     pub fn add(&mut self, passage: &Passage) {
         let ends = [passage.source, passage.destination];
-        let packets = self.connections.entry(ends).or_default();
+        let packets = self.connections.entry(ends).or_insert_with(|| {
+            self.bytes += CONNECTION;
+            Packets::default()
+        });
         let data = passage.bytes > BARE;
         let mut again = false;
         if data {
-            again = *packets
-                .first
-                .entry(passage.sequence)
-                .or_insert(passage.packet)
-                != passage.packet;
+            let first = packets.first.entry(passage.sequence);
+            let first = *first.or_insert_with(|| {
+                self.bytes += NUMBER;
+                passage.packet
+            });
+            again = first != passage.packet;
         }
         if passage.fate != Fate::Arrived {
+            self.bytes += LOSS;
             packets.lost.push(Lost {
                 sequence: passage.sequence,
                 time: passage.time,

@@ -10,10 +10,11 @@
 //! | `packets.parquet` | the log as a table (`packets`, feature `parquet`) |
 
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use whyloss_sim::replace_file;
 
 use crate::record::{self, LogError, Record};
 use crate::replay::{Replayed, replay};
@@ -58,6 +59,9 @@ pub enum ArchiveError {
         /// What is wrong.
         source: LogError,
     },
+    /// The log has no packets.
+    #[error("{}: no packet is in this log, so that a replay would show nothing", .0.display())]
+    Empty(PathBuf),
 }
 
 /// Writes what is needed to ask the links again.
@@ -135,7 +139,11 @@ pub fn stream(
 /// If the directory is not that of a run.
 pub fn replay_run(directory: &Path) -> Result<Replayed, ArchiveError> {
     let (links, seed) = links(directory)?;
-    Ok(replay(&links.plans(), seed, records(directory)?))
+    let records = records(directory)?;
+    if records.is_empty() {
+        return Err(ArchiveError::Empty(directory.join("packets.jsonl")));
+    }
+    Ok(replay(&links.plans(), seed, records))
 }
 
 fn read(path: &Path) -> Result<String, ArchiveError> {
@@ -146,7 +154,8 @@ fn read(path: &Path) -> Result<String, ArchiveError> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), ArchiveError> {
-    fs::write(path, bytes).map_err(|source| ArchiveError::Write {
+    let written = replace_file(path).and_then(|mut file| file.write_all(bytes));
+    written.map_err(|source| ArchiveError::Write {
         path: path.to_owned(),
         source,
     })

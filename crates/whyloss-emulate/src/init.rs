@@ -20,8 +20,8 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{Pid, getppid};
-use signal_hook::consts::{SIGCHLD, SIGINT, SIGTERM};
+use nix::unistd::{Pid, getpid, getppid};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// Who the process is.
@@ -43,15 +43,32 @@ impl Role {
     }
 }
 
+/// Whether this process may play a role: the first only as process 1 of its process namespace.
+///
+/// Elsewhere its mounts would be everyone's, and its SIGTERM would go to every process of the machine.
+///
+/// # Errors
+/// If it may not.
+pub fn may_play(role: Role) -> io::Result<()> {
+    if role == Role::First && getpid() != Pid::from_raw(1) {
+        return Err(io::Error::other(
+            "link-init: this is not process 1 of a process namespace; `whyloss link` makes one and starts it there",
+        ));
+    }
+    Ok(())
+}
+
 /// Plays a role until the command ends; answers the exit code that it left, 128 and the signal if a signal ended it.
 /// `again` calls this program in another role.
 ///
 /// # Errors
-/// If a namespace cannot be made, or the command not be started.
+/// If the role may not be played here, a namespace cannot be made, or the command not be started.
 pub fn play(role: Role, again: &[OsString], command: &[OsString]) -> io::Result<u8> {
+    may_play(role)?;
     set_pdeathsig(Signal::SIGKILL)?;
-    // SIGINT goes to everyone at the terminal; the command may take it as it likes.
-    let mut signals = Signals::new([SIGCHLD, SIGTERM, SIGINT])?;
+    // SIGINT and SIGHUP go to everyone at the terminal; the command may take them as it likes. The emulator, which has SIGHUP
+    // too, sends SIGTERM.
+    let mut signals = Signals::new([SIGCHLD, SIGTERM, SIGINT, SIGHUP])?;
     let child = match role {
         Role::Keeper(parent) => {
             if getppid() != Pid::from_raw(parent as i32) {

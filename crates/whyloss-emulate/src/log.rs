@@ -22,6 +22,7 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::pcapng::{PcapNgWriteError, PcapNgWriter};
 use pcap_file::{DataLink, Endianness};
 use whyloss::Time;
+use whyloss_sim::replace_file;
 
 use crate::clock::monotonic;
 use crate::header::Headers;
@@ -152,7 +153,7 @@ struct Whole {
 
 impl Whole {
     fn create(path: PathBuf) -> Result<Self, WriteError> {
-        let file = File::create(&path).map_err(|error| WriteError::new(&path, error))?;
+        let file = replace_file(&path).map_err(|error| WriteError::new(&path, error))?;
         Ok(Self {
             path,
             file,

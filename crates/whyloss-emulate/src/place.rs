@@ -102,7 +102,10 @@ impl Ground {
         let mut free = Prefix::slots(inside)
             .filter(|slot| taken.iter().all(|&address| !slot.contains(address)));
         let slot = free.next().ok_or(RunError::NoAddresses)?;
-        let hosts = slot.hosts(count).ok_or(RunError::TooManyHosts(count))?;
+        let hosts = slot.hosts(count).ok_or(RunError::TooManyHosts {
+            count,
+            nested: inside.is_some(),
+        })?;
         // By its address, so that two runs that choose the same slot meet here, and one of them is told so.
         let device = format!("wl{:x}", slot.base >> (32 - slot.length));
         Ok(Self {

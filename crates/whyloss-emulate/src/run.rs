@@ -91,8 +91,17 @@ pub enum RunError {
     )]
     NoAddresses,
     /// More hosts than addresses.
-    #[error("{0} hosts do not fit into the addresses of one run")]
-    TooManyHosts(usize),
+    #[error(
+        "no addresses are left for {count} {}: {}",
+        if *count == 1 { "host" } else { "hosts" },
+        if *nested { "this run is inside a host of another run, and hosts three deep are the most" } else { "a run has 16,383 hosts at most" }
+    )]
+    TooManyHosts {
+        /// How many.
+        count: usize,
+        /// Whether the run is inside a host of another.
+        nested: bool,
+    },
     /// A command could not be started.
     #[error("cannot start the command at {host}: {source}")]
     Start {

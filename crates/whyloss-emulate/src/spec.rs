@@ -304,6 +304,60 @@ pub fn duration(text: &str) -> Result<Duration, SpecError> {
     ))
 }
 
+/// A rate in bytes per second, such as `10mbit`.
+///
+/// # Errors
+/// If it is none, or zero.
+pub fn rate(text: &str) -> Result<f64, SpecError> {
+    let expected = "such as 10mbit or 1.5 Mbit/s, and more than 0";
+    let written = quantity(text, "rate", expected, RATES)?;
+    let (number, unit) = written.split_once(' ').unwrap_or((&written, ""));
+    let bits = match unit {
+        "Gbit/s" => 1e9,
+        "Mbit/s" => 1e6,
+        "kbit/s" => 1e3,
+        _ => 1.0,
+    };
+    let rate = number.parse::<f64>().unwrap_or(0.0) * bits / 8.0;
+    if rate > 0.0 && rate.is_finite() {
+        return Ok(rate);
+    }
+    Err(SpecError::Option {
+        what: "rate",
+        value: text.to_owned(),
+        expected,
+    })
+}
+
+/// A number of bytes, such as `1 GiB`.
+///
+/// # Errors
+/// If it is none.
+pub fn bytes(text: &str) -> Result<u64, SpecError> {
+    const BYTES: &[(&str, &str)] = &[
+        ("GiB", "GiB"),
+        ("MiB", "MiB"),
+        ("KiB", "KiB"),
+        ("GB", "GB"),
+        ("MB", "MB"),
+        ("kB", "kB"),
+        ("B", "B"),
+    ];
+    let written = quantity(text, "size", "such as 1 GiB or 500 MB", BYTES)?;
+    let (number, unit) = written.split_once(' ').unwrap_or((&written, "B"));
+    let unit = match unit {
+        "GiB" => 1_073_741_824.0,
+        "MiB" => 1_048_576.0,
+        "KiB" => 1_024.0,
+        "GB" => 1e9,
+        "MB" => 1e6,
+        "kB" => 1e3,
+        _ => 1.0,
+    };
+    // Saturates: a file cannot be as large.
+    Ok((number.parse::<f64>().unwrap_or(0.0) * unit) as u64)
+}
+
 /// A number with its unit, as scenarios write it.
 fn quantity(
     text: &str,

@@ -1,9 +1,8 @@
 //! The congestion controls, by name.
 
 use whyloss::bandwidth::{DuplicateAcks, EstimatorSpec, TibetFilter, WestwoodSpec};
+use whyloss::schemes;
 use whyloss::sender::Classifier;
-use whyloss::sender::vegas::Vegas;
-use whyloss::sender::veno::Veno;
 
 /// A congestion control that can be loaded into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,11 +122,13 @@ impl Algorithm {
     /// The core's classifier that decides as the program does.
     pub fn classifier(self) -> Classifier {
         match self {
-            Self::NewRenoLp | Self::CubicLp | Self::WestwoodLp => Vegas::predictor().into(),
+            Self::NewRenoLp | Self::CubicLp | Self::WestwoodLp => {
+                schemes::newreno_lp::scheme().classifier
+            }
             Self::Westwood | Self::Tibet => Classifier::unaware(),
-            Self::Balde => Vegas::ldea().into(),
-            Self::Veno => Veno::paper().into(),
-            Self::VenoEnhanced => Veno::iftpv().into(),
+            Self::Balde => schemes::balde::scheme().classifier,
+            Self::Veno => schemes::veno::scheme().classifier,
+            Self::VenoEnhanced => schemes::iftpv::scheme().classifier,
         }
     }
 

@@ -58,23 +58,35 @@ pub fn load(control: &Control, name: &str) -> Result<Held, KernelError> {
     load_for(control, name, std::process::id())
 }
 
-/// Loads a control so that it stays until it is [unloaded](unload).
+/// Loads controls so that they stay until they are [unloaded](unload): all of them, or none.
 ///
 /// # Errors
-/// As [`load`], and if there is no place for pins.
-pub fn load_pinned(control: &Control) -> Result<(), KernelError> {
+/// As [`load`], and if there is no place for pins, which is found before anything is loaded.
+pub fn load_pinned(controls: &[&Control]) -> Result<(), KernelError> {
     check_machine()?;
     // The BPF file system's number (linux/magic.h).
     let types = nix::sys::statfs::statfs("/sys/fs/bpf").map(|stat| stat.filesystem_type());
     if types != Ok(nix::sys::statfs::BPF_FS_MAGIC) {
         return Err(KernelError::NoFileSystem);
     }
+    // What is not pinned goes when this returns.
+    let mut held = Vec::new();
+    for control in controls {
+        held.push((pin(control), load_for(control, control.name, 0)?));
+    }
     fs::create_dir_all(PINS).map_err(|source| pin_error(Path::new(PINS), source))?;
-    let mut held = load_for(control, control.name, 0)?;
-    let path = pin(control);
-    held.link
-        .pin(&path)
-        .map_err(|error| KernelError::bpf("pin a control", &error))
+    for index in 0..held.len() {
+        let (path, control) = &mut held[index];
+        if let Err(error) = control.link.pin(&*path) {
+            for (path, _) in &held[..index] {
+                // The first error is the one to tell of.
+                let _ = fs::remove_file(path);
+            }
+            let _ = fs::remove_dir(PINS);
+            return Err(KernelError::bpf("pin a control", &error));
+        }
+    }
+    Ok(())
 }
 
 fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelError> {

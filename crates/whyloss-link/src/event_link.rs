@@ -477,7 +477,7 @@ impl EventLink {
         if !handover.in_order {
             self.server.last_arrival = Time::ZERO;
         }
-        self.busy_until = self.busy_until.max(handover.at.later(handover.pause));
+        self.busy_until = self.busy_until.max(handover.at + handover.pause);
         self.accessed = false;
     }
 

@@ -268,7 +268,7 @@ impl Link {
         if rest.noisy {
             match rest.channel.harms(departure, size) {
                 Harm::None => {}
-                Harm::Damaged(first) => return Fate::Damaged(departure.later(rest.delay), first),
+                Harm::Damaged(first) => return Fate::Damaged(departure + rest.delay, first),
                 Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
             }
         }

@@ -147,7 +147,7 @@ impl RateProcess {
     fn stay(&mut self) {
         let mean = self.rates.0[self.state].1.as_secs_f64();
         let stay = Duration::from_secs_f64(self.random.exponential(mean));
-        self.until = self.until.later(stay.max(Duration::from_nanos(1)));
+        self.until += stay.max(Duration::from_nanos(1));
     }
 }
 

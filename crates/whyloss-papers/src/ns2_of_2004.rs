@@ -13,7 +13,6 @@
 //! acknowledgement, which their predictors need. Each paper's `sensitivity` departs from this page, one choice at a time.
 
 use whyloss::Duration;
-use whyloss::congestion::WestwoodOptions;
 use whyloss_sim::host::tcp::{Echo, Options, Recovery, RtoOptions, RttSampling};
 
 /// A TCP of ns-2 with segments of `segment` bytes, a window of `window` segments, and a sink that delays acknowledgements.
@@ -30,13 +29,11 @@ pub(crate) fn tcp(recovery: Recovery, segment: u32, window: u32) -> Options {
     }
 }
 
-/// The Westwood module upon the choices of `base`: its controller, its way to repair losses, no limited transmit.
-pub(crate) fn westwood(base: Options, controller: WestwoodOptions) -> Options {
-    let mut options = Options {
+/// The Westwood module's way to repair losses upon the choices of `base`, and no limited transmit.
+pub(crate) fn module(base: Options) -> Options {
+    Options {
         recovery: Recovery::FastRetransmit,
         limited_transmit: false,
         ..base
-    };
-    options.controller.kind = whyloss::congestion::ControllerKind::Westwood(controller);
-    options
+    }
 }

@@ -16,7 +16,9 @@
 //! feels most; and rate halving.
 
 use rayon::prelude::*;
-use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, CubicDialect, Growth};
+use whyloss::congestion::{
+    BacklogRtt, ControllerKind, ControllerSpec, CubicDialect, Growth, WestwoodOptions,
+};
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::queue::Limit;
 use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
@@ -86,7 +88,7 @@ fn connection(variant: &str) -> Option<(tcp::Options, u32)> {
 fn linux(module: &str) -> Option<(tcp::Options, u32)> {
     let kind = match module {
         "reno" => ControllerKind::default(),
-        "westwood" => ControllerKind::westwood_linux(),
+        "westwood" => ControllerKind::Westwood(WestwoodOptions::linux()),
         "veno" => ControllerKind::Veno(BacklogRtt::Latest),
         "cubic" => ControllerKind::Cubic(CubicDialect::Rfc9438),
         _ => return None,

@@ -1,32 +1,65 @@
-//! TCP variants as the papers name them: recovery, controller, classifier and policy put together.
-//!
-//! | variant | recovery | controller | classifier | a loss called wireless |
-//! |---|---|---|---|---|
-//! | Reno, NewReno, SACK | each its own | Reno | unaware | – |
-//! | NewReno-LP (MAR-3) | NewReno | Reno | Vegas predictor | window = FlightSize |
-//! | NewReno-Ideal-LP (MAR-4) | NewReno | Reno | oracle | window = FlightSize |
-//! | NewRenoLDA (MIL-2) | NewReno | Reno | oracle, not at timeouts | window kept |
+//! A protocol under a paper's name: a scheme of [`whyloss::schemes`] upon the paper's transport.
 
-use whyloss::congestion::WirelessPolicy;
-use whyloss_sim::decider::{SENDERS, SenderDecider};
+use whyloss::congestion::ControllerKind;
+use whyloss::schemes::{self, Lookup, Scheme};
+use whyloss_sim::decider::{Decider, SENDERS, SenderDecider};
 use whyloss_sim::host::tcp::{Options, Recovery};
 use whyloss_sim::scenario::Transport;
 
-/// A variant of TCP.
+/// Bytes of TCP's and IP's headers.
+const HEADERS: u32 = 40;
+
+/// A protocol with its packets. `N` is a name: known here, or made of parameters.
 #[derive(Clone, Debug)]
-pub(crate) struct Variant {
+pub(crate) struct Variant<N = &'static str> {
     /// Short and unique; names the variant in findings and its flows in scenarios.
-    pub(crate) id: &'static str,
+    pub(crate) id: N,
     /// As the papers write it.
-    pub(crate) name: &'static str,
-    /// Choices of the transport.
-    pub(crate) options: Options,
-    /// What decides the cause of a loss.
-    pub(crate) classifier: SenderDecider,
+    pub(crate) name: N,
+    /// Bytes of a packet on the wire.
+    pub(crate) size: u32,
+    /// Bytes of it in which an error costs the packet; `None`: all.
+    pub(crate) coverage: Option<u32>,
+    /// What carries its flows.
+    pub(crate) transport: Transport,
+}
+
+impl<N> Variant<N> {
+    /// A TCP under no scheme.
+    pub(crate) fn of_tcp(id: N, name: N, options: Options) -> Self {
+        Self {
+            id,
+            name,
+            size: options.segment_size + HEADERS,
+            coverage: None,
+            transport: Transport::Tcp {
+                options,
+                classifier: SenderDecider::unaware(),
+            },
+        }
+    }
+
+    /// The same with other choices of TCP's, if it is TCP.
+    pub(crate) fn with_tcp(mut self, change: impl FnOnce(&mut Options)) -> Self {
+        if let Transport::Tcp { options, .. } = &mut self.transport {
+            change(options);
+        }
+        self
+    }
+
+    /// The same with another classifier, if one at a sender.
+    pub(crate) fn classified(mut self, decider: SenderDecider) -> Self {
+        if let Transport::Tcp { classifier, .. } | Transport::Iftp { classifier, .. } =
+            &mut self.transport
+        {
+            *classifier = decider;
+        }
+        self
+    }
 }
 
 impl Variant {
-    /// Reno, NewReno or SACK, upon the choices of `base`.
+    /// Reno, NewReno, SACK or Vegas, upon the choices of `base`.
     pub(crate) fn plain(recovery: Recovery, base: Options) -> Self {
         let (id, name) = match recovery {
             Recovery::Reno => ("reno", "Reno"),
@@ -36,38 +69,53 @@ impl Variant {
             Recovery::Vegas => ("vegas", "Vegas"),
             Recovery::Rack => ("rack", "RACK-TLP"),
         };
-        Self {
-            id,
-            name,
-            options: Options { recovery, ..base },
-            classifier: SenderDecider::unaware(),
-        }
+        Self::of_tcp(id, name, Options { recovery, ..base })
     }
 
-    /// The same under another name, with a classifier and what a loss that it calls wireless does.
-    pub(crate) fn with(
-        &self,
+    /// A scheme upon the choices of `base`.
+    pub(crate) fn under(
         id: &'static str,
         name: &'static str,
-        classifier: SenderDecider,
-        wireless: WirelessPolicy,
+        scheme: Scheme<SenderDecider>,
+        base: Options,
     ) -> Self {
-        let mut options = self.options;
-        options.controller.wireless = wireless;
-        Self {
-            id,
-            name,
-            options,
+        let Scheme {
+            controller,
             classifier,
-        }
+        } = scheme;
+        Self::of_tcp(id, name, base.controlled(controller)).classified(classifier)
     }
 
-    /// What a scenario's flow is carried by.
-    pub(crate) fn transport(&self) -> Transport {
-        Transport::Tcp {
-            options: self.options,
-            classifier: self.classifier.clone(),
+    /// The scheme that the registry calls so.
+    ///
+    /// # Panics
+    /// If it has no such scheme: a mistake in this crate.
+    pub(crate) fn named(id: &str, base: Options) -> Self {
+        if let Some(entry) = schemes::find(id) {
+            let scheme = entry.build(&[]).expect("defaults").map(Decider::of);
+            return Self::under(entry.id, entry.name, scheme, base);
         }
+        let mut ideal = schemes::IDEAL.iter();
+        let entry = ideal.find(|entry| entry.id == id).expect("a scheme");
+        let scheme: Scheme<Lookup> = entry.build(&[]).expect("defaults");
+        Self::under(entry.id, entry.name, scheme.map(Decider::Oracle), base)
+    }
+
+    /// The same under another name.
+    pub(crate) fn called(self, id: &'static str, name: &'static str) -> Self {
+        Self { id, name, ..self }
+    }
+
+    /// The same under another name with another controller.
+    pub(crate) fn controlled(
+        self,
+        id: &'static str,
+        name: &'static str,
+        kind: impl Into<ControllerKind>,
+    ) -> Self {
+        let kind = kind.into();
+        self.called(id, name)
+            .with_tcp(|options| options.controller.kind = kind)
     }
 }
 

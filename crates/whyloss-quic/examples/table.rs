@@ -42,8 +42,14 @@ const SAME: [Row; 3] = [
     ("BBR", r#"controller = "bbr""#, ""),
 ];
 const LP: Row = ("NewReno-LP", "", r#"scheme = "newreno-lp""#);
-const TOLD_APART: [Row; 6] = [
+const TREES: Row = (
+    "CUBIC, trees",
+    r#"controller = "cubic""#,
+    r#"classifier = "trees""#,
+);
+const TOLD_APART: [Row; 7] = [
     LP,
+    TREES,
     (
         "NewReno, fqRTT",
         r#"controller = "reno""#,
@@ -418,7 +424,9 @@ fn checked() -> Vec<(&'static str, &'static str, Row)> {
     vec![
         ("quinn", "its own", OWN[0]),
         ("quinn", "ours", LP),
+        ("quinn", "ours", TREES),
         ("noq", "ours", SAME[0]),
+        ("noq", "ours", TREES),
     ]
 }
 

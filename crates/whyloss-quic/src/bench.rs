@@ -3,16 +3,15 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use whyloss::scheme::Scheme;
-use whyloss::sender::Classifier;
+use whyloss::connection::Connection;
+use whyloss::schemes::Scheme;
 
-use crate::adapter::Adapter;
 use crate::{Clock, SchemeConfig};
 
 /// A connection with 200 packets under way, whose peer acknowledges every second one.
 #[derive(Debug)]
 pub struct Acknowledgements {
-    adapter: Adapter<Classifier>,
+    connection: Connection,
     clock: Clock,
     now: Instant,
     left: VecDeque<Instant>,
@@ -26,7 +25,7 @@ impl Acknowledgements {
     /// A connection under this scheme, which began at `now`.
     pub fn new(scheme: Scheme, now: Instant) -> Self {
         let mut new = Self {
-            adapter: SchemeConfig::new(scheme).adapter(MTU as u16),
+            connection: SchemeConfig::new(scheme).connection(MTU as u16),
             clock: Clock::new(now),
             now,
             left: VecDeque::with_capacity(2 * UNDER_WAY),
@@ -41,8 +40,8 @@ impl Acknowledgements {
     fn send(&mut self) {
         self.now += Duration::from_micros(500);
         let now = self.clock.now(self.now);
-        self.adapter.on_sent(now, MTU, self.sent);
-        self.adapter.infer_window_limited();
+        self.connection.on_sent(now, MTU, self.sent);
+        self.connection.infer_window_limited();
         self.left.push_back(self.now);
         self.sent += 1;
     }
@@ -52,7 +51,7 @@ impl Acknowledgements {
         self.send();
         self.send();
         self.acknowledge(2, false);
-        self.adapter.window()
+        self.connection.window()
     }
 
     /// Four packets leave, the oldest one is lost, and the next three are acknowledged: as noq tells it, if packets are named.
@@ -77,21 +76,20 @@ impl Acknowledgements {
         self.acknowledge(3, named);
         let (now, left) = (self.clock.now(self.now), self.clock.time(left));
         if named {
-            self.adapter.on_packet_lost(number, MTU);
+            self.connection.on_packet_lost(number, MTU);
         } else {
-            self.adapter.on_lost_until(left, MTU);
+            self.connection.on_lost_until(left, MTU);
         }
-        self.adapter
-            .on_congestion_event(now, left, persistent, false);
+        self.connection.on_lost(now, left, persistent);
     }
 
     /// A mark is told, the last losses turn out spurious, and packets grow and shrink again.
     pub fn rarities(&mut self) {
         let now = self.clock.now(self.now);
-        self.adapter.on_congestion_event(now, now, false, true);
-        self.adapter.on_spurious_congestion_event(now);
-        self.adapter.on_mtu_update(1400);
-        self.adapter.on_mtu_update(MTU as u16);
+        self.connection.on_marked(now, now);
+        self.connection.on_spurious(now);
+        self.connection.on_mtu_change(1400);
+        self.connection.on_mtu_change(MTU as u32);
     }
 
     /// The number of the oldest packet under way.
@@ -108,17 +106,17 @@ impl Acknowledgements {
             };
             let left = self.clock.time(left);
             if named {
-                self.adapter.on_ack_of(now, left, MTU, number);
+                self.connection.on_acked(now, left, MTU, number);
             } else {
-                self.adapter.on_ack(now, left, MTU);
+                self.connection.on_acked_at(now, left, MTU);
             }
         }
         let largest = self.oldest() - 1;
-        self.adapter.on_end_acks(now, false, Some(largest));
+        self.connection.on_end_acks(now, false, Some(largest));
     }
 
     /// Packets for which there is room.
     pub fn held(&self) -> usize {
-        self.adapter.held()
+        self.connection.held()
     }
 }

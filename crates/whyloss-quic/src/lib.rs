@@ -1,12 +1,20 @@
 //! Loss differentiation in QUIC: any sender classifier with any controller and policy of [`whyloss`], as a congestion
 //! controller of quinn and noq.
 //!
-//! [`SchemeConfig`] is a factory for both stacks; each needs the feature of its name. Three lines make a program that uses
-//! quinn take one:
+//! [`SchemeConfig`] is a factory for both stacks; each needs the feature of its name, or the compiler says that
+//! `ControllerFactory` is not implemented for it:
+//!
+//! ```toml
+//! [dependencies]
+//! whyloss = "0.1"
+//! whyloss-quic = { version = "0.1", features = ["quinn"] }
+//! ```
+//!
+//! Three lines make a program that uses quinn take one:
 //!
 //! ```text
 //! let mut transport = quinn::TransportConfig::default();
-//! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(Scheme::of("cubic", "keep", "fqrtt")?)));
+//! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(Scheme::of("cubic", "keep", "trees")?)));
 //! client.transport_config(Arc::new(transport));
 //! ```
 //!
@@ -30,7 +38,7 @@
 //! | a probe timeout | – | – |
 //! | pacing | by window and round-trip time; a controller's rate is for its log | by the controller's rate, if it has one |
 //!
-//! What quinn does not say, a ledger of what was sent fills in; where it has to guess, a loss is taken for an earlier one than
+//! What quinn does not say, the ledger of [`whyloss::connection`] fills in; where it has to guess, a loss is taken for an earlier one than
 //! it was, by less than a burst. Round-trip times are measured here, from the newest packet of an acknowledgement, with the
 //! peer's delay: two packets are acknowledged at once, a lone one after up to 25 ms. Nothing is told of the receiver's clock,
 //! so controllers that need it (BaLDE) measure with the sender's.
@@ -44,29 +52,26 @@
     allow(dead_code, reason = "what only the stack that is missing tells")
 )]
 
-mod adapter;
 #[doc(hidden)]
 pub mod bench;
-mod ledger;
 #[cfg(feature = "noq")]
 pub mod noq;
 #[cfg(feature = "quinn")]
 pub mod quinn;
 #[cfg(feature = "sim")]
 pub mod sim;
-#[cfg(test)]
-mod tests;
 
 use std::time::Instant;
 
 use whyloss::Time;
-use whyloss::congestion::ControllerSpec;
-use whyloss::scheme::Scheme;
+use whyloss::congestion::{ControllerSpec, Start};
+use whyloss::connection::Connection;
+use whyloss::schemes::{CongestionControl, Scheme};
 use whyloss::sender::{Classifier, SenderClassifier};
 
-use adapter::Adapter;
-
 /// Makes the congestion controllers of connections: a classifier, a controller and a policy.
+///
+/// With the feature `quinn` it is a `ControllerFactory` of quinn, with the feature `noq` one of noq.
 #[derive(Clone, Debug)]
 pub struct SchemeConfig<S = Classifier> {
     classifier: S,
@@ -97,9 +102,18 @@ impl<S: SenderClassifier + Clone> SchemeConfig<S> {
         self
     }
 
-    fn adapter(&self, mtu: u16) -> Adapter<S> {
-        let classifier = self.classifier.clone();
-        Adapter::new(classifier, &self.controller, mtu, self.initial_window)
+    fn start(&self, mtu: u16) -> Start {
+        let start = Connection::<S>::start(mtu.into());
+        Start {
+            initial_window: self.initial_window.unwrap_or(start.initial_window),
+            ..start
+        }
+    }
+
+    fn connection(&self, mtu: u16) -> Connection<S> {
+        let controller = self.controller.build(&self.start(mtu));
+        let control = CongestionControl::metered(self.classifier.clone(), controller);
+        Connection::with(control, mtu.into())
     }
 }
 

@@ -3,13 +3,13 @@
 //! ```
 //! use std::sync::Arc;
 //! use noq_proto::TransportConfig;
-//! use whyloss::scheme::Scheme;
+//! use whyloss::schemes::Scheme;
 //! use whyloss_quic::SchemeConfig;
 //!
 //! let mut transport = TransportConfig::default();
-//! let scheme = Scheme::of("cubic", "keep", "fqrtt")?;
+//! let scheme = Scheme::of("cubic", "keep", "trees")?;
 //! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(scheme)));
-//! # Ok::<(), whyloss::scheme::SchemeError>(())
+//! # Ok::<(), whyloss::schemes::SchemeError>(())
 //! ```
 
 use std::any::Any;
@@ -21,36 +21,37 @@ use noq_proto::RttEstimator;
 use noq_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 use whyloss::Time;
 use whyloss::congestion::send_quantum;
+use whyloss::connection::Connection;
 use whyloss::sender::SenderClassifier;
 
-use crate::adapter::Adapter;
 use crate::{Clock, SchemeConfig};
 
 /// The congestion controller of a noq path.
 #[derive(Clone, Debug)]
 pub struct NoqController<S = whyloss::sender::Classifier> {
     clock: Clock,
-    adapter: Adapter<S>,
+    connection: Connection<S>,
     /// When something was told last: a spurious congestion event comes without a time.
     now: Time,
     mtu: u16,
+    initial_window: u64,
 }
 
 impl<S: SenderClassifier> NoqController<S> {
     /// The classifier, controller and policy at work, to look at.
-    pub fn control(&self) -> &whyloss::scheme::CongestionControl<S> {
-        self.adapter.control()
+    pub fn control(&self) -> &whyloss::schemes::CongestionControl<S> {
+        self.connection.control()
     }
 }
 
 impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for NoqController<S> {
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
         self.now = self.clock.now(now);
-        self.adapter.on_sent(self.now, bytes.into(), pn);
+        self.connection.on_sent(self.now, bytes.into(), pn);
     }
 
     fn on_cwnd_limited(&mut self) {
-        self.adapter.on_window_limited();
+        self.connection.on_window_limited();
     }
 
     fn on_ack(
@@ -63,7 +64,7 @@ impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for
         _rtt: &RttEstimator,
     ) {
         let (now, left) = (self.clock.now(now), self.clock.time(sent));
-        self.adapter.on_ack_of(now, left, bytes, pn);
+        self.connection.on_acked(now, left, bytes, pn);
     }
 
     fn on_end_acks(
@@ -74,12 +75,12 @@ impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for
         largest_packet_num_acked: Option<u64>,
     ) {
         self.now = self.clock.now(now);
-        self.adapter
+        self.connection
             .on_end_acks(self.now, app_limited, largest_packet_num_acked);
     }
 
     fn on_packet_lost(&mut self, lost_bytes: u16, pn: u64, _now: Instant) {
-        self.adapter.on_packet_lost(pn, lost_bytes.into());
+        self.connection.on_packet_lost(pn, lost_bytes.into());
     }
 
     fn on_congestion_event(
@@ -93,28 +94,31 @@ impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for
     ) {
         self.now = self.clock.now(now);
         let left = self.clock.time(sent);
-        self.adapter
-            .on_congestion_event(self.now, left, is_persistent_congestion, is_ecn);
+        if is_ecn && !is_persistent_congestion {
+            return self.connection.on_marked(self.now, left);
+        }
+        self.connection
+            .on_lost(self.now, left, is_persistent_congestion);
     }
 
     fn on_spurious_congestion_event(&mut self) {
-        self.adapter.on_spurious_congestion_event(self.now);
+        self.connection.on_spurious(self.now);
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
         self.mtu = new_mtu;
-        self.adapter.on_mtu_update(new_mtu);
+        self.connection.on_mtu_change(new_mtu.into());
     }
 
     fn window(&self) -> u64 {
-        self.adapter.window()
+        self.connection.window()
     }
 
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = self.adapter.window();
-        metrics.ssthresh = Some(self.adapter.control().ssthresh());
-        if let Some(rate) = self.adapter.pacing_rate() {
+        metrics.congestion_window = self.connection.window();
+        metrics.ssthresh = Some(self.connection.control().ssthresh());
+        if let Some(rate) = self.connection.pacing_rate() {
             metrics.pacing_rate = Some(rate.as_bps() / 8);
             metrics.send_quantum = Some(send_quantum(rate, self.mtu.into()));
         }
@@ -126,7 +130,7 @@ impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for
     }
 
     fn initial_window(&self) -> u64 {
-        self.adapter.initial_window()
+        self.initial_window
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -140,9 +144,10 @@ impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> ControllerFact
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         Box::new(NoqController {
             clock: Clock::new(now),
-            adapter: self.adapter(current_mtu),
+            connection: self.connection(current_mtu),
             now: Time::ZERO,
             mtu: current_mtu,
+            initial_window: self.start(current_mtu).initial_window,
         })
     }
 }

@@ -3,13 +3,13 @@
 //! ```
 //! use std::sync::Arc;
 //! use quinn_proto::TransportConfig;
-//! use whyloss::scheme::Scheme;
+//! use whyloss::schemes::Scheme;
 //! use whyloss_quic::SchemeConfig;
 //!
 //! let mut transport = TransportConfig::default();
-//! let scheme = Scheme::of("cubic", "keep", "fqrtt")?;
+//! let scheme = Scheme::of("cubic", "keep", "trees")?;
 //! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(scheme)));
-//! # Ok::<(), whyloss::scheme::SchemeError>(())
+//! # Ok::<(), whyloss::schemes::SchemeError>(())
 //! ```
 
 use std::any::Any;
@@ -18,30 +18,31 @@ use std::time::Instant;
 
 use quinn_proto::RttEstimator;
 use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
+use whyloss::connection::Connection;
 use whyloss::sender::SenderClassifier;
 
-use crate::adapter::Adapter;
 use crate::{Clock, SchemeConfig};
 
 /// The congestion controller of a quinn connection.
 #[derive(Clone, Debug)]
 pub struct QuinnController<S = whyloss::sender::Classifier> {
     clock: Clock,
-    adapter: Adapter<S>,
+    connection: Connection<S>,
+    initial_window: u64,
 }
 
 impl<S: SenderClassifier> QuinnController<S> {
     /// The classifier, controller and policy at work, to look at.
-    pub fn control(&self) -> &whyloss::scheme::CongestionControl<S> {
-        self.adapter.control()
+    pub fn control(&self) -> &whyloss::schemes::CongestionControl<S> {
+        self.connection.control()
     }
 }
 
 impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnController<S> {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
         let now = self.clock.now(now);
-        self.adapter.on_sent(now, bytes, last_packet_number);
-        self.adapter.infer_window_limited();
+        self.connection.on_sent(now, bytes, last_packet_number);
+        self.connection.infer_window_limited();
     }
 
     fn on_ack(
@@ -53,7 +54,7 @@ impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnCo
         _rtt: &RttEstimator,
     ) {
         let (now, left) = (self.clock.now(now), self.clock.time(sent));
-        self.adapter.on_ack(now, left, bytes);
+        self.connection.on_acked_at(now, left, bytes);
     }
 
     fn on_end_acks(
@@ -64,7 +65,7 @@ impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnCo
         largest_packet_num_acked: Option<u64>,
     ) {
         let now = self.clock.now(now);
-        self.adapter
+        self.connection
             .on_end_acks(now, app_limited, largest_packet_num_acked);
     }
 
@@ -76,27 +77,28 @@ impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnCo
         lost_bytes: u64,
     ) {
         let (now, left) = (self.clock.now(now), self.clock.time(sent));
-        let marked = lost_bytes == 0;
-        if !marked {
-            self.adapter.on_lost_until(left, lost_bytes);
+        if lost_bytes == 0 && !is_persistent_congestion {
+            return self.connection.on_marked(now, left);
         }
-        self.adapter
-            .on_congestion_event(now, left, is_persistent_congestion, marked);
+        if lost_bytes > 0 {
+            self.connection.on_lost_until(left, lost_bytes);
+        }
+        self.connection.on_lost(now, left, is_persistent_congestion);
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
-        self.adapter.on_mtu_update(new_mtu);
+        self.connection.on_mtu_change(new_mtu.into());
     }
 
     fn window(&self) -> u64 {
-        self.adapter.window()
+        self.connection.window()
     }
 
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
-        metrics.congestion_window = self.adapter.window();
-        metrics.ssthresh = Some(self.adapter.control().ssthresh());
-        metrics.pacing_rate = self.adapter.pacing_rate().map(whyloss::Rate::as_bps);
+        metrics.congestion_window = self.connection.window();
+        metrics.ssthresh = Some(self.connection.control().ssthresh());
+        metrics.pacing_rate = self.connection.pacing_rate().map(whyloss::Rate::as_bps);
         metrics
     }
 
@@ -105,7 +107,7 @@ impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnCo
     }
 
     fn initial_window(&self) -> u64 {
-        self.adapter.initial_window()
+        self.initial_window
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -117,7 +119,8 @@ impl<S: SenderClassifier + Clone + Send + Sync + 'static> ControllerFactory for 
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
         Box::new(QuinnController {
             clock: Clock::new(now),
-            adapter: self.adapter(current_mtu),
+            connection: self.connection(current_mtu),
+            initial_window: self.start(current_mtu).initial_window,
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use allocation_counter::measure;
 use whyloss::congestion;
-use whyloss::scheme::{self, Scheme};
+use whyloss::schemes::{self, Scheme};
 use whyloss::sender;
 use whyloss_quic::bench::Acknowledgements;
 
@@ -26,7 +26,7 @@ fn schemes() -> Vec<(String, Scheme)> {
             }
         }
     }
-    for entry in scheme::REGISTRY {
+    for entry in schemes::REGISTRY {
         schemes.push((entry.id.to_owned(), entry.build(&[]).expect("its defaults")));
     }
     schemes
@@ -67,7 +67,7 @@ fn nothing_is_allocated_once_the_ring_has_its_size() {
 #[test]
 fn what_grows_is_counted() {
     let scheme = || {
-        scheme::find("newreno-lp")
+        schemes::find("newreno-lp")
             .expect("known")
             .build(&[])
             .expect("its defaults")

@@ -146,3 +146,32 @@ fn a_stack_of_its_own_has_no_classifier() {
     assert!(refused(r#""quic""#, "").contains("needs `stack`"));
     assert!(refused(own, "packet = \"1000 B\"").contains("at least 1228 B"));
 }
+
+/// 1 MB over 10 Mbit/s and 100 ms takes at least 0.8 s and three quarters of a second of handshake and slow start; each
+/// transfer ends, on both stacks and in both engines alike.
+#[test]
+fn transfers_complete_and_are_timed() {
+    for stack in ["quinn", "noq"] {
+        let transport = format!(r#"{{ kind = "quic", stack = "{stack}", controller = "cubic" }}"#);
+        for (arrivals, completed) in [("once", 1), ("in-turn", 10)] {
+            let application = format!(
+                r#", application = {{ kind = "transfers", size = "1 MB", arrivals = "{arrivals}" }}"#
+            );
+            let mut scenario = scenario(&transport, &application, 0.0, 20);
+            scenario.measure_from = whyloss::Time::ZERO;
+            let fast = flow(&scenario, 1);
+            let plain = run_plain(&scenario, 1, &mut ()).expect("runs");
+            assert_eq!(fast, plain.flows[0]);
+            let transfers = fast.transfers.expect("has transfers");
+            assert!(
+                transfers.times.count() >= completed,
+                "{stack} {transfers:?}"
+            );
+            assert_eq!(transfers.unfinished, u64::from(arrivals == "in-turn"));
+            let most = transfers.times.max_ms().expect("some");
+            assert!((1000.0..2500.0).contains(&most), "{stack} {most}");
+            let least = transfers.times.min_ms().expect("some");
+            assert!(least > 800.0, "{stack} {least}");
+        }
+    }
+}

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use whyloss::congestion;
-use whyloss::scheme::{self, Scheme};
+use whyloss::schemes::{self, Scheme};
 use whyloss_quic::SchemeConfig;
 
 const BYTES: usize = 100_000_000;
@@ -30,7 +30,7 @@ fn schemes() -> Vec<(&'static str, Scheme)> {
         let scheme = Scheme::of(entry.id, "keep", "fqrtt");
         (entry.id, scheme.expect("three known names"))
     });
-    let named = scheme::REGISTRY.iter().map(|entry| {
+    let named = schemes::REGISTRY.iter().map(|entry| {
         let scheme = entry.build(&[]);
         (entry.id, scheme.expect("its defaults"))
     });

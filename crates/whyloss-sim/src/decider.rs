@@ -14,6 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use whyloss::registry::{Entry, Parameter, ParameterError};
+pub use whyloss::schemes::{Lookup, LookupOf};
 use whyloss::{Cause, receiver, sender};
 
 /// What decides the causes of a flow's losses: a classifier `C`, one from outside `X`, or one of the references. `O` is
@@ -92,30 +93,6 @@ impl<T: ?Sized> PartialEq for Outside<T> {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
     }
-}
-
-/// What an oracle looks up about a loss event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Lookup {
-    /// The packets whose cause is looked up.
-    pub of: LookupOf,
-    /// Whether a packet once corrupted counts as corrupted ever after, also when its retransmission is dropped by a
-    /// queue (MIL-7 (b): a record file that nobody prunes). Otherwise its latest loss counts.
-    pub remembers: bool,
-    /// Whether timeouts are classified; otherwise they count as congestion (MIL-7 (c)).
-    pub timeouts: bool,
-}
-
-/// The packets whose cause an oracle looks up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum LookupOf {
-    /// All packets known to be lost in the window: congestion if any of them was lost to congestion (MAR-4).
-    #[default]
-    Window,
-    /// The first lost packet alone (MIL-7).
-    First,
-    /// The packet before it, the last one acknowledged, to the letter of MIL's text (MIL-7 (a)).
-    Acknowledged,
 }
 
 impl<C: Unaware, O, X> Decider<C, O, X> {

@@ -1,9 +1,12 @@
-//! A discrete-event network simulator with ground truth for every loss.
+#![doc = include_str!("../README.md")]
+//!
+//! # Where things are
 //!
 //! - [`measure`]: what a run returns.
 //! - [`scenario`]: what to simulate: nodes, links, flows, times.
 //! - [`observe`]: watching a run; [`delay`] measures delays, [`media`] follows frames, [`trace`] writes tables,
 //!   [`pcap`] captures.
+//! - [`output`]: files that are whole or not there; [`text`]: what is safe to print.
 #![forbid(unsafe_code)]
 
 mod busy;
@@ -16,20 +19,22 @@ pub mod measure;
 pub mod media;
 mod network;
 pub mod observe;
-mod output;
+pub mod output;
 pub mod packet;
 mod parcel;
 pub mod pcap;
 mod run;
 pub mod scenario;
+pub mod text;
 pub mod trace;
 mod transit;
 
 pub use delay::{DelaySummary, Delays};
+pub use host::transfers::TransferResult;
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use media::{FrameCounts, Media};
 pub use observe::{Observer, Order, Watch};
-pub use output::OutputError;
+pub use output::{OutputError, replace_file};
 pub use packet::Packet;
 pub use pcap::{Capture, NodeCapture};
 pub use run::{

@@ -2,6 +2,7 @@
 
 use whyloss::{Cause, Confusion, Duration, Rate, Time};
 
+use crate::host::transfers::TransferResult;
 use crate::scenario::Scenario;
 
 /// The measurement window: both ends belong to it.
@@ -76,6 +77,8 @@ pub struct FlowResult {
     pub recoveries: ByCause,
     /// Timeouts: the retransmission timer (TCP), the same without retransmission (IFTP).
     pub timeouts: u64,
+    /// How long transfers took; `None` of a flow that has none.
+    pub transfers: Option<Box<TransferResult>>,
 }
 
 impl FlowResult {

@@ -13,6 +13,8 @@ mod line;
 mod mean;
 mod memo;
 pub mod outcome;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod plan;
 pub mod replicate;
 pub mod report;

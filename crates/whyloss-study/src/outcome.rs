@@ -1,5 +1,7 @@
 //! What an experiment returns: cells, claims and figures.
 
+use whyloss::Cause;
+
 use crate::Check;
 
 /// The confidence of intervals, unless a paper states another.
@@ -332,7 +334,44 @@ pub struct Sign {
     pub shape: usize,
 }
 
+/// What a cause is called wherever it is told: in tables, on pages, in pictures, here and in Python.
+pub fn word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Congestion => "congestion",
+        Cause::Wireless => "wireless",
+    }
+}
+
+/// The causes, in the order in which they are told.
+pub const CAUSES: [Cause; 2] = [Cause::Congestion, Cause::Wireless];
+
 impl Sign {
+    /// The colour of a cause, here and in Python: congestion is red, wireless blue; text's colour if that is unknown.
+    pub fn colour_of(cause: Option<Cause>) -> usize {
+        match cause {
+            Some(Cause::Congestion) => Self::RED,
+            Some(Cause::Wireless) => Self::BLUE,
+            None => Self::INK,
+        }
+    }
+
+    /// The shape of a cause, here and in Python: congestion is a square, wireless a triangle; a cross if that is unknown.
+    pub fn shape_of(cause: Option<Cause>) -> usize {
+        match cause {
+            Some(Cause::Congestion) => Self::SQUARE,
+            Some(Cause::Wireless) => Self::TRIANGLE,
+            None => Self::CROSS,
+        }
+    }
+
+    /// A lost packet: the colour says its cause, the shape what it was called.
+    pub fn of_loss(cause: Option<Cause>, called: Option<Cause>) -> Self {
+        Self {
+            colour: Self::colour_of(cause),
+            shape: Self::shape_of(called),
+        }
+    }
+
     /// Blue.
     pub const BLUE: usize = 0;
     /// Red, or near to it.

@@ -73,6 +73,11 @@ pub(crate) struct Observed {
 }
 
 impl Case {
+    /// What picks it: its kind and name.
+    pub(crate) fn label(&self) -> String {
+        format!("{}, {}", self.kind, self.name)
+    }
+
     /// What is compared, in the order of [`Case::values`].
     pub(crate) fn metrics(&self) -> Vec<Metric> {
         let also = self.also.iter().map(|also| match also {

@@ -48,9 +48,28 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The wanted cases beside ns-2 and ns-3, each once, as `KIND, CASE`.
+    pub fn cases(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for suite in &self.suites {
+            let cases = match suite {
+                Suite::Ns2 => ns2_grid::cases(self.quick),
+                Suite::Ns3 | Suite::Ns3Wheel => ns3_grid::cases(self.quick),
+                Suite::ClosedForms | Suite::Traces => Vec::new(),
+            };
+            for case in self.of(cases) {
+                let name = case.label();
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+        }
+        names
+    }
+
     /// The cases that are wanted.
     fn of(&self, mut cases: Vec<case::Case>) -> Vec<case::Case> {
-        cases.retain(|case| format!("{}, {}", case.kind, case.name).contains(&self.only));
+        cases.retain(|case| case.label().contains(&self.only));
         cases
     }
 }

@@ -4,7 +4,7 @@
 //! side for itself. Linux 2.6.22, which ns-2 runs, counts bytes ([`Growth::PerByte`]), its Veno acknowledgements; its
 //! segments have ten bytes of options.
 
-use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Growth};
+use whyloss::congestion::{BacklogRtt, ControllerKind, ControllerSpec, Growth, WestwoodOptions};
 use whyloss::{Duration, Rate, tfrc};
 use whyloss_link::ChannelSpec;
 use whyloss_link::channel::GilbertElliott;
@@ -61,7 +61,11 @@ impl Stack {
             "Newreno" => ns2(Recovery::NewReno),
             "Sack1" => ns2(Recovery::Sack),
             "Vegas" => ns2(Recovery::Vegas),
-            "linux-westwood" => linux(packet, ControllerKind::westwood_linux(), Growth::PerByte),
+            "linux-westwood" => linux(
+                packet,
+                ControllerKind::Westwood(WestwoodOptions::linux()),
+                Growth::PerByte,
+            ),
             "linux-veno" => linux(
                 packet,
                 ControllerKind::Veno(BacklogRtt::Latest),

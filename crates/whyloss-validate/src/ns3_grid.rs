@@ -8,7 +8,7 @@
 
 use whyloss::congestion::VegasDialect;
 use whyloss::congestion::{
-    BacklogRtt, ControllerKind, ControllerSpec, CubicDialect, Decrease, Growth,
+    BacklogRtt, ControllerKind, ControllerSpec, CubicDialect, Decrease, Growth, WestwoodOptions,
 };
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::ChannelSpec;
@@ -44,7 +44,7 @@ const STACKS: [Stack; 8] = [
     (
         "Westwood+",
         "WestwoodPlus",
-        ControllerKind::westwood_plus(),
+        ControllerKind::Westwood(WestwoodOptions::plus()),
         Growth::PerAck,
     ),
     (

@@ -5,8 +5,8 @@
 
 use whyloss::congestion::{Controller, Start};
 use whyloss::event::{AckEvent, Detection, LossEvent};
-use whyloss::policy::{Governed, WirelessPolicy};
-use whyloss::scheme::CongestionControl;
+use whyloss::policy::{UnderPolicy, WirelessPolicy};
+use whyloss::schemes::{CongestionControl, NeedsRateSamples};
 use whyloss::sender::fq_rtt::FqRtt;
 use whyloss::{Cause, Duration, Time, testing};
 
@@ -77,12 +77,12 @@ impl Controller for Aimd {
     }
 }
 
-fn main() {
+fn main() -> Result<(), NeedsRateSamples> {
     testing::controller::properties(Aimd::new);
 
     let start = Start::new(1200);
-    let governed = Governed::new(Aimd::new(&start), WirelessPolicy::Keep);
-    let mut control = CongestionControl::new(FqRtt::default(), governed);
+    let aimd = UnderPolicy::new(Aimd::new(&start), WirelessPolicy::Keep);
+    let mut control = CongestionControl::new(FqRtt::default(), aimd)?;
     // A path of 50 ms without a queue, then one whose queue is full, then the empty one again.
     for (second, rtt_ms) in [(0, 50), (1, 50), (2, 150), (3, 150), (4, 50), (5, 50)] {
         let now = Time::from_nanos(second * 1_000_000_000);
@@ -109,4 +109,5 @@ fn main() {
         );
         assert!(cause == Cause::Congestion || control.window() == before);
     }
+    Ok(())
 }

@@ -1,26 +1,27 @@
-//! ZBS3 on the arrivals of an RTP stream: which packets were lost, and why.
+//! Trees on the arrivals of an RTP stream: which packets were lost, and why.
 //!
 //! `cargo run -p whyloss --example rtp`
 
-use whyloss::losses::LossTracker;
-use whyloss::receiver::{Arrival, zbs::Zbs};
+use whyloss::Time;
+use whyloss::losses::{Loss, LossTracker};
+use whyloss::receiver::{Arrival, trees::Trees};
 use whyloss::stamps::StampClock;
 
 fn main() {
     let mut clock = StampClock::abs_send_time();
-    let mut tracker = LossTracker::rtp(Zbs::zbs3()).wait_for_packets(3);
+    let mut tracker = LossTracker::rtp(Trees::default()).wait_for_packets(3);
+    let told = |loss: Loss| {
+        let (first, count) = (loss.first as u16, loss.count);
+        println!("{count} from number {first} on lost: {:?}", loss.cause);
+    };
     for packet in capture() {
         let sent = clock.time(packet.abs_send_time);
         let received = packet.since_start.into();
         let arrival = Arrival::new(packet.sequence.into(), sent, received, packet.size);
-        tracker.on_packet(&arrival, |loss| {
-            let first = loss.first as u16;
-            println!(
-                "{} from number {first} on lost: {:?}",
-                loss.count, loss.cause
-            );
-        });
+        tracker.on_packet(&arrival, told);
     }
+    // The stream ends with packet 65 899, as its sender may say.
+    tracker.finish(Some(65_900 - 65_536), Time::MAX, told);
 }
 
 /// What a socket and an RTP parser give.

@@ -21,10 +21,10 @@
 //! | a packet leaves | [`SentEvent`] |
 //! | an acknowledgement | [`AckEvent`]; application-limited: [`AckEvent::app_limited`] |
 //! | a loss event | [`LossEvent`] |
-//! | the peer saw ECN-CE | [`LossEvent`] with [`Detection::EcnCe`]: congestion, whatever a classifier thinks |
+//! | the peer saw ECN-CE | [`MarkEvent`]: congestion, which no classifier is asked about |
 //! | a retransmission timeout, persistent congestion | [`LossEvent`] with [`Detection::Timeout`] or [`Detection::PersistentCongestion`], as a timeout |
-//! | a loss event was spurious | [`CongestionControl::on_spurious_loss`](crate::scheme::CongestionControl::on_spurious_loss) |
-//! | the path's MTU changed | [`CongestionControl::on_mtu_change`](crate::scheme::CongestionControl::on_mtu_change) |
+//! | a loss event was spurious | [`CongestionControl::on_spurious_loss`](crate::schemes::CongestionControl::on_spurious_loss) |
+//! | the path's MTU changed | [`CongestionControl::on_mtu_change`](crate::schemes::CongestionControl::on_mtu_change) |
 //!
 //! # Where no acknowledgement is cumulative
 //!
@@ -130,7 +130,7 @@ event! {
     }
 }
 
-/// How a loss was found, or what else says that the path is congested.
+/// How a loss was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -144,8 +144,6 @@ pub enum Detection {
     Timeout,
     /// Everything sent over a long period was lost (RFC 9002 §7.6): QUIC's counterpart of a timeout.
     PersistentCongestion,
-    /// Nothing was lost: the peer reports packets marked ECN-CE (RFC 3168, RFC 9002 §7.1). Always congestion.
-    EcnCe,
 }
 
 impl Detection {
@@ -157,7 +155,7 @@ impl Detection {
 }
 
 event! {
-    /// A loss was found (a recovery begins), or a timer expired, or marks came. Told once per loss event; later losses of
+    /// A loss was found (a recovery begins), or a timer expired. Told once per loss event; later losses of
     /// the same window belong to it.
     LossEvent of {
         /// When it was found.
@@ -185,5 +183,44 @@ event! {
         min_rtt: Option<Duration> = None,
         /// Timeouts: whether the timer had expired for the same packet before, and nothing was acknowledged in between.
         repeated: bool = false,
+    }
+}
+
+event! {
+    /// The peer reports packets marked ECN-CE (RFC 3168, RFC 9002 §7.1). Told once per window.
+    MarkEvent of {
+        /// When the report arrived.
+        now: Time,
+        /// SMSS: bytes of a full segment, for algorithms that count segments. At least 1.
+        segment_size: u32,
+    } and {
+        /// Offset of the oldest byte under way.
+        first: u64 = 0,
+        /// When the oldest packet under way left for the last time, if the transport keeps that.
+        sent: Option<Time> = None,
+        /// How often it had left, if the transport keeps that; else 1.
+        transmissions: u32 = 1,
+        /// FlightSize: bytes sent and not yet acknowledged cumulatively.
+        in_flight: u64 = 0,
+        /// The window in use: the controller's, but no more than the receiver allows.
+        window: u64 = 0,
+        /// The latest round-trip time, if there is one.
+        rtt: Option<Duration> = None,
+        /// The smallest round-trip time so far, if there is one.
+        min_rtt: Option<Duration> = None,
+    }
+}
+
+impl MarkEvent {
+    /// The loss of the oldest packet under way, to which RFC 3168 §6.1.2 likens a mark.
+    pub const fn as_loss(&self) -> LossEvent {
+        LossEvent::new(self.now, Detection::Duplicates, self.segment_size)
+            .first(self.first)
+            .sent(self.sent)
+            .transmissions(self.transmissions)
+            .in_flight(self.in_flight)
+            .window(self.window)
+            .rtt(self.rtt)
+            .min_rtt(self.min_rtt)
     }
 }

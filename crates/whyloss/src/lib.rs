@@ -6,7 +6,8 @@
 //!
 //! - [`receiver`]: classifiers fed by packet arrivals; [`losses`]: arrivals with sequence numbers in, lost packets with
 //!   their causes out.
-//! - [`sender`]: classifiers fed by acknowledgements; [`scheme`]: a classifier, a controller and a policy in one.
+//! - [`sender`]: classifiers fed by acknowledgements; [`schemes`]: a classifier, a controller and a policy in one.
+//! - `connection` (with the feature `alloc`): packet numbers in; window, pacing rate and verdicts out.
 //! - [`registry`]: all of these by name, with checked parameters.
 //! - [`event`]: what a transport tells sender classifiers, estimators and controllers.
 //! - [`bandwidth`]: bandwidth estimators.
@@ -20,21 +21,26 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
-#[cfg(test)]
+#[cfg(feature = "alloc")]
+extern crate alloc;
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 pub mod bandwidth;
 pub mod cause;
 pub mod congestion;
+#[cfg(feature = "alloc")]
+pub mod connection;
 pub mod event;
 pub mod iftp;
 pub mod losses;
+mod macros;
 pub mod policy;
 pub mod rate;
 pub mod receiver;
 pub mod registry;
 pub mod rto;
-pub mod scheme;
+pub mod schemes;
 pub mod sender;
 pub mod stamps;
 pub mod testing;
@@ -44,7 +50,7 @@ mod trees;
 
 pub use cause::{Cause, Confusion};
 pub use rate::Rate;
-pub use time::{Duration, Time};
+pub use time::{Duration, SignedDuration, Time};
 
 /// The README's programs are tested with the others.
 #[cfg(doctest)]

@@ -33,6 +33,19 @@
 //! among the lost ones. Late packets are told to the classifier, with nothing missing; duplicates and suspects are not.
 //! At most [`HOLES`] gaps wait at a time; with one more, the oldest counts at once.
 
+//!
+//! # A program that reads late
+//!
+//! A busy program reads its socket late, and then many packets at once. Two things follow, which
+//! `tests/it/bunched.rs` shows on a path with both kinds of loss:
+//!
+//! | what happens | what a classifier makes of it | what to do |
+//! |---|---|---|
+//! | packets get the time of reading as their stamp | `trees` and `mbiaz` call the radio's losses congestion; the ZBS family calls a queue's wireless, half of them or more | let the kernel stamp arrivals (`SO_TIMESTAMPNS`), or read in a thread of its own |
+//! | the socket's buffer overflows | its losses look like the radio's: most are called wireless, the better the stamps the more | enlarge the buffer (`SO_RCVBUF`), and watch its drops (`SO_RXQ_OVFL`) |
+//!
+//! So more packets called wireless than the radio can have lost mean a full socket buffer, not a full queue.
+
 use crate::receiver::{Arrival, ReceiverClassifier};
 use crate::{Cause, Duration, Time};
 
@@ -207,6 +220,25 @@ impl<C: ReceiverClassifier> LossTracker<C> {
     /// Tells of the packets that count as lost by `now`, on the receiver's clock.
     pub fn on_timeout(&mut self, now: Time, mut lost: impl FnMut(Loss)) {
         self.settle(now, &mut lost);
+    }
+
+    /// Ends the stream at `now`: tells of all that is waited for, and, if the number of the `last` packet sent is known, of
+    /// what is missing at the end. No arrival shows why that was lost, so it counts as congestion. The next packet begins
+    /// another stream; the classifier keeps what it knows of the path.
+    pub fn finish(&mut self, last: Option<u64>, now: Time, mut lost: impl FnMut(Loss)) {
+        self.give_up(&mut lost, |_| true);
+        let Some(highest) = self.highest.take() else {
+            return;
+        };
+        let ahead = last.map_or(0, |last| last.wrapping_sub(highest) & self.mask);
+        if (1..=self.longest_jump + 1).contains(&ahead) {
+            lost(Loss {
+                first: highest.wrapping_add(1),
+                count: ahead,
+                cause: Cause::Congestion,
+                revealed: now,
+            });
+        }
     }
 
     /// When [`on_timeout`](Self::on_timeout) is due next if no packet arrives; [`Time::MAX`]: never.

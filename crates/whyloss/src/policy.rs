@@ -22,9 +22,10 @@
 
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::{AnyController, Controller};
-use crate::event::{AckEvent, Detection, LossEvent, SentEvent};
-use crate::registry::{self, Parameter, whole};
-use crate::{Cause, Duration, Rate, Time};
+use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
+use crate::macros::registry;
+use crate::registry::whole;
+use crate::{Cause, Rate, Time};
 
 /// What a loss called wireless does to the window. See the table of the [module](self).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -57,83 +58,45 @@ pub enum Spared {
     Window,
 }
 
-/// One line of the registry.
-pub type Entry = registry::Entry<WirelessPolicy>;
+registry! {
+    /// Every policy.
+    WirelessPolicy {
+        "keep", "Keep", "the loss is repaired, and the controller does not hear of it",
+        "Milenkoski & Stojcevska 2010, section 4", () => WirelessPolicy::Keep;
 
-/// Every policy.
-pub static REGISTRY: &[Entry] = &[
-    Entry::new(
-        ("keep", "Keep"),
-        "the loss is repaired, and the controller does not hear of it",
-        "Milenkoski & Stojcevska 2010, section 4",
-        &[],
-        |_| Ok(WirelessPolicy::Keep),
-    ),
-    Entry::new(
-        ("keep-window", "Keep window"),
-        "the window stays, what else the algorithm does at a loss is done",
-        "Milenkoski & Stojcevska 2010, section 8; Le & Hong 2006, section 3.2",
-        &[],
-        |_| Ok(WirelessPolicy::KeepWindow),
-    ),
-    Entry::new(
-        ("as-congestion", "As congestion"),
-        "what the controller does at a loss by congestion",
-        "Jacobson, SIGCOMM 1988",
-        &[],
-        |_| Ok(WirelessPolicy::AsCongestion),
-    ),
-    Entry::new(
-        ("flight-size", "Flight size"),
-        "window and ssthresh become what was under way (NewReno-LP)",
-        "Martignon & Fratta 2005, section 2",
-        &[],
-        |_| Ok(WirelessPolicy::FlightSize),
-    ),
-    Entry::new(
-        ("percent", "Percent"),
-        "the window shrinks to so many percent",
+        "keep-window", "Keep window", "the window stays, what else the algorithm does at a loss is done",
+        "Milenkoski & Stojcevska 2010, section 8; Le & Hong 2006, section 3.2", () => WirelessPolicy::KeepWindow;
+
+        "as-congestion", "As congestion", "what the controller does at a loss by congestion",
+        "Jacobson, SIGCOMM 1988", () => WirelessPolicy::AsCongestion;
+
+        "flight-size", "Flight size", "window and ssthresh become what was under way (NewReno-LP)",
+        "Martignon & Fratta 2005, section 2", () => WirelessPolicy::FlightSize;
+
+        "percent", "Percent", "the window shrinks to so many percent",
         "Fu & Liew, IEEE JSAC 21(2), 2003: 80",
-        &[whole(80, 1, 100, "percent of the window that remain").named("percent")],
-        |values| Ok(WirelessPolicy::Percent(values.value("percent") as u8)),
-    ),
-    Entry::new(
-        ("keep-unless-queued", "Keep unless queued"),
+        (percent = whole(80, 1, 100, "percent of the window that remain"))
+        => WirelessPolicy::Percent(percent as u8);
+
+        "keep-unless-queued", "Keep unless queued",
         "as congestion while the round-trip time is far above its smallest, else keep",
         "after Papadimitriou et al. 2010",
-        &[QUEUED],
-        |values| {
-            Ok(WirelessPolicy::KeepUnlessQueued(
-                values.value("percent") as u16
-            ))
-        },
-    ),
-];
-
-const QUEUED: Parameter = whole(
-    50,
-    1,
-    10_000,
-    "percent of RTT_min by which RTT may exceed it",
-)
-.named("percent");
-
-/// Finds the policy of that id.
-pub fn find(id: &str) -> Option<&'static Entry> {
-    REGISTRY.iter().find(|entry| entry.id == id)
+        (percent = whole(50, 1, 10_000, "percent of RTT_min by which RTT may exceed it"))
+        => WirelessPolicy::KeepUnlessQueued(percent as u16);
+    }
 }
 
 /// A controller under a policy about losses called wireless: all that a transport talks to.
 ///
 /// Whatever a controller can be told and asked goes through here, so that no loss passes the policy by.
 #[derive(Clone, Debug)]
-pub struct Governed<C = AnyController> {
+pub struct UnderPolicy<C = AnyController> {
     controller: C,
     policy: WirelessPolicy,
     spares_losses: bool,
 }
 
-impl<C: Controller> Governed<C> {
+impl<C: Controller> UnderPolicy<C> {
     /// Puts `controller` under `policy`.
     pub fn new(controller: C, policy: WirelessPolicy) -> Self {
         Self {
@@ -172,7 +135,7 @@ impl<C: Controller> Governed<C> {
         self.controller.on_ack(ack);
     }
 
-    /// A recovery begins, for a loss of this cause. ECN marks are congestion whatever the cause.
+    /// A recovery begins, for a loss of this cause.
     pub fn on_loss(&mut self, loss: &LossEvent, cause: Cause) {
         let policy = self.decide(loss, cause);
         let controller = &mut self.controller;
@@ -187,6 +150,12 @@ impl<C: Controller> Governed<C> {
                 self.controller.set_window(window, window);
             }
         }
+    }
+
+    /// Marks came, see [`Controller::on_mark`]: congestion, whatever the policy.
+    pub fn on_mark(&mut self, mark: &MarkEvent) {
+        self.spares_losses = false;
+        self.controller.on_mark(mark);
     }
 
     /// A recovery ends, see [`Controller::on_recovery_end`]. What `at_most` takes off a window that was spared, slow start
@@ -284,17 +253,6 @@ impl<C: Controller> Governed<C> {
         self.controller.pacing_rate()
     }
 
-    /// The fine-grained timeout, see [`Controller::fine_timeout`].
-    #[inline]
-    pub fn fine_timeout(&self) -> Option<Duration> {
-        self.controller.fine_timeout()
-    }
-
-    /// When the window was last cut, see [`Controller::last_cut`].
-    pub fn last_cut(&self) -> Option<Time> {
-        self.controller.last_cut()
-    }
-
     /// The bandwidth estimate, see [`Controller::bandwidth`].
     pub fn bandwidth(&self) -> Option<Rate> {
         self.controller.bandwidth()
@@ -308,7 +266,7 @@ impl<C: Controller> Governed<C> {
     }
 
     fn applying(&self, loss: &LossEvent, cause: Cause) -> WirelessPolicy {
-        if cause == Cause::Congestion || loss.detection == Detection::EcnCe {
+        if cause == Cause::Congestion {
             return WirelessPolicy::AsCongestion;
         }
         let WirelessPolicy::KeepUnlessQueued(percent) = self.policy else {

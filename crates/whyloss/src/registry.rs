@@ -5,14 +5,14 @@
 //! what is wanted.
 //!
 //! ```
-//! use whyloss::{bandwidth, congestion, policy, receiver, scheme, sender};
+//! use whyloss::{bandwidth, congestion, policy, receiver, schemes, sender};
 //!
 //! let zbs3 = receiver::find("zbs3").expect("registered").build(&[("lock_seconds", 1.0)])?;
 //! let fqrtt = sender::find("fqrtt").expect("registered").build(&[])?;
 //! let cubic = congestion::find("cubic").expect("registered").build(&[])?;
 //! let abse = bandwidth::find("abse").expect("registered").build(&[])?;
 //! let milder = policy::find("percent").expect("registered").build(&[("percent", 80.0)])?;
-//! let newreno_lp = scheme::find("newreno-lp").expect("registered").build(&[])?;
+//! let newreno_lp = schemes::find("newreno-lp").expect("registered").build(&[])?;
 //! # let _ = (zbs3, fqrtt, cubic, abse, milder, newreno_lp);
 //! # Ok::<(), whyloss::registry::ParameterError>(())
 //! ```
@@ -171,6 +171,31 @@ impl fmt::Display for ParameterError {
 
 impl core::error::Error for ParameterError {}
 
+/// The name of `known` that `name` was meant to be, if one is near: at most a third of its letters differ.
+pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    let near = known.map(|known| (distance(name.as_bytes(), known.as_bytes()), known));
+    let near = near.filter(|(distance, known)| 3 * distance <= known.len().max(3));
+    near.min_by_key(|near| near.0).map(|near| near.1)
+}
+
+/// How many letters have to be put in, left out or changed to make one of the other (Levenshtein); names of up to 32 bytes.
+fn distance(one: &[u8], other: &[u8]) -> usize {
+    const ROOM: usize = 32;
+    if one.len() > ROOM || other.len() > ROOM {
+        return usize::MAX / 4;
+    }
+    let mut row: [usize; ROOM + 1] = core::array::from_fn(|index| index);
+    for (above, a) in one.iter().enumerate() {
+        let mut corner = core::mem::replace(&mut row[0], above + 1);
+        for (index, b) in other.iter().enumerate() {
+            let changed = corner + usize::from(a != b);
+            corner = row[index + 1];
+            row[index + 1] = changed.min(corner + 1).min(row[index] + 1);
+        }
+    }
+    row[other.len()]
+}
+
 /// The beginning of a name that a user gave, kept without allocation so that errors borrow nothing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Name {
@@ -279,68 +304,43 @@ pub(crate) const fn switch(default: bool, doc: &'static str) -> Parameter {
     Parameter::switch(default, doc)
 }
 
-/// Turns a list of classifiers into the enum over them and the registry that names them. `$dispatch!` is given the list
-/// of types and implements the trait they share by calling each of them.
-macro_rules! classifiers {
-    ($dispatch:ident, $(
-        $type:ident {$(
-            $id:literal, $name:literal, $summary:literal, $source:literal,
-            ($($parameter:ident = $spec:expr),* $(,)?)
-            => $new:expr $(, where $relation:expr)?;
-        )+}
-    )+) => {
-        /// Any classifier of the registry.
-        #[derive(Clone, Debug, PartialEq)]
-        #[non_exhaustive]
-        #[allow(missing_docs, reason = "each variant is the type of its name")]
-        #[allow(clippy::large_enum_variant, reason = "no allocation, so nothing can be boxed")]
-        pub enum Classifier {
-            $($type($type)),+
-        }
-
-        $(impl From<$type> for Classifier {
-            fn from(classifier: $type) -> Self {
-                Self::$type(classifier)
-            }
-        })+
-
-        $dispatch!($($type),+);
-
-        /// Every classifier.
-        pub static REGISTRY: &[Entry] = &[$($(
-            Entry::new(
-                ($id, $name),
-                $summary,
-                $source,
-                &[$($spec.named(stringify!($parameter))),*],
-                |values| {
-                    let _ = values;
-                    $(let $parameter = values.value(stringify!($parameter));)*
-                    let classifier = Ok(Classifier::$type($new));
-                    $(let classifier = if $relation {
-                        classifier
-                    } else {
-                        Err(stringify!($relation))
-                    };)?
-                    classifier
-                },
-            ),
-        )+)+];
-
-        /// Finds the classifier of that id.
-        pub fn find(id: &str) -> Option<&'static Entry> {
-            REGISTRY.iter().find(|entry| entry.id == id)
-        }
-    };
-}
-pub(crate) use classifiers;
-
 #[cfg(test)]
 mod tests {
     extern crate std;
     use std::string::ToString;
 
+    use super::Entry;
     use crate::receiver::find;
+    use crate::{bandwidth, congestion, policy, receiver, schemes, sender};
+
+    fn check<C>(registry: &[Entry<C>]) {
+        for (index, entry) in registry.iter().enumerate() {
+            let others = &registry[..index];
+            let unique = |other: &Entry<C>| other.id != entry.id && other.summary != entry.summary;
+            assert!(others.iter().all(unique), "{} names two", entry.id);
+            for parameter in entry.parameters {
+                let ends = [parameter.default, parameter.min, parameter.max];
+                assert!(
+                    ends.iter().all(|&value| parameter.allows(value)),
+                    "{parameter:?}"
+                );
+            }
+            assert!(entry.build(&[]).is_ok(), "{}", entry.id);
+        }
+    }
+
+    #[test]
+    fn entries_are_sound() {
+        check(receiver::REGISTRY);
+        check(sender::REGISTRY);
+        check(congestion::REGISTRY);
+        check(bandwidth::REGISTRY);
+        check(policy::REGISTRY);
+        check(schemes::REGISTRY);
+        check(schemes::IDEAL);
+        check(schemes::IFTP);
+        assert!(find("vegas").is_none() && sender::find("zigzag").is_none());
+    }
 
     /// What building `id` with `overrides` complains about.
     fn complaint(id: &str, overrides: &[(&str, f64)]) -> std::string::String {
@@ -378,6 +378,22 @@ mod tests {
             complaint("unaware", &[("xäääääääääääääääääääää", 0.1)])
                 .starts_with("unaware has no parameter `xäääääääääääääää…`;")
         );
+    }
+
+    #[test]
+    fn the_nearest_name_by_hand() {
+        for (one, other, edits) in [
+            ("", "abc", 3),
+            ("cubik", "cubic", 1),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(super::distance(one.as_bytes(), other.as_bytes()), edits);
+        }
+        let ids = || congestion::REGISTRY.iter().map(|entry| entry.id);
+        assert_eq!(super::nearest("westwod", ids()), Some("westwood"));
+        assert_eq!(super::nearest("brr", ids()), Some("bbr"));
+        assert_eq!(super::nearest("xyz", ids()), None);
+        assert_eq!(super::nearest(&"x".repeat(40), ids()), None);
     }
 
     #[test]

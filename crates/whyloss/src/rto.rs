@@ -186,6 +186,15 @@ mod tests {
     }
 
     #[test]
+    fn stamps_half_a_clock_apart_are_a_long_round_trip() {
+        for tick in [1, 10_000_000] {
+            let mut rto = rto(0, Duration::from_nanos(tick));
+            rto.sample(Time::ZERO, Time::MAX);
+            assert_eq!(rto.timeout(), Duration::from_secs(60));
+        }
+    }
+
+    #[test]
     fn minimum_back_off_and_maximum() {
         let mut rto = rto(1000, Duration::from_nanos(1));
         sample(&mut rto, 0, 100);

@@ -1,8 +1,8 @@
 //! Time as integer nanoseconds.
 //!
 //! Integers, because Biaz's lower bound `(n+1)·T_min ≤ T_i` holds with *equality* when packets travel back to back
-//! (CEN-A10): a rounding error would flip the answer. All operators saturate and
-//! [`Time::since`] wraps, so no stamp that a peer sends can panic.
+//! (CEN-A10): a rounding error would flip the answer. All operators
+//! saturate, so no stamp that a peer sends can panic or wrap around.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
@@ -16,10 +16,15 @@ use core::ops::{Add, AddAssign, Div, Mul, Neg, Sub, SubAssign};
 pub struct Time(u64);
 
 /// A signed span of time in nanoseconds. A relative one-way trip time may be negative.
+///
+/// Times and spans convert from and to [`core::time`]; a negative span does not, and says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(transparent))]
-pub struct Duration(i64);
+pub struct SignedDuration(i64);
+
+/// The short name of a [`SignedDuration`], which signatures here use. Unlike [`core::time::Duration`] it may be negative.
+pub type Duration = SignedDuration;
 
 impl Time {
     /// The epoch.
@@ -42,20 +47,25 @@ impl Time {
         self.0
     }
 
-    /// This time plus a span that is not negative, which takes fewer instructions than `+`. A negative one comes out as
-    /// some later time.
+    /// Returns the time `span` after this one, or [`Time::MAX`] if there is none. Takes fewer instructions than `+`, since the
+    /// span must not be negative; a negative one comes out as [`Time::MAX`] or some other later time.
     #[inline]
     #[must_use]
-    pub const fn later(self, span: Duration) -> Self {
+    pub const fn later(self, span: SignedDuration) -> Self {
         Self(self.0.saturating_add(span.0 as u64))
     }
 
-    /// The span from an earlier time to this one, which takes fewer instructions than `-`: it does not saturate, but wraps around
-    /// where the two are 2⁶³ ns apart or more. From a later time it is negative.
+    /// Returns the span from an earlier time to this one, at most [`SignedDuration::MAX`]; zero from a later time. Takes fewer
+    /// instructions than `-`.
     #[inline]
     #[must_use]
-    pub const fn since(self, earlier: Self) -> Duration {
-        Duration(self.0.wrapping_sub(earlier.0) as i64)
+    pub const fn since(self, earlier: Self) -> SignedDuration {
+        let span = self.0.saturating_sub(earlier.0);
+        SignedDuration(if span > i64::MAX as u64 {
+            i64::MAX
+        } else {
+            span as i64
+        })
     }
 
     /// Seconds since the epoch.
@@ -64,7 +74,7 @@ impl Time {
     }
 }
 
-impl Duration {
+impl SignedDuration {
     /// No time at all.
     pub const ZERO: Self = Self(0);
     /// The longest span.
@@ -106,34 +116,34 @@ impl Duration {
     }
 }
 
-impl Add<Duration> for Time {
+impl Add<SignedDuration> for Time {
     type Output = Time;
     #[inline]
-    fn add(self, span: Duration) -> Time {
+    fn add(self, span: SignedDuration) -> Time {
         Time(self.0.saturating_add_signed(span.0))
     }
 }
 
-impl AddAssign<Duration> for Time {
-    fn add_assign(&mut self, span: Duration) {
+impl AddAssign<SignedDuration> for Time {
+    fn add_assign(&mut self, span: SignedDuration) {
         *self = *self + span;
     }
 }
 
-impl Sub<Duration> for Time {
+impl Sub<SignedDuration> for Time {
     type Output = Time;
     #[inline]
-    fn sub(self, span: Duration) -> Time {
+    fn sub(self, span: SignedDuration) -> Time {
         self + -span
     }
 }
 
 impl Sub for Time {
-    type Output = Duration;
+    type Output = SignedDuration;
     /// The signed span from `earlier` to `self`.
     #[inline]
-    fn sub(self, earlier: Time) -> Duration {
-        Duration(
+    fn sub(self, earlier: Time) -> SignedDuration {
+        SignedDuration(
             self.0
                 .checked_signed_diff(earlier.0)
                 .unwrap_or(if self.0 > earlier.0 {
@@ -145,57 +155,57 @@ impl Sub for Time {
     }
 }
 
-impl Add for Duration {
-    type Output = Duration;
+impl Add for SignedDuration {
+    type Output = SignedDuration;
     #[inline]
-    fn add(self, other: Duration) -> Duration {
-        Duration(self.0.saturating_add(other.0))
+    fn add(self, other: SignedDuration) -> SignedDuration {
+        SignedDuration(self.0.saturating_add(other.0))
     }
 }
 
-impl AddAssign for Duration {
-    fn add_assign(&mut self, other: Duration) {
+impl AddAssign for SignedDuration {
+    fn add_assign(&mut self, other: SignedDuration) {
         *self = *self + other;
     }
 }
 
-impl Sub for Duration {
-    type Output = Duration;
+impl Sub for SignedDuration {
+    type Output = SignedDuration;
     #[inline]
-    fn sub(self, other: Duration) -> Duration {
-        Duration(self.0.saturating_sub(other.0))
+    fn sub(self, other: SignedDuration) -> SignedDuration {
+        SignedDuration(self.0.saturating_sub(other.0))
     }
 }
 
-impl SubAssign for Duration {
-    fn sub_assign(&mut self, other: Duration) {
+impl SubAssign for SignedDuration {
+    fn sub_assign(&mut self, other: SignedDuration) {
         *self = *self - other;
     }
 }
 
-impl Neg for Duration {
-    type Output = Duration;
+impl Neg for SignedDuration {
+    type Output = SignedDuration;
     #[inline]
-    fn neg(self) -> Duration {
-        Duration(self.0.saturating_neg())
+    fn neg(self) -> SignedDuration {
+        SignedDuration(self.0.saturating_neg())
     }
 }
 
-impl Mul<i64> for Duration {
-    type Output = Duration;
+impl Mul<i64> for SignedDuration {
+    type Output = SignedDuration;
     #[inline]
-    fn mul(self, factor: i64) -> Duration {
-        Duration(self.0.saturating_mul(factor))
+    fn mul(self, factor: i64) -> SignedDuration {
+        SignedDuration(self.0.saturating_mul(factor))
     }
 }
 
-impl Div<i64> for Duration {
-    type Output = Duration;
+impl Div<i64> for SignedDuration {
+    type Output = SignedDuration;
     /// # Panics
     /// On division by zero, as integers do.
     #[inline]
-    fn div(self, divisor: i64) -> Duration {
-        Duration(self.0.saturating_div(divisor))
+    fn div(self, divisor: i64) -> SignedDuration {
+        SignedDuration(self.0.saturating_div(divisor))
     }
 }
 
@@ -213,19 +223,19 @@ impl From<Time> for core::time::Duration {
     }
 }
 
-impl From<core::time::Duration> for Duration {
-    /// Converts the span; beyond 292 years it is [`Duration::MAX`].
+impl From<core::time::Duration> for SignedDuration {
+    /// Converts the span; beyond 292 years it is [`SignedDuration::MAX`].
     fn from(span: core::time::Duration) -> Self {
         Self(i64::try_from(span.as_nanos()).unwrap_or(i64::MAX))
     }
 }
 
-impl TryFrom<Duration> for core::time::Duration {
+impl TryFrom<SignedDuration> for core::time::Duration {
     type Error = NegativeDuration;
 
     /// # Errors
     /// When the span is negative, which a standard one cannot be.
-    fn try_from(span: Duration) -> Result<Self, NegativeDuration> {
+    fn try_from(span: SignedDuration) -> Result<Self, NegativeDuration> {
         let nanos = u64::try_from(span.0).map_err(|_| NegativeDuration(span))?;
         Ok(Self::from_nanos(nanos))
     }
@@ -233,7 +243,7 @@ impl TryFrom<Duration> for core::time::Duration {
 
 /// The error of a negative span where only others fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NegativeDuration(Duration);
+pub struct NegativeDuration(SignedDuration);
 
 impl fmt::Display for NegativeDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -249,7 +259,7 @@ impl fmt::Display for Time {
     }
 }
 
-impl fmt::Display for Duration {
+impl fmt::Display for SignedDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.6} ms", self.0 as f64 / 1e6)
     }
@@ -262,33 +272,42 @@ mod tests {
     #[test]
     fn differences_are_signed() {
         let (early, late) = (Time::from_nanos(5), Time::from_nanos(9));
-        assert_eq!(late - early, Duration::from_nanos(4));
-        assert_eq!(early - late, Duration::from_nanos(-4));
+        assert_eq!(late - early, SignedDuration::from_nanos(4));
+        assert_eq!(early - late, SignedDuration::from_nanos(-4));
     }
 
     #[test]
     fn standard_durations_come_and_go() {
         let standard = core::time::Duration::from_millis(1500);
-        assert_eq!(Duration::from(standard), Duration::from_millis(1500));
+        assert_eq!(
+            SignedDuration::from(standard),
+            SignedDuration::from_millis(1500)
+        );
         assert_eq!(Time::from(standard), Time::from_nanos(1_500_000_000));
         assert_eq!(core::time::Duration::from(Time::from(standard)), standard);
-        assert_eq!(Duration::from_millis(1500).try_into(), Ok(standard));
-        let negative = Duration::from_millis(-1);
+        assert_eq!(SignedDuration::from_millis(1500).try_into(), Ok(standard));
+        let negative = SignedDuration::from_millis(-1);
         assert_eq!(
             core::time::Duration::try_from(negative),
             Err(NegativeDuration(negative))
         );
-        assert_eq!(Duration::from(core::time::Duration::MAX), Duration::MAX);
+        assert_eq!(
+            SignedDuration::from(core::time::Duration::MAX),
+            SignedDuration::MAX
+        );
         assert_eq!(Time::from(core::time::Duration::MAX), Time::MAX);
     }
 
     #[test]
     fn arithmetic_saturates() {
-        assert_eq!(Time::MAX + Duration::from_secs(1), Time::MAX);
-        assert_eq!(Time::ZERO - Duration::from_secs(1), Time::ZERO);
-        assert_eq!(Time::MAX - Time::ZERO, Duration::MAX);
-        assert_eq!(Duration::MAX * 2, Duration::MAX);
-        assert_eq!(Time::MAX.later(Duration::MAX), Time::MAX);
-        assert_eq!(Time::ZERO.later(Duration::MAX), Time::ZERO + Duration::MAX);
+        assert_eq!(Time::MAX + SignedDuration::from_secs(1), Time::MAX);
+        assert_eq!(Time::ZERO - SignedDuration::from_secs(1), Time::ZERO);
+        assert_eq!(Time::MAX - Time::ZERO, SignedDuration::MAX);
+        assert_eq!(SignedDuration::MAX * 2, SignedDuration::MAX);
+        assert_eq!(Time::MAX.later(SignedDuration::MAX), Time::MAX);
+        assert!(Time::ZERO.later(SignedDuration::from_nanos(-1)) > Time::ZERO);
+        assert_eq!(Time::MAX.since(Time::ZERO), SignedDuration::MAX);
+        assert_eq!(Time::ZERO.since(Time::MAX), SignedDuration::ZERO);
+        assert_eq!(Time::ZERO - Time::MAX, SignedDuration::from_nanos(i64::MIN));
     }
 }

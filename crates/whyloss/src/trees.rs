@@ -140,6 +140,11 @@ pub(crate) fn hundredths(value: f64) -> i16 {
 }
 
 /// Asserts that each of these signals only raises the odds (1) or only lowers them (−1), whatever the others are.
+/// Thousandths of log-odds as odds.
+pub(crate) fn odds(log_odds: i32) -> f64 {
+    libm::exp(f64::from(log_odds) / 1e3)
+}
+
 #[cfg(test)]
 pub(crate) fn assert_monotone<const COUNT: usize>(
     names: &[(&str, &str); COUNT],

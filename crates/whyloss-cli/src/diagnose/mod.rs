@@ -2,6 +2,7 @@
 
 mod page;
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use whyloss_diagnose::anonymise::Anonymiser;
 use whyloss_diagnose::truth::Truth;
 use whyloss_diagnose::{Diagnosis, Options, diagnose, diagnose_path, report};
 
+use whyloss_sim::output::{Whole, note};
+use whyloss_sim::text::one_line;
 use whyloss_study::report as study;
 
 use crate::error::CliError;
@@ -40,6 +43,33 @@ pub(crate) struct DiagnoseArgs {
     /// Connections followed at a time.
     #[arg(long, value_name = "N", default_value_t = Options::default().connections as u32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
+    /// Memory that the diagnosis may take, such as `512 MiB`: beyond it, what is oldest or quietest is dropped, and the report
+    /// says so.
+    #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = memory)]
+    memory: u64,
+}
+
+/// The least memory, bytes: less is not worth a diagnosis.
+const LEAST_MEMORY: u64 = 16 << 20;
+
+/// A size in bytes, from [`LEAST_MEMORY`] on.
+fn memory(text: &str) -> Result<u64, String> {
+    let expected = || {
+        format!(
+            "expected a size of at least {} MiB, such as `512 MiB` (units: MiB, GiB)",
+            LEAST_MEMORY >> 20
+        )
+    };
+    let text = text.trim();
+    let (number, unit) = [("MiB", 20), ("GiB", 30)]
+        .into_iter()
+        .find_map(|(name, unit)| Some((text.strip_suffix(name)?.trim_end(), unit)))
+        .ok_or_else(expected)?;
+    let number: u64 = number.parse().map_err(|_| expected())?;
+    let bytes = number.checked_mul(1 << unit).ok_or_else(expected)?;
+    (bytes >= LEAST_MEMORY)
+        .then_some(bytes)
+        .ok_or_else(expected)
 }
 
 const HELP: &str = "Reads pcap, pcapng and qlog, as they are or compressed with gzip or zstd, and what emulated links and simulated runs \
@@ -62,9 +92,11 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
     for path in args.files.iter().filter(|path| !is_standard_input(path)) {
         fs::metadata(path).map_err(|source| refuse(path, source.into()))?;
     }
+    let below = directories(&args.files);
     for (index, path) in args.files.iter().enumerate() {
         let options = Options {
             connections: args.connections as usize,
+            memory: args.memory,
             ..Options::default()
         };
         let read = if is_standard_input(path) {
@@ -75,7 +107,7 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
         let mut diagnosis = read.map_err(|source| refuse(path, source))?;
         check(&diagnosis, args.flow, path)?;
         if let Some(log) = &args.truth {
-            let mut truth = Truth::read(log).map_err(|source| refuse(log, source))?;
+            let mut truth = Truth::read(log, options).map_err(|source| refuse(log, source))?;
             diagnosis.compare(&mut truth);
         }
         if args.anonymise {
@@ -83,72 +115,85 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
         }
         if let Some(out) = &args.out {
             let anonymiser = args.anonymise.then_some(&anonymiser);
-            write(args, out, index, &diagnosis, anonymiser)?;
+            let dir = match &below[index] {
+                None => out.to_owned(),
+                Some(name) => out.join(name),
+            };
+            write(args, &dir, index, &diagnosis, anonymiser)?;
         }
         if args.files.len() > 1 && matches!(args.format, Format::Table) {
-            writeln!(out, "{}\n", path.display())?;
+            writeln!(out, "{}\n", one_line(&path.to_string_lossy()))?;
         }
         match args.format {
             Format::Table => {
                 out.write_all(report::text::render(&diagnosis, args.flow).as_bytes())?;
             }
-            Format::Json => writeln!(out, "{}", report::json::render(&diagnosis, args.flow))?,
-            Format::Csv => out.write_all(report::csv::render(&diagnosis, args.flow).as_bytes())?,
+            Format::Json => {
+                report::json::write(&diagnosis, args.flow, out)?;
+                writeln!(out)?;
+            }
+            Format::Csv => report::csv::write(&diagnosis, args.flow, out)?,
         }
     }
     out.flush()?;
     Ok(())
 }
 
-/// Writes all there is to know of one file, the `index`th that was named.
+/// A directory for each input, no two the same: the name of the file, and a number where it is taken. One alone needs none.
+fn directories(files: &[PathBuf]) -> Vec<Option<String>> {
+    if let [_] = files {
+        return vec![None];
+    }
+    let mut taken = HashSet::new();
+    let mut number = |path: &PathBuf| {
+        let name = name(path);
+        let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        // There are more numbers than files.
+        names.find(|name| taken.insert(name.to_lowercase()))
+    };
+    files.iter().map(&mut number).collect()
+}
+
+/// What a file is called in a report.
+fn name(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    match name {
+        Some(name) if !is_standard_input(path) => name.into_owned(),
+        _ => "standard input".to_owned(),
+    }
+}
+
+/// Writes all there is to know of one file, the `index`th that was named, into a directory.
 fn write(
     args: &DiagnoseArgs,
-    out: &Path,
+    dir: &Path,
     index: usize,
     diagnosis: &Diagnosis,
     anonymiser: Option<&Anonymiser>,
 ) -> Result<(), CliError> {
     let path = &args.files[index];
-    let name = path
-        .file_name()
-        .map_or("standard input".into(), |name| name.to_string_lossy());
-    let name = if is_standard_input(path) {
-        "standard input".into()
-    } else {
-        name
-    };
-    let dir = if args.files.len() > 1 {
-        let same = |other: &&PathBuf| other.file_name() == path.file_name();
-        let before = args.files[..index].iter().filter(same).count();
-        out.join(match before {
-            0 => name.to_string(),
-            before => format!("{name}-{}", before + 1),
-        })
-    } else {
-        out.to_owned()
-    };
-    study::prepare(&dir).map_err(CliError::Out)?;
+    study::renew(dir).map_err(CliError::Out)?;
     // A pipe cannot be read again; a log has no packets.
     let again = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
-    let annotated = again && annotate(&dir, path, diagnosis, anonymiser)?;
+    let annotated = again && annotate(dir, path, diagnosis, anonymiser)?;
     // Names of files tell of hosts, too.
     let title = match anonymiser {
         Some(_) => "anonymised".to_owned(),
-        None => crate::text::printable(&name),
+        None => one_line(&name(path)).into_owned(),
     };
     let (html, figures) = page::page(diagnosis, &title, annotated);
     for figure in &figures {
         let svg = study::svg::render(figure);
-        study::write(&dir, &format!("{}.svg", figure.name), &svg).map_err(CliError::Out)?;
+        study::write(dir, &format!("{}.svg", figure.name), &svg)?;
     }
-    let json = report::json::render(diagnosis, None).to_string();
-    for (name, text) in [
-        ("diagnosis.json", json),
-        ("losses.csv", report::csv::render(diagnosis, None)),
-        ("index.html", html),
-    ] {
-        study::write(&dir, name, &text).map_err(CliError::Out)?;
-    }
+    study::write_with(dir, "diagnosis.json", |file| {
+        report::json::write(diagnosis, None, file)
+    })?;
+    study::write_with(dir, "losses.csv", |file| {
+        report::csv::write(diagnosis, None, file)
+    })?;
+    study::write(dir, "index.html", &html)?;
     Ok(())
 }
 
@@ -159,27 +204,22 @@ fn annotate(
     diagnosis: &Diagnosis,
     anonymiser: Option<&Anonymiser>,
 ) -> Result<bool, CliError> {
-    let (part, whole) = (dir.join(".annotated.part"), dir.join("annotated.pcapng"));
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source: io::Error| CliError::Out(study::ReportError::Write { path, source })
+    const NAME: &str = "annotated.pcapng";
+    let whole = dir.join(NAME);
+    let failed = |source: io::Error| {
+        let path = whole.clone();
+        CliError::Out(study::ReportError::Write { path, source })
     };
     let again = File::open(path).map_err(|source| refuse(path, source.into()))?;
-    let file = BufWriter::new(File::create(&part).map_err(failed(&part))?);
-    let written = report::annotated::write(diagnosis, Box::new(again), file, anonymiser);
-    let done = match written {
-        Ok(_) => fs::rename(&part, &whole)
-            .map(|()| true)
-            .map_err(failed(&whole)),
+    note(dir, [NAME]).map_err(|error| CliError::Out(error.into()))?;
+    let mut file = Whole::create(&whole).map_err(failed)?;
+    let buffer = BufWriter::new(&mut file);
+    match report::annotated::write(diagnosis, Box::new(again), buffer, anonymiser) {
+        Ok(_) => file.finish().map(|()| true).map_err(failed),
         Err(whyloss_diagnose::Error::Header { .. } | whyloss_diagnose::Error::Piped) => Ok(false),
-        Err(whyloss_diagnose::Error::Io(source)) => Err(failed(&part)(source)),
+        Err(whyloss_diagnose::Error::Io(source)) => Err(failed(source)),
         Err(source) => Err(refuse(path, source)),
-    };
-    if !matches!(done, Ok(true)) {
-        // The first error is the one to tell of.
-        let _ = fs::remove_file(&part);
     }
-    done
 }
 
 fn is_standard_input(path: &Path) -> bool {
@@ -203,5 +243,49 @@ fn check(diagnosis: &Diagnosis, flow: Option<u64>, path: &Path) -> Result<(), Cl
             })
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_inputs_share_a_directory() {
+        let of = |files: &[&str]| {
+            let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+            let names = directories(&files).into_iter();
+            names.map(Option::unwrap_or_default).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&["b/a.pcap"]), [""]);
+        assert_eq!(
+            of(&[
+                "a.pcap-2", "a.pcap", "b/a.pcap", "-", "A.pcap-2", "b/a.pcap"
+            ]),
+            [
+                "a.pcap-2",
+                "a.pcap",
+                "a.pcap-3",
+                "standard input",
+                "A.pcap-2-2",
+                "a.pcap-4"
+            ]
+        );
+    }
+
+    #[test]
+    fn sizes_of_memory_have_units() {
+        assert_eq!(memory("512 MiB"), Ok(512 << 20));
+        assert_eq!(memory("2GiB"), Ok(2 << 30));
+        for wrong in [
+            "1",
+            "1 GB",
+            "15 MiB",
+            "-1 GiB",
+            "99999999999999999999 GiB",
+            "",
+        ] {
+            assert!(memory(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -15,32 +15,11 @@ const MOST_DRAWN: usize = 12;
 const DRAWN_FROM: u64 = 100;
 /// Places along the time axis: losses of a kind that share one are one mark.
 const PLACES: u64 = 600;
-/// What a loss can be, and how that is drawn.
-const KINDS: [(Option<Cause>, &str, Sign); 3] = [
-    (
-        Some(Cause::Congestion),
-        "lost to congestion",
-        Sign {
-            colour: Sign::RED,
-            shape: Sign::SQUARE,
-        },
-    ),
-    (
-        Some(Cause::Wireless),
-        "lost by the link",
-        Sign {
-            colour: Sign::BLUE,
-            shape: Sign::TRIANGLE,
-        },
-    ),
-    (
-        None,
-        "lost, cannot tell",
-        Sign {
-            colour: Sign::INK,
-            shape: Sign::CROSS,
-        },
-    ),
+/// What a loss can be.
+const KINDS: [(Option<Cause>, &str); 3] = [
+    (Some(Cause::Congestion), "lost: congestion"),
+    (Some(Cause::Wireless), "lost: wireless"),
+    (None, "lost, cannot tell"),
 ];
 
 /// The page, and the pictures on it.
@@ -123,7 +102,7 @@ fn table(flows: &[&Flow]) -> Table {
         "packets",
         "lost",
         "congestion",
-        "link",
+        "wireless",
         "?",
         "Mbit/s",
         "base RTT, ms",
@@ -209,7 +188,8 @@ fn pictures(flow: &Flow, id: &str) -> Vec<Figure> {
 /// The losses by verdict, at a height that `height` tells.
 fn marks(flow: &Flow, height: impl Fn(&Loss) -> Option<f64>) -> Vec<Series> {
     let span = flow.span.1.saturating_sub(flow.span.0).max(1);
-    let kinds = KINDS.into_iter().filter_map(|(cause, name, sign)| {
+    let kinds = KINDS.into_iter().filter_map(|(cause, name)| {
+        let sign = Sign::of_loss(cause, cause);
         let losses = flow
             .losses
             .iter()

@@ -22,8 +22,8 @@ pub(super) fn load(
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
     if args.pin {
+        load::load_pinned(controls)?;
         for control in controls {
-            load::load_pinned(control)?;
             writeln!(
                 out,
                 "{} is loaded as {}, until `whyloss kernel unload {}`",
@@ -54,7 +54,10 @@ pub(super) fn load(
     let mut child = Command::new(program)
         .args(arguments)
         .spawn()
-        .map_err(CliError::Start)?;
+        .map_err(|source| CliError::NoProgram {
+            command: program.to_string_lossy().into_owned(),
+            source,
+        })?;
     // Ctrl-C reaches the command, too: the controls stay until it has ended.
     let status = child.wait().map_err(CliError::Start)?;
     drop(held);

@@ -37,7 +37,7 @@ pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), 
     page.notes(&notes);
     page.section("time", "Over time");
     page.text(
-        "A cross is a packet that was lost: red to a full queue or its discipline, blue to the channel. Losses of a kind less \
+        "A cross is a packet that was lost. Red is congestion: a full queue or its discipline. Blue is wireless: the channel. Losses of a kind less \
          than half a pixel apart share one. Lines are means over short times, bands reach from the least to the most in \
          them. Of a link whose rate follows a trace, 100 % is the trace's mean.",
     );
@@ -74,7 +74,7 @@ pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), 
     page.text("In virtual time, from the log: the same fates must come out.");
     page.listing("whyloss link --replay .");
     page.text("The links, as scenarios have them (`link.toml`):");
-    page.listing(&crate::text::printable(&links.text));
+    page.listing(&links.text);
     let html = page.finish(&format!(
         "Written by whyloss {}. `packets.jsonl` beside this page has every packet.",
         env!("CARGO_PKG_VERSION")

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use whyloss_sim::text::defused;
 use whyloss_study::results::{Item, Results, Value};
 
 pub(super) fn render(results: &Results<'_>) -> String {
@@ -9,6 +10,7 @@ pub(super) fn render(results: &Results<'_>) -> String {
     for (kind, items) in [
         ("flow", &results.flows),
         ("frames", &results.frames),
+        ("transfers", &results.transfers),
         ("link", &results.links),
     ] {
         for item in items {
@@ -21,7 +23,8 @@ pub(super) fn render(results: &Results<'_>) -> String {
 
 /// Names come from a scenario file, whose parser lets through no character that needs quotes.
 fn rows(text: &mut String, kind: &str, item: &Item, seeds: &[u64]) {
-    let name = item.label();
+    let label = item.label();
+    let name = defused(&label);
     for metric in &item.metrics {
         for (seed, value) in seeds.iter().zip(&metric.values) {
             let _ = write!(text, "{kind},{name},{},{seed},", metric.key);

@@ -9,16 +9,15 @@ mod page;
 pub(crate) mod picture;
 mod table;
 
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
-use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use whyloss_sim::Scenario;
-use whyloss_sim::scenario::{MOST_SEEDS, ScenarioFile};
+use whyloss_sim::output::create_below;
+use whyloss_sim::scenario::{MOST_SEEDS, ScenarioFile, read_file, read_text};
 use whyloss_study::report;
 
 use self::one::{Done, Plan, WriteArgs, one};
@@ -27,11 +26,8 @@ use self::picture::Timeline;
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Simulated;
-use whyloss_sim::Run;
-use whyloss_study::results::Results;
-
-/// More threads than this only cost.
-pub(crate) const MOST_JOBS: i64 = 1024;
+use crate::threads::{self, MOST_JOBS};
+use whyloss_study::results::{Results, Seed};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -71,8 +67,8 @@ enum Format {
     Csv,
 }
 
-/// No scenario file comes near.
-const LARGEST_FILE: u64 = 16 << 20;
+/// Results that are kept until all seeds are done, 16 bytes each: 512 MiB, and as much again to sort them by metric.
+const MOST_VALUES: usize = 1 << 25;
 
 pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let text = read(&args.scenario, "scenario")?;
@@ -86,26 +82,38 @@ pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let seeds: Vec<u64> = (first..)
         .take(args.seeds.unwrap_or(seeds) as usize)
         .collect();
+    let values = Seed::size(&scenario).saturating_mul(seeds.len());
+    if values > MOST_VALUES {
+        return Err(CliError::TooManyValues {
+            seeds: seeds.len(),
+            of_each: Seed::size(&scenario),
+            most: MOST_VALUES,
+        });
+    }
     for (option, dir) in [
         ("--trace", &args.write.trace),
         ("--pcap", &args.write.pcap),
         ("--out", &args.out),
     ] {
         if let Some(dir) = dir {
-            report::prepare(dir).map_err(|source| CliError::Directory { option, source })?;
+            report::renew(dir).map_err(|source| CliError::Directory { option, source })?;
         }
     }
-    let pool = ThreadPoolBuilder::new()
-        .num_threads(args.jobs.map_or(0, usize::from))
-        .build()?;
+    let pool = threads::pool(args.jobs)?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let bar = Simulated::new(&name, seeds.len() as u64, scenario.end);
     let done = pool.install(|| replicate(&scenario, &seeds, args, &stop, &bar));
     bar.clear();
     let done = done?;
-    let runs: Vec<&Run> = done.iter().filter_map(|done| done.run.as_ref()).collect();
-    if !runs.is_empty() {
-        let results = Results::new(&scenario, &runs);
+    let (finished, done): (Vec<Option<Seed>>, Vec<Done>) = done
+        .into_iter()
+        .map(|mut done| (done.results.take(), done))
+        .unzip();
+    let finished: Vec<Seed> = finished.into_iter().flatten().collect();
+    let count = finished.len();
+    if count > 0 {
+        let results = Results::of(&scenario, &finished);
+        drop(finished);
         let text_of = match args.format {
             Format::Table => table::render(&results),
             Format::Json => whyloss_study::results::json::render(&results, &args.scenario),
@@ -125,7 +133,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
             page::write(dir, &scenario, &results, &source, &args.scenario)?;
         }
     }
-    conclude(&scenario, &seeds, &done, args)
+    conclude(&scenario, &seeds, &done, count, args)
 }
 
 /// What the exit code says, once all is printed that there is.
@@ -133,11 +141,11 @@ fn conclude(
     scenario: &Scenario,
     seeds: &[u64],
     done: &[Done],
+    finished: usize,
     args: &RunArgs,
 ) -> Result<(), CliError> {
-    let finished = done.iter().filter(|done| done.run.is_some()).count();
     if finished < seeds.len() {
-        let reached = done.iter().find(|done| done.run.is_none());
+        let reached = done.iter().find(|done| done.reached < scenario.end);
         let kept = [
             (&args.write.trace, "traces"),
             (&args.write.pcap, "captures"),
@@ -195,20 +203,12 @@ pub(crate) fn read(path: &Path, kind: &'static str) -> Result<String, CliError> 
         path: path.to_owned(),
         source,
     };
-    let mut text = String::new();
-    let from: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(io::stdin().lock())
+    let read = if path == Path::new("-") {
+        read_text(io::stdin().lock())
     } else {
-        Box::new(File::open(path).map_err(unreadable)?)
+        read_file(path)
     };
-    from.take(LARGEST_FILE + 1)
-        .read_to_string(&mut text)
-        .map_err(unreadable)?;
-    if text.len() as u64 > LARGEST_FILE {
-        let message = format!("it has more than {} MiB", LARGEST_FILE >> 20);
-        return Err(unreadable(io::Error::other(message)));
-    }
-    Ok(text)
+    read.map_err(unreadable)
 }
 
 /// What became of the seeds that were begun before `stop` was set, in the order of `seeds`.
@@ -220,8 +220,9 @@ fn replicate(
     bar: &Simulated,
 ) -> Result<Vec<Done>, CliError> {
     let below = |dir: &Path, seed: u64| match seeds {
-        [_] => dir.to_owned(),
-        _ => dir.join(format!("seed-{seed}")),
+        [_] => Ok(dir.to_owned()),
+        _ => create_below(dir, &format!("seed-{seed}"))
+            .map_err(|error| CliError::Report(error.into())),
     };
     // Handed out one by one in order, so that a run stopped half-way has the first seeds.
     let mut done: Vec<(usize, Done)> = seeds
@@ -230,12 +231,15 @@ fn replicate(
         .par_bridge()
         .filter(|_| !stop.load(Ordering::Relaxed))
         .map(|(index, &seed)| {
-            let directory = |dir: &Option<PathBuf>| dir.as_deref().map(|dir| below(dir, seed));
+            let directory = |dir: &Option<PathBuf>| {
+                let dir = dir.as_deref();
+                dir.map(|dir| below(dir, seed)).transpose()
+            };
             let drawn = args.out.is_some() && index == 0;
             let plan = Plan {
                 write: &args.write,
-                trace: directory(&args.write.trace),
-                pcap: directory(&args.write.pcap),
+                trace: directory(&args.write.trace)?,
+                pcap: directory(&args.write.pcap)?,
                 timeline: drawn.then(|| Timeline::new(scenario)),
                 plain: args.plain,
                 stop,

@@ -11,6 +11,8 @@ use whyloss_sim::{
     Capture, Clock, CsvFiles, Delays, Media, Needs, OutputError, Run, Scenario, Trace, TraceOptions,
 };
 
+use whyloss_study::results::Seed;
+
 use super::picture::Timeline;
 use crate::error::CliError;
 use crate::progress::Simulated;
@@ -71,7 +73,7 @@ impl WriteArgs {
 /// What became of a seed.
 pub(super) struct Done {
     /// Its results, if it came to its end.
-    pub(super) run: Option<Run>,
+    pub(super) results: Option<Seed>,
     /// How far it came.
     pub(super) reached: Time,
     /// What could not be written of it.
@@ -91,7 +93,7 @@ pub(super) struct Plan<'a> {
     pub(super) bar: &'a Simulated,
 }
 
-/// Runs one seed. A file that cannot be written stops the writing, not the run.
+/// Runs one seed. A file that cannot be written stops the writing, not the run, and leaves none of the tables or captures.
 pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done, CliError> {
     let (mut told, end) = (Time::ZERO, scenario.end);
     let mut goes_on = |now: Time| {
@@ -103,7 +105,7 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
     if bare && !plan.plain {
         let needs = Needs::all(scenario);
         let run = whyloss_sim::run_measured(scenario, seed, needs, &mut goes_on)?;
-        return Ok(done(scenario, run, None));
+        return Ok(done(scenario, &run, None));
     }
     let watched = (
         (Delays::new(scenario), Media::new(scenario)),
@@ -145,7 +147,7 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
     let timeline = timeline.and_then(|trace| trace.finish().ok());
     Ok(Done {
         timeline,
-        ..done(scenario, run, unwritten)
+        ..done(scenario, &run, unwritten)
     })
 }
 
@@ -160,10 +162,10 @@ fn keep<T>(result: Result<T, OutputError>, unwritten: &mut Option<OutputError>) 
     }
 }
 
-fn done(scenario: &Scenario, run: Run, unwritten: Option<OutputError>) -> Done {
+fn done(scenario: &Scenario, run: &Run, unwritten: Option<OutputError>) -> Done {
     let reached = run.reached;
     Done {
-        run: (reached >= scenario.end).then_some(run),
+        results: (reached >= scenario.end).then(|| Seed::of(scenario, run)),
         reached,
         unwritten,
         timeline: None,

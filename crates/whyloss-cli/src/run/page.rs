@@ -8,7 +8,6 @@ use whyloss_study::report::{self, ReportError, svg};
 
 use super::picture::Timeline;
 use super::table;
-use crate::text::printable;
 use whyloss_study::results::Results;
 
 /// Flows, and links, that are drawn: more would be a book.
@@ -33,9 +32,9 @@ pub(super) fn write(
     file: &Path,
 ) -> Result<(), ReportError> {
     let heading = if scenario.title.is_empty() {
-        printable(&file.to_string_lossy())
+        file.to_string_lossy().into_owned()
     } else {
-        printable(&scenario.title)
+        scenario.title.clone()
     };
     let mut page = Page::new(&heading);
     summary(&mut page, results, source);
@@ -50,7 +49,7 @@ pub(super) fn write(
     page.text("The same scenario and seeds give the same results, on every machine.");
     page.section("scenario", "The scenario");
     page.text("As it was read, before any `--set`. `scenario.toml` beside this page is the same.");
-    page.listing(&printable(source.text));
+    page.listing(source.text);
     let html = page.finish(&format!(
         "Simulated by whyloss {}. `results.csv` and `results.json` beside this page have every number.",
         env!("CARGO_PKG_VERSION")
@@ -105,8 +104,8 @@ fn pictures(
         .collect();
     page.section("flows", &format!("Flows over time, seed {seed}"));
     page.text(
-        "Every loss is a sign: its colour is the true cause (red a queue, blue the channel), its shape what the classifier \
-         called it (a square congestion, a triangle wireless, a cross nothing, since it was not asked). Losses of a kind \
+        "Every loss is a sign. Its colour is the true cause: red is congestion, blue is wireless. Its shape is what the classifier \
+         called it: a square is congestion, a triangle wireless, a cross not judged. Losses of a kind \
          less than half a pixel apart share one. Lines are means over short times, bands reach from the least to the most \
          in them.",
     );

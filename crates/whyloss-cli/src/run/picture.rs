@@ -7,6 +7,7 @@ use whyloss::{Cause, Time};
 use whyloss_sim::trace::tables::{ARRIVALS, LINKS, LOSSES, SOURCES};
 use whyloss_sim::trace::{Batch, Cell, Sink};
 use whyloss_sim::{OutputError, Scenario};
+use whyloss_study::outcome::{CAUSES, word};
 use whyloss_study::{Figure, Look, Panel, Series, Sign};
 
 /// Bins along the time axis, of which a panel has about as many pixels.
@@ -46,8 +47,8 @@ struct Link {
     waiting: Bins,
     /// Seconds of transmission.
     busy: Bins,
-    /// Whether a packet was lost for each of [`LOST`] at this place.
-    losses: Vec<[bool; LOST.len()]>,
+    /// Whether a packet was lost for each of [`CAUSES`] at this place.
+    losses: Vec<[bool; CAUSES.len()]>,
 }
 
 /// What is known of the values within each bin.
@@ -135,49 +136,21 @@ impl Bins {
     }
 }
 
-/// Kinds of losses: the truth, the verdict, and what that looks like: colour for the truth, shape for the verdict.
-const KINDS: [(Cause, Option<Cause>, &str); 6] = [
-    (
-        Cause::Congestion,
-        Some(Cause::Congestion),
-        "queue, called congestion",
-    ),
-    (
-        Cause::Congestion,
-        Some(Cause::Wireless),
-        "queue, called wireless",
-    ),
-    (Cause::Congestion, None, "queue, not judged"),
-    (
-        Cause::Wireless,
-        Some(Cause::Congestion),
-        "channel, called congestion",
-    ),
-    (
-        Cause::Wireless,
-        Some(Cause::Wireless),
-        "channel, called wireless",
-    ),
-    (Cause::Wireless, None, "channel, not judged"),
+/// Kinds of losses: the true cause, and what the classifier called it.
+const KINDS: [(Cause, Option<Cause>); 6] = [
+    (Cause::Congestion, Some(Cause::Congestion)),
+    (Cause::Congestion, Some(Cause::Wireless)),
+    (Cause::Congestion, None),
+    (Cause::Wireless, Some(Cause::Congestion)),
+    (Cause::Wireless, Some(Cause::Wireless)),
+    (Cause::Wireless, None),
 ];
 
-/// Causes of a link's losses, and what they are called.
-const LOST: [(Cause, &str); 2] = [
-    (Cause::Congestion, "lost to the queue"),
-    (Cause::Wireless, "lost to the channel"),
-];
-
-fn sign(truth: Cause, verdict: Option<Cause>) -> Sign {
-    Sign {
-        colour: match truth {
-            Cause::Congestion => Sign::RED,
-            Cause::Wireless => Sign::BLUE,
-        },
-        shape: match verdict {
-            Some(Cause::Congestion) => Sign::SQUARE,
-            Some(Cause::Wireless) => Sign::TRIANGLE,
-            None => Sign::CROSS,
-        },
+/// What a kind of losses is called.
+fn name_of((truth, verdict): (Cause, Option<Cause>)) -> String {
+    match verdict {
+        Some(verdict) => format!("{}, called {}", word(truth), word(verdict)),
+        None => format!("{}, not judged", word(truth)),
     }
 }
 
@@ -198,7 +171,7 @@ impl Timeline {
             name: link.name.clone(),
             bps: link.link.rate.as_bps() as f64,
             delay_s: link.link.delay.as_secs_f64(),
-            losses: vec![[false; LOST.len()]; PLACES],
+            losses: vec![[false; CAUSES.len()]; PLACES],
             ..Link::default()
         };
         Self {
@@ -241,10 +214,9 @@ impl Timeline {
 
     fn loss(&mut self, row: &[Cell], causes: &[String]) {
         let cause = |cell| match cell {
-            Cell::Word(word) => match causes.get(word as usize).map(String::as_str) {
-                Some("congestion") => Some(Cause::Congestion),
-                Some("wireless") => Some(Cause::Wireless),
-                _ => None,
+            Cell::Word(index) => match causes.get(index as usize).map(String::as_str) {
+                Some(name) => CAUSES.into_iter().find(|&cause| word(cause) == name),
+                None => None,
             },
             _ => None,
         };
@@ -252,7 +224,7 @@ impl Timeline {
             return;
         };
         let kind = (truth, cause(row[5]));
-        let kind = KINDS.iter().position(|&(a, b, _)| (a, b) == kind);
+        let kind = KINDS.iter().position(|&known| known == kind);
         if let Some(kind) = kind {
             let place = ((part * PLACES as f64) as usize).min(PLACES - 1);
             self.flows[flow].losses[place][kind] = true;
@@ -385,7 +357,7 @@ impl Timeline {
                     &flow.window,
                 )
             };
-        for (kind, &(truth, verdict, name)) in KINDS.iter().enumerate() {
+        for (kind, &(truth, verdict)) in KINDS.iter().enumerate() {
             let marks = flow.losses.iter().enumerate().filter(|(_, at)| at[kind]);
             let marks: Vec<(f64, f64)> = marks
                 .map(|(place, _)| {
@@ -399,7 +371,8 @@ impl Timeline {
                 })
                 .collect();
             if !marks.is_empty() {
-                series.push(Series::new(name, Look::Signs(sign(truth, verdict)), marks));
+                let sign = Look::Signs(Sign::of_loss(Some(truth), verdict));
+                series.push(Series::new(&name_of((truth, verdict)), sign, marks));
             }
         }
         let mut panels = vec![Panel::new(title, (TIME, axis), series)];
@@ -427,7 +400,7 @@ impl Timeline {
             Series::new("waiting", Look::Line, link.waiting.means(end, 1.0)),
             Series::band("waiting", link.waiting.range(end, 1.0)),
         ];
-        for (kind, &(cause, name)) in LOST.iter().enumerate() {
+        for (kind, &cause) in CAUSES.iter().enumerate() {
             let marks = link.losses.iter().enumerate().filter(|(_, at)| at[kind]);
             let marks: Vec<(f64, f64)> = marks
                 .map(|(place, _)| {
@@ -436,7 +409,8 @@ impl Timeline {
                 })
                 .collect();
             if !marks.is_empty() {
-                queue.push(Series::new(name, Look::Signs(sign(cause, None)), marks));
+                let sign = Look::Signs(Sign::of_loss(Some(cause), None));
+                queue.push(Series::new(&format!("lost: {}", word(cause)), sign, marks));
             }
         }
         let used = link.busy.per_second(end, 100.0);

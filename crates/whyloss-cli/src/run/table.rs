@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::text::printable;
+use whyloss_sim::text::one_line;
+use whyloss_study::report::counted;
 use whyloss_study::results::{Item, Metric, Results};
 
 /// A column: its heading, its metric, what the metric is multiplied by, and the decimals shown.
@@ -42,6 +43,15 @@ const FRAMES: [Column; 5] = [
     ("never %", "never", 100.0, 1),
 ];
 
+const TRANSFERS: [Column; 6] = [
+    ("completed", "completed", 1.0, 0),
+    ("unfinished", "unfinished", 1.0, 0),
+    ("mean", "mean_ms", 1e-3, 3),
+    ("p50", "p50_ms", 1e-3, 3),
+    ("p95", "p95_ms", 1e-3, 3),
+    ("p99", "p99_ms", 1e-3, 3),
+];
+
 const LINK: [Column; 6] = [
     ("delivered", "delivered", 1.0, 0),
     DAMAGED,
@@ -75,7 +85,7 @@ pub(super) struct Cell {
 pub(super) fn render(results: &Results<'_>) -> String {
     let mut text = String::new();
     if !results.title.is_empty() {
-        let _ = writeln!(text, "{}", printable(results.title));
+        let _ = writeln!(text, "{}", one_line(results.title));
     }
     let _ = writeln!(text, "{}", what(results));
     let sections = sections(results);
@@ -131,6 +141,10 @@ pub(super) fn sections(results: &Results<'_>) -> Sections {
             &mut marks,
         ));
     }
+    if !results.transfers.is_empty() {
+        let transfers: Vec<&Item> = results.transfers.iter().collect();
+        tables.push(section("transfers, s", &transfers, &TRANSFERS, &mut marks));
+    }
     let (quiet, busy): (Vec<&Item>, Vec<&Item>) =
         results.links.iter().partition(|link| is_quiet(link));
     tables.push(section("link", &busy, &LINK, &mut marks));
@@ -144,6 +158,12 @@ pub(super) fn sections(results: &Results<'_>) -> Sections {
             "whole, damaged: frames in time at their playout delay, with no or some bits hit; late: after it".to_owned(),
         );
     }
+    if !results.transfers.is_empty() {
+        notes.push(
+            "transfers: time from a transfer's beginning until the receiver has all of it"
+                .to_owned(),
+        );
+    }
     if marks.same && results.is_random() {
         notes.push("without ±: the same under every seed".to_owned());
     }
@@ -153,10 +173,7 @@ pub(super) fn sections(results: &Results<'_>) -> Sections {
     if !quiet.is_empty() {
         notes.push(format!(
             "not shown: {} that lost nothing, used for less than {} % of the time",
-            match quiet.len() {
-                1 => "1 link".to_owned(),
-                count => format!("{count} links"),
-            },
+            counted(quiet.len() as u64, "link"),
             QUIET * 100.0
         ));
     }

@@ -15,6 +15,8 @@ use crate::error::Error;
 const BUFFER: usize = 1 << 20;
 /// Interfaces of a section beyond which the rest is not read: each costs memory.
 const INTERFACES: usize = 10_000;
+/// Bytes of all descriptions of interfaces of a section: they are kept, options included.
+const DESCRIPTIONS: u64 = 4 << 20;
 
 /// A frame as it was captured.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +42,10 @@ pub struct Capture<R: Read> {
     pub damaged: u64,
     /// Packets without a time (simple packet blocks), which tell nothing here.
     pub untimed: u64,
+    /// Bytes of the descriptions of this section's interfaces.
+    descriptions: u64,
+    /// Blocks of a pcapng that were read.
+    blocks: u64,
 }
 
 enum Reader<R: Read> {
@@ -60,7 +66,10 @@ impl<R: Read> Capture<R> {
         let reader =
             PcapNgReader::with_capacity(reader, BUFFER).map_err(|error| Error::Header {
                 kind: "pcapng",
-                problem: at_start(&error.to_string(), matches!(error, PcapNgReadError::Io(_))),
+                problem: match error {
+                    PcapNgReadError::Io(_) => at_start("", true),
+                    _ => block(1, &error),
+                },
             })?;
         Ok(Self::new(Reader::PcapNg(Box::new(reader))))
     }
@@ -70,6 +79,9 @@ impl<R: Read> Capture<R> {
             reader,
             damaged: 0,
             untimed: 0,
+            descriptions: 0,
+            // Its opening has read the first.
+            blocks: 1,
         }
     }
 
@@ -84,7 +96,9 @@ impl<R: Read> Capture<R> {
                 if reader.interfaces().len() > INTERFACES {
                     return Err(Stop(format!("it has more than {INTERFACES} interfaces")));
                 }
-                let error = match reader.next_block() {
+                let begin = reader.bytes_parsed();
+                self.blocks += 1;
+                let described = match reader.next_block() {
                     None => return Ok(false),
                     Some(Ok((Block::EnhancedPacket(block), state))) => {
                         let interface = state.interfaces().get(block.interface_id as usize);
@@ -100,25 +114,53 @@ impl<R: Read> Capture<R> {
                         self.untimed += 1;
                         continue;
                     }
+                    Some(Ok((Block::SectionHeader(_), _))) => {
+                        self.descriptions = 0;
+                        continue;
+                    }
+                    Some(Ok((Block::InterfaceDescription(_), _))) => Ok(()),
                     Some(Ok(_)) => continue,
-                    Some(Err(error)) => error,
+                    Some(Err(error)) => Err(error),
+                };
+                let Err(error) = described else {
+                    self.descriptions += reader.bytes_parsed() - begin;
+                    if self.descriptions > DESCRIPTIONS {
+                        return Err(Stop(format!(
+                            "block {}: the descriptions of its interfaces have more than {} MiB, options included",
+                            self.blocks,
+                            DESCRIPTIONS >> 20
+                        )));
+                    }
+                    continue;
                 };
                 let PcapNgReadError::BlockConversion(_) = error else {
-                    return Err(Stop(ended(
-                        &error.to_string(),
-                        matches!(error, PcapNgReadError::Io(_)),
-                    )));
+                    return Err(Stop(block(self.blocks, &error)));
                 };
                 // Its length is known, its content is not what it should be.
                 self.damaged += 1;
                 match reader.next_raw_block() {
                     Some(Ok(_)) => {}
-                    Some(Err(error)) => return Err(Stop(error.to_string())),
+                    Some(Err(error)) => return Err(Stop(block(self.blocks, &error))),
                     None => return Ok(false),
                 }
             },
         }
     }
+}
+
+/// What is wrong with a block, the `number`th of the file, and why.
+fn block(number: u64, error: &PcapNgReadError) -> String {
+    if matches!(error, PcapNgReadError::Io(_)) {
+        return ended("", true);
+    }
+    let mut text = format!("block {number}: {error}");
+    let mut cause = std::error::Error::source(error);
+    while let Some(deeper) = cause {
+        text += ": ";
+        text += &deeper.to_string();
+        cause = deeper.source();
+    }
+    text
 }
 
 fn next_of_pcap<R: Read>(

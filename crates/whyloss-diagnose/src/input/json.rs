@@ -1,21 +1,18 @@
 //! Logs in JSON, record by record: one document, records on lines of their own, or JSON text sequences (RFC 7464).
 //!
-//! A document is never held whole: its events are handed on as they are read. No record may be longer than 16 MiB.
+//! A document is never held whole: its events are handed on as they are read. No record may be longer than [`LONGEST`].
 
-use std::cell::Cell;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Cursor, Read};
-use std::rc::Rc;
+use std::io::{BufRead, BufReader, Cursor, Read};
 
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 use serde_json::{Map, Value};
 
+use super::limited::{LONGEST, Left, Limited, too_long};
 use crate::error::Error;
 
-/// Bytes of the longest record.
-const LONGEST: usize = 16 << 20;
 /// What is looked at to tell a document from lines.
 const HEAD: usize = 64 << 10;
 const SEPARATOR: u8 = 0x1e;
@@ -72,10 +69,7 @@ fn records(
         {
             Ok(0) => break,
             Ok(read) if read > LONGEST => {
-                return Ok(Some(format!(
-                    "record {number} is longer than {} MiB",
-                    LONGEST >> 20
-                )));
+                return Ok(Some(too_long(&format!("record {number}"))));
             }
             Ok(_) => {}
             Err(error) => return Ok(Some(format!("record {number}: {error}"))),
@@ -116,11 +110,7 @@ fn document(
     reader: impl Read,
     take: &mut dyn FnMut(Record) -> Result<(), Error>,
 ) -> Result<Option<String>, Error> {
-    let left = Rc::new(Cell::new(LONGEST));
-    let limited = Limited {
-        reader,
-        left: Rc::clone(&left),
-    };
+    let (limited, left) = Limited::new(reader, "record");
     let mut refused = None;
     let mut any = false;
     let log = Log(Hand {
@@ -146,37 +136,15 @@ fn document(
     }
 }
 
-/// Refuses to read on when nothing was handed on for too long.
-struct Limited<R> {
-    reader: R,
-    left: Rc<Cell<usize>>,
-}
-
-impl<R: Read> Read for Limited<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(buffer)?;
-        match self.left.get().checked_sub(read) {
-            Some(left) => self.left.set(left),
-            None => {
-                return Err(io::Error::other(format!(
-                    "a record is longer than {} MiB",
-                    LONGEST >> 20
-                )));
-            }
-        }
-        Ok(read)
-    }
-}
-
 struct Hand<'a> {
     take: &'a mut dyn FnMut(Record) -> Result<(), Error>,
     refused: &'a mut Option<Error>,
-    left: &'a Cell<usize>,
+    left: &'a Left,
 }
 
 impl Hand<'_> {
     fn on<E: serde::de::Error>(&mut self, record: Record) -> Result<(), E> {
-        self.left.set(LONGEST);
+        self.left.again();
         (self.take)(record).map_err(|error| {
             let text = error.to_string();
             *self.refused = Some(error);

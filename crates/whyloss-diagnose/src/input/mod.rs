@@ -5,6 +5,7 @@
 
 mod capture;
 pub(crate) mod json;
+pub(crate) mod limited;
 mod old;
 
 pub use capture::{Capture, Frame, Stop};

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use whyloss::Cause;
 
-use super::{About, Network, Outcome, PACKETS, Transmission, table, too_long};
+use super::{About, Network, Outcome, Transmission, table};
 use crate::error::Error;
 use crate::flow::Protocol;
 use crate::input::json;
@@ -111,19 +111,20 @@ impl Line {
     }
 }
 
-/// Hands the packets of TCP in the log of that directory on.
+/// Hands the packets of TCP in the log of that directory on, as long as there is room for more.
 ///
 /// # Errors
-/// If there is no log, or it cannot be read.
-pub(crate) fn packets(directory: &Path, take: &mut dyn FnMut(&Passage)) -> Result<(), Error> {
+/// If there is no log, it cannot be read, or there is no room.
+pub(crate) fn packets(
+    directory: &Path,
+    take: &mut dyn FnMut(&Passage) -> bool,
+) -> Result<(), Error> {
     each(&directory.join("packets.jsonl"), &mut |line| {
-        if let Some(passage) = line.passage() {
-            take(&passage);
-        }
+        line.passage().is_none_or(|passage| take(&passage))
     })
 }
 
-fn each(path: &Path, take: &mut dyn FnMut(&Line)) -> Result<(), Error> {
+fn each(path: &Path, take: &mut dyn FnMut(&Line) -> bool) -> Result<(), Error> {
     let file = std::fs::File::open(path).map_err(|source| Error::Part {
         path: path.to_owned(),
         problem: source.to_string(),
@@ -139,8 +140,15 @@ fn each(path: &Path, take: &mut dyn FnMut(&Line)) -> Result<(), Error> {
             return Err(wrong(number, "it is a trace of a qlog".to_owned()));
         };
         let line = serde_json::from_value(value);
-        take(&line.map_err(|error| wrong(number, error.to_string()))?);
-        Ok(())
+        if take(&line.map_err(|error| wrong(number, error.to_string()))?) {
+            return Ok(());
+        }
+        Err(Error::Part {
+            path: path.to_owned(),
+            problem:
+                "it needs more than half of the memory limit; set a higher one with `--memory`"
+                    .to_owned(),
+        })
     })?;
     Ok(())
 }
@@ -161,7 +169,6 @@ struct Packets {
 }
 
 /// A log being read.
-#[derive(Default)]
 pub(crate) struct Emulated {
     network: Network,
     flows: HashMap<Key, Packets>,
@@ -169,11 +176,18 @@ pub(crate) struct Emulated {
     pub(crate) records: u64,
     /// Records that are none.
     pub(crate) malformed: u64,
-    packets: usize,
-    full: bool,
 }
 
 impl Emulated {
+    pub(crate) fn new(options: Options) -> Self {
+        Self {
+            network: Network::new(options),
+            flows: HashMap::new(),
+            records: 0,
+            malformed: 0,
+        }
+    }
+
     /// Whether this record is of such a log.
     pub(crate) fn knows(record: &Value) -> bool {
         Line::knows(record)
@@ -190,24 +204,33 @@ impl Emulated {
 
     fn on_line(&mut self, line: &Line) {
         let outcome = line.outcome();
-        if let Outcome::Lost(_, cause) = outcome {
-            let place = self.network.place(&line.link);
+        if let Outcome::Lost(_, cause) = outcome
+            && let Some(place) = self.network.place(&line.link)
+        {
             self.network.count(place, cause);
         }
-        if self.packets >= PACKETS {
-            self.full = true;
+        let room = &mut self.network.room;
+        if room.full.is_some() {
             return;
         }
-        let flow = self.flows.entry((line.protocol, line.ends())).or_default();
+        let key = (line.protocol, line.ends());
+        if !self.flows.contains_key(&key) && !room.takes_flow(0) {
+            return;
+        }
+        let flow = self.flows.entry(key).or_default();
         if line.protocol == TCP && line.bytes <= BARE {
-            self.packets += usize::from(flow.on_bare(line, outcome));
+            if flow.bare.contains_key(&line.packet) || room.takes_packet() {
+                flow.on_bare(line, outcome);
+            }
             return;
         }
         if let Some(&index) = flow.by_number.get(&line.packet) {
             flow.sent[index].goes_on(line.enqueued, outcome);
             return;
         }
-        self.packets += 1;
+        if !room.takes_packet() {
+            return;
+        }
         let offset = flow.offset_of(line);
         flow.by_number.insert(line.packet, flow.sent.len());
         flow.sent.push(Transmission {
@@ -222,7 +245,7 @@ impl Emulated {
     }
 
     /// The log is over.
-    pub(crate) fn finish(mut self, options: Options) -> Diagnosis {
+    pub(crate) fn finish(mut self) -> Diagnosis {
         for packets in self.flows.values_mut() {
             packets.leave_open();
         }
@@ -260,14 +283,13 @@ impl Emulated {
             };
             self.network.flow(about, packets.sent);
         }
-        let mut diagnosis = self.network.finish(options);
+        let mut diagnosis = self.network.finish();
         diagnosis.frames = self.records;
         if self.malformed > 0 {
             let wrong = self.malformed;
             let note = format!("{wrong} records are none of such a log and were passed over");
             diagnosis.notes.push(note);
         }
-        diagnosis.partial = self.full.then(too_long);
         diagnosis
     }
 }
@@ -301,18 +323,15 @@ impl Packets {
         offset
     }
 
-    /// True if it is a new one.
-    fn on_bare(&mut self, line: &Line, outcome: Outcome) -> bool {
+    fn on_bare(&mut self, line: &Line, outcome: Outcome) {
         let Outcome::Arrived(at) = outcome else {
             // Wherever it was lost, its way was not whole.
             self.bare.remove(&line.packet);
-            return false;
+            return;
         };
-        let before = self.bare.len();
         let known = self.bare.entry(line.packet);
         let known = known.or_insert((line.enqueued, at, 0));
         *known = (known.0.min(line.enqueued), known.1.max(at), known.2 + 1);
-        self.bare.len() > before
     }
 }
 
@@ -337,7 +356,7 @@ impl Transmission {
 /// # Errors
 /// If it cannot be read, or is another table.
 pub(crate) fn of_table(path: &Path, options: Options) -> Result<Diagnosis, Error> {
-    let mut log = Emulated::default();
+    let mut log = Emulated::new(options);
     table::read(path, &mut |row| {
         log.records += 1;
         let line = (|| {
@@ -370,5 +389,5 @@ pub(crate) fn of_table(path: &Path, options: Options) -> Result<Diagnosis, Error
             problem: "none of its rows is of an emulated link's log".to_owned(),
         });
     }
-    Ok(log.finish(options))
+    Ok(log.finish())
 }

@@ -22,9 +22,11 @@ use crate::arrivals::{Arrivals, Arrived};
 use crate::delay::Delays;
 use crate::flow::{Direction, Flow, Protocol};
 use crate::loss::{Evidence, Loss, Side, Sure};
+use crate::memory::{self, Memory};
+use crate::steps::step;
 use crate::truth::{Fate, Score};
 use crate::vantage::Vantage;
-use crate::{DROPPED, Diagnosis, Kept, Options, notes};
+use crate::{DROPPED, Diagnosis, FORGOTTEN, Kept, Options, notes, shortages};
 
 pub(crate) use emulated::{Emulated, of_table, packets};
 
@@ -33,9 +35,60 @@ const PACKETS: usize = 1 << 22;
 /// Where the clock begins by which classifiers are told, so that no time is negative.
 const EPOCH: u64 = 1 << 61;
 
-/// What a log is cut at, as a sentence.
-fn too_long() -> String {
-    format!("it has more than {PACKETS} packets")
+/// Bytes that a packet takes until the end, its flow, and a place that loses some; their names come on top.
+const PACKET: u64 = 240;
+const FLOW: u64 = 1024;
+const PLACE: u64 = 256;
+
+/// What may be kept of a log: so many packets, and what memory allows.
+struct Room {
+    options: Options,
+    memory: Memory,
+    packets: usize,
+    bytes: u64,
+    full: Option<String>,
+}
+
+impl Room {
+    fn new(options: Options, memory: Memory) -> Self {
+        Self {
+            options,
+            memory,
+            packets: 0,
+            bytes: 0,
+            full: None,
+        }
+    }
+
+    /// Whether something that takes so many bytes still fits; if so, it is counted.
+    fn takes(&mut self, bytes: u64) -> bool {
+        if self.full.is_none() && self.bytes + bytes > self.options.memory {
+            let budget = memory::name(self.options.memory);
+            self.full = Some(format!(
+                "it does not fit into the memory limit of {budget} (`--memory`)"
+            ));
+        }
+        if self.full.is_none() {
+            self.bytes += bytes;
+            self.memory.alive(0, bytes as usize);
+        }
+        self.full.is_none()
+    }
+
+    /// Whether another packet still fits; if so, it is counted.
+    fn takes_packet(&mut self) -> bool {
+        if self.full.is_none() && self.packets >= PACKETS {
+            self.full = Some(format!("it has more than {PACKETS} packets"));
+        }
+        let fits = self.takes(PACKET);
+        self.packets += usize::from(fits);
+        fits
+    }
+
+    /// Whether another flow of that name still fits; if so, it is counted.
+    fn takes_flow(&mut self, name: usize) -> bool {
+        self.takes(FLOW + 2 * name as u64)
+    }
 }
 
 /// One packet on its way through a network.
@@ -69,12 +122,13 @@ enum Outcome {
 }
 
 /// The packets of a network, flow by flow, and what lost some.
-#[derive(Default)]
 struct Network {
     places: Vec<String>,
+    by_name: HashMap<String, u32>,
     lost: BTreeMap<u32, [u64; 2]>,
     faults: u64,
-    kept: Vec<Flow>,
+    room: Room,
+    kept: Kept,
     score: Score,
 }
 
@@ -89,13 +143,32 @@ struct About {
 }
 
 impl Network {
-    /// The number of a place.
-    fn place(&mut self, name: &str) -> u32 {
-        let found = self.places.iter().position(|known| known == name);
-        found.unwrap_or_else(|| {
-            self.places.push(name.to_owned());
-            self.places.len() - 1
-        }) as u32
+    fn new(options: Options) -> Self {
+        let memory = Memory::new(options.memory);
+        Self {
+            places: Vec::new(),
+            by_name: HashMap::new(),
+            lost: BTreeMap::new(),
+            faults: 0,
+            room: Room::new(options, memory.clone()),
+            kept: Kept::new(options.flows, memory),
+            score: Score::default(),
+        }
+    }
+
+    /// The number of a place; `None` if there is no room for another.
+    fn place(&mut self, name: &str) -> Option<u32> {
+        step(1);
+        if let Some(&known) = self.by_name.get(name) {
+            return Some(known);
+        }
+        if !self.room.takes(PLACE + 3 * name.len() as u64) {
+            return None;
+        }
+        let new = self.places.len() as u32;
+        self.places.push(name.to_owned());
+        self.by_name.insert(name.to_owned(), new);
+        Some(new)
     }
 
     /// A packet was lost there.
@@ -167,13 +240,12 @@ impl Network {
         flow.first_sequence = about.first_sequence;
         flow.portrait.base_rtt_ms = about.base_rtt_ms;
         self.score.hear(&flow);
-        self.kept.push(flow);
+        self.kept.extend(std::iter::once(flow));
     }
 
     /// All flows are known.
-    fn finish(self, options: Options) -> Diagnosis {
-        let mut kept = Kept::new(options.flows);
-        kept.extend(self.kept.into_iter());
+    fn finish(self) -> Diagnosis {
+        let kept = self.kept;
         let mut diagnosis = Diagnosis {
             score: Some(self.score),
             ..Diagnosis::default()
@@ -192,6 +264,11 @@ impl Network {
             ),
             (kept.dropped, DROPPED),
         ]));
+        let options = self.room.options;
+        diagnosis
+            .notes
+            .extend(shortages(options, [(kept.forgotten, FORGOTTEN)]));
+        diagnosis.partial = self.room.full;
         diagnosis.number(kept.flows);
         diagnosis
     }
@@ -207,7 +284,7 @@ fn replay(sent: &[Transmission]) -> Arrivals {
         })
         .collect();
     order.sort_unstable();
-    let mut arrivals = Arrivals::default();
+    let mut arrivals = Arrivals::singly();
     // So that a gap before the first arrival is one.
     arrivals.expect(0);
     for (at, number) in order {
@@ -233,5 +310,21 @@ fn runs(losses: &mut [Loss]) {
         for loss in row {
             loss.run = many;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_take_steps_in_proportion() {
+        crate::steps::assert_linear(1000, 2, |many| {
+            let mut network = Network::new(Options::default());
+            for place in 0..many {
+                assert_eq!(network.place(&place.to_string()), Some(place as u32));
+                assert_eq!(network.place("0"), Some(0));
+            }
+        });
     }
 }

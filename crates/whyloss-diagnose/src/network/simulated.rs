@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use whyloss::Cause;
 
 use super::table::{self, Row};
-use super::{About, Network, Outcome, PACKETS, Transmission, too_long};
+use super::{About, Network, Outcome, Room, Transmission};
 use crate::error::Error;
 use crate::flow::Protocol;
 use crate::{Diagnosis, Options};
@@ -52,9 +52,9 @@ pub(crate) fn is_table(name: &str) -> bool {
 /// # Errors
 /// If a table cannot be read, or has other columns.
 pub(crate) fn read(directory: &Path, options: Options) -> Result<Diagnosis, Error> {
-    let mut network = Network::default();
+    let mut network = Network::new(options);
     let mut flows: BTreeMap<String, Packets> = BTreeMap::new();
-    let (mut rows, mut wrong, mut full) = (0, 0, 0);
+    let (mut rows, mut wrong) = (0, 0);
     for name in TABLES {
         let Some(path) = file(directory, name) else {
             continue;
@@ -62,15 +62,15 @@ pub(crate) fn read(directory: &Path, options: Options) -> Result<Diagnosis, Erro
         let (before, wrong_before) = (rows, wrong);
         table::read(&path, &mut |row| {
             rows += 1;
-            let known = if name == "sources" {
-                round_trip(row, &mut flows)
-            } else if full >= PACKETS {
+            let known = if network.room.full.is_some() {
                 Some(())
+            } else if name == "sources" {
+                round_trip(row, &mut network.room, &mut flows)
             } else {
-                full += 1;
                 transmission(row, rows - before, &mut network, &mut flows)
             };
-            wrong += u64::from(known.is_none());
+            // What there is no room for is not wrong.
+            wrong += u64::from(known.is_none() && network.room.full.is_none());
         })?;
         if wrong - wrong_before == rows - before && rows > before {
             return Err(Error::Part {
@@ -93,9 +93,8 @@ pub(crate) fn read(directory: &Path, options: Options) -> Result<Diagnosis, Erro
         };
         network.flow(about, packets.sent);
     }
-    let mut diagnosis = network.finish(options);
+    let mut diagnosis = network.finish();
     diagnosis.frames = rows;
-    diagnosis.partial = (full >= PACKETS).then(too_long);
     if wrong > 0 {
         let note = format!("{wrong} rows lack something and were passed over");
         diagnosis.notes.push(note);
@@ -103,16 +102,24 @@ pub(crate) fn read(directory: &Path, options: Options) -> Result<Diagnosis, Erro
     Ok(diagnosis)
 }
 
-fn flow<'a>(row: &Row<'_>, flows: &'a mut BTreeMap<String, Packets>) -> Option<&'a mut Packets> {
+/// The flow that a row is about; `None` if it names none, or there is no room for another.
+fn flow<'a>(
+    row: &Row<'_>,
+    room: &mut Room,
+    flows: &'a mut BTreeMap<String, Packets>,
+) -> Option<&'a mut Packets> {
     let name = row.text("flow")?;
     if !flows.contains_key(name) {
+        if !room.takes_flow(name.len()) {
+            return None;
+        }
         flows.insert(name.to_owned(), Packets::default());
     }
     flows.get_mut(name)
 }
 
-fn round_trip(row: &Row<'_>, flows: &mut BTreeMap<String, Packets>) -> Option<()> {
-    let flow = flow(row, flows)?;
+fn round_trip(row: &Row<'_>, room: &mut Room, flows: &mut BTreeMap<String, Packets>) -> Option<()> {
+    let flow = flow(row, room, flows)?;
     if let Some(rtt) = row.nanos("rtt_s") {
         flow.round_trip = Some(flow.round_trip.map_or(rtt, |least| least.min(rtt)));
     }
@@ -141,12 +148,16 @@ fn transmission(
                 _ => return None,
             };
             let sent = row.nanos("sent_s")?;
-            let place = network.place(row.text("where")?);
+            let place = network.place(row.text("where")?)?;
             network.count(place, cause);
             (sent, 0, Outcome::Lost(at, cause))
         }
     };
-    flow(row, flows)?.sent.push(Transmission {
+    let flow = flow(row, &mut network.room, flows)?;
+    if !network.room.takes_packet() {
+        return None;
+    }
+    flow.sent.push(Transmission {
         sent,
         tie: sequence,
         offset: sequence,

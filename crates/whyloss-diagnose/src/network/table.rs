@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::error::Error;
+use crate::input::limited::Limited;
 
 /// One row: its cells as text, by the names of their columns. An empty cell is none.
 pub(super) struct Row<'a> {
@@ -46,21 +47,53 @@ pub(super) fn read(path: &Path, take: &mut dyn FnMut(&Row<'_>)) -> Result<(), Er
     }
 }
 
+/// Bytes of the longest cell.
+const CELL: usize = 4096;
+
+/// Refuses a row with a cell that is too long.
+fn check(row: u64, cells: &[String]) -> Result<(), String> {
+    match cells.iter().find(|cell| cell.len() > CELL) {
+        None => Ok(()),
+        Some(cell) => Err(format!(
+            "row {row} has a cell of {} bytes; expected at most {CELL}",
+            cell.len()
+        )),
+    }
+}
+
 fn of_csv(
     file: File,
     take: &mut dyn FnMut(&Row<'_>),
     wrong: &dyn Fn(String) -> Error,
 ) -> Result<(), Error> {
+    let (file, left) = Limited::new(file, "row");
     let mut reader = csv::Reader::from_reader(file);
-    let say = |error: csv::Error| wrong(error.to_string());
-    let names = reader.headers().map_err(say)?.iter();
-    let columns = names
-        .enumerate()
-        .map(|(index, name)| (name.to_owned(), index));
-    let columns = columns.collect();
-    for record in reader.into_records() {
+    let say = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(error) => wrong(error.to_string()),
+        csv::ErrorKind::UnequalLengths {
+            pos,
+            expected_len,
+            len,
+        } => wrong(format!(
+            "line {} has {len} cells; expected {expected_len}",
+            pos.map_or(0, |pos| pos.line())
+        )),
+        csv::ErrorKind::Utf8 { pos, .. } => wrong(format!(
+            "line {} is not UTF-8",
+            pos.map_or(0, |pos| pos.line())
+        )),
+        other => wrong(format!("it is no CSV: {other:?}")),
+    };
+    let names = reader.headers().map_err(say)?.iter().map(str::to_owned);
+    let names: Vec<String> = names.collect();
+    check(0, &names).map_err(wrong)?;
+    let columns = names.into_iter().enumerate();
+    let columns = columns.map(|(index, name)| (name, index)).collect();
+    for (row, record) in (1..).zip(reader.into_records()) {
         let record = record.map_err(say)?;
+        left.again();
         let cells: Vec<String> = record.iter().map(str::to_owned).collect();
+        check(row, &cells).map_err(wrong)?;
         take(&Row {
             columns: &columns,
             cells: &cells,
@@ -84,16 +117,28 @@ fn of_parquet(
     take: &mut dyn FnMut(&Row<'_>),
     wrong: &dyn Fn(String) -> Error,
 ) -> Result<(), Error> {
-    use parquet::file::reader::{FileReader as _, SerializedFileReader};
+    use parquet::file::reader::FileReader as _;
     use parquet::record::Field;
+    use whyloss_study::parquet::{guard, open};
     let say = |error: parquet::errors::ParquetError| wrong(error.to_string());
-    let reader = SerializedFileReader::new(file).map_err(say)?;
+    let reader = open(file).map_err(say)?;
     let schema = reader.metadata().file_metadata().schema_descr_ptr();
-    let columns = schema.columns().iter().enumerate();
-    let columns = columns.map(|(index, column)| (column.name().to_owned(), index));
+    let fields = schema.root_schema().get_fields().iter();
+    if let Some(nested) = fields.clone().find(|field| !field.is_primitive()) {
+        let name = nested.name();
+        return Err(wrong(format!(
+            "column `{name}` has columns in it; expected one value in each row"
+        )));
+    }
+    let columns = fields
+        .enumerate()
+        .map(|(index, field)| (field.name().to_owned(), index));
     let columns = columns.collect();
-    for row in reader.get_row_iter(None).map_err(say)? {
-        let row = row.map_err(say)?;
+    let mut rows = guard(|| reader.get_row_iter(None)).map_err(say)?;
+    for number in 1.. {
+        let Some(row) = guard(|| rows.next().transpose()).map_err(say)? else {
+            break;
+        };
         let cells = row.get_column_iter().map(|(_, field)| match field {
             Field::Null => String::new(),
             Field::Str(text) => text.clone(),
@@ -104,6 +149,7 @@ fn of_parquet(
             other => other.to_string(),
         });
         let cells: Vec<String> = cells.collect();
+        check(number, &cells).map_err(wrong)?;
         take(&Row {
             columns: &columns,
             cells: &cells,

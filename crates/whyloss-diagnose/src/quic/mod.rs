@@ -25,6 +25,7 @@ use self::receiver::Receiver;
 use self::sender::Sender;
 use crate::delay::Delays;
 use crate::flow::{Direction, Flow, Protocol};
+use crate::memory::Memory;
 use crate::rates::Rates;
 use crate::vantage::Vantage;
 
@@ -32,15 +33,25 @@ use crate::vantage::Vantage;
 const UNITS: [(&str, f64); 3] = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
 /// Ranges of one acknowledgement that are looked at.
 const RANGES: usize = 1 << 12;
+/// Bytes of the longest id of a connection: QUIC's have 20, as text 40.
+const LONGEST_ID: usize = 256;
+/// Numbers of packets are below this (RFC 9000 §12.3).
+const NUMBERS: u64 = 1 << 62;
+/// Events after which the memory of a connection is counted again, from this many on; before, whenever they have doubled.
+const COUNTED: u64 = 64;
 
 /// The connections of a log.
-#[derive(Default)]
 pub(crate) struct Log {
     trace: Format,
     alive: HashMap<String, Connection>,
     limit: usize,
     begun: u64,
+    memory: Memory,
+    /// Connections closed because there were too many, and because memory was short.
     pub(crate) evicted: u64,
+    pub(crate) short: u64,
+    /// Events of connections whose id is too long.
+    pub(crate) unnamed: u64,
     /// Events read.
     pub(crate) records: u64,
     /// Events that had no time, or a packet without a number.
@@ -148,13 +159,24 @@ struct Connection {
     ends: Option<[SocketAddr; 2]>,
     sent: Sender,
     received: Receiver,
+    /// Bytes that it took when they were last counted, and events since the beginning.
+    held: usize,
+    events: u64,
 }
 
 impl Log {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize, memory: Memory) -> Self {
         Self {
+            trace: Format::default(),
+            alive: HashMap::new(),
             limit: limit.max(1),
-            ..Self::default()
+            begun: 0,
+            memory,
+            evicted: 0,
+            short: 0,
+            unnamed: 0,
+            records: 0,
+            malformed: 0,
         }
     }
 
@@ -194,9 +216,13 @@ impl Log {
         let name = name.rsplit(':').next().unwrap_or_default().to_lowercase();
         let data = event.get("data").unwrap_or(&Value::Null);
         let group = group(|key| event.get(key)).unwrap_or_else(|| self.trace.group.clone());
+        if group.len() > LONGEST_ID {
+            self.unnamed += 1;
+            return;
+        }
         if !self.alive.contains_key(&group) {
             if self.alive.len() >= self.limit {
-                self.evict(done);
+                self.evicted += self.evict(done);
             }
             self.begun += 1;
             let connection = Connection {
@@ -209,17 +235,33 @@ impl Log {
             connection.last = now;
             let told = connection.on_event(now, self.records, &name, data);
             self.malformed += u64::from(told.is_none());
+            if let Some((before, after)) = connection.account() {
+                self.memory.alive(before, after);
+            }
+        }
+        if self.memory.is_short() {
+            self.short += self.evict(done);
         }
     }
 
-    fn evict(&mut self, done: &mut dyn FnMut(Vec<Flow>)) {
-        let quiet = self.alive.iter().min_by_key(|(_, one)| one.last);
-        if let Some(key) = quiet.map(|(key, _)| key.clone())
-            && let Some(connection) = self.alive.remove(&key)
-        {
-            self.evicted += 1;
-            done(connection.flows());
+    /// Puts the eighth aside that was quiet for longest; answers how many those are.
+    fn evict(&mut self, done: &mut dyn FnMut(Vec<Flow>)) -> u64 {
+        let alive = self.alive.iter();
+        let mut last: Vec<(u64, u64, String)> = alive
+            .map(|(key, one)| (one.last, one.number, key.clone()))
+            .collect();
+        if last.is_empty() {
+            return 0;
         }
+        let many = (last.len() / 8).max(1);
+        last.select_nth_unstable(many - 1);
+        for (.., key) in &last[..many] {
+            if let Some(connection) = self.alive.remove(key) {
+                self.memory.alive(connection.held, 0);
+                done(connection.flows());
+            }
+        }
+        many as u64
     }
 
     /// All connections are over.
@@ -227,6 +269,7 @@ impl Log {
         let mut left: Vec<Connection> = self.alive.drain().map(|(_, one)| one).collect();
         left.sort_by_key(|connection| connection.number);
         for connection in left {
+            self.memory.alive(connection.held, 0);
             done(connection.flows());
         }
     }
@@ -250,7 +293,8 @@ impl Connection {
         let header = &data["header"];
         let packet = || {
             let number = [&header["packet_number"], &data["packet_number"]];
-            number.into_iter().find_map(whole)
+            let number = number.into_iter().find_map(whole);
+            number.filter(|&number| number < NUMBERS)
         };
         match name {
             _ if is_handshake(header, data) => {}
@@ -284,6 +328,17 @@ impl Connection {
             _ => {}
         }
         Some(())
+    }
+
+    /// Counts its memory, if that is due: the bytes before and now.
+    fn account(&mut self) -> Option<(usize, usize)> {
+        self.events += 1;
+        if !self.events.is_multiple_of(COUNTED) && !self.events.is_power_of_two() {
+            return None;
+        }
+        let before = self.held;
+        self.held = size_of::<Self>() + LONGEST_ID + self.sent.memory() + self.received.memory();
+        Some((before, self.held))
     }
 
     fn on_frames(&mut self, now: u64, data: &Value) {

@@ -1,20 +1,16 @@
 //! What a QUIC endpoint received: numbers that are used once, so that a hole is a packet that never came.
 
-use std::collections::VecDeque;
-
+use crate::arrivals::JUMP;
+use crate::delay::{Around, Neighbours};
 use crate::ledger::Ledger;
 use crate::loss::{Evidence, Loss, Side};
-
-/// Numbers that may still come.
-const MISSING: usize = 1 << 10;
-/// A jump by more is no gap.
-const JUMP: u64 = 1 << 16;
+use crate::missing::{Gap, Missing};
 
 /// The packets of one number space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Receiver {
     next: Option<u64>,
-    missing: VecDeque<Loss>,
+    missing: Missing,
     pub(super) ledger: Ledger,
     pub(super) received: u64,
     /// Whether there was more than acknowledgements.
@@ -32,48 +28,49 @@ impl Receiver {
         self.ledger.counts.data_bytes += u64::from(bytes);
         let next = self.next.unwrap_or(number);
         if number < next {
-            let late = self.missing.iter().position(|loss| loss.offset == number);
-            if let Some(late) = late {
-                self.missing.remove(late);
+            if self.missing.fill(number).is_some() {
                 self.ledger.counts.reordered += 1;
             }
             return;
         }
+        self.next = Some(number.saturating_add(1));
         if number - next > JUMP {
             self.ledger.counts.restarts += 1;
-        } else {
-            for missing in next..number {
-                self.missing.push_back(Loss {
-                    time: now,
-                    frame: record,
-                    offset: missing,
-                    bytes,
-                    packets: 1,
-                    side: Side::Before,
-                    retransmission: false,
-                    evidence: Evidence::Number,
-                    event: None,
-                    order: missing,
-                    around: crate::delay::Around::default(),
-                    run: (number - next) as u32,
-                    verdict: None,
-                    truth: None,
-                });
-                if self.missing.len() > MISSING
-                    && let Some(loss) = self.missing.pop_front()
-                {
-                    self.ledger.keep(loss);
-                }
-            }
+        } else if number > next {
+            let loss = Loss {
+                time: now,
+                frame: record,
+                offset: next,
+                bytes,
+                packets: 1,
+                side: Side::Before,
+                retransmission: false,
+                evidence: Evidence::Number,
+                event: None,
+                order: next,
+                around: Around::default(),
+                run: (number - next) as u32,
+                verdict: None,
+                truth: None,
+            };
+            let gap = Gap {
+                first: next,
+                end: number,
+                loss,
+                neighbours: Neighbours::default(),
+            };
+            self.missing.open(&gap, &mut self.ledger);
         }
-        self.next = Some(number + 1);
     }
 
     /// The log is over.
     pub(super) fn finish(&mut self) {
-        for loss in self.missing.drain(..) {
-            self.ledger.keep(loss);
-        }
+        self.missing.finish(&mut self.ledger);
         self.ledger.finish();
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> usize {
+        self.missing.memory() + self.ledger.memory()
     }
 }

@@ -9,7 +9,7 @@
 //! recovery    begins with a loss, and ends when what left after that is acknowledged (RFC 9002 §7.3.2): one loss event
 //! ```
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::{Duration, Time};
@@ -19,6 +19,7 @@ use crate::delay::Delays;
 use crate::ledger::Ledger;
 use crate::loss::{Event, Evidence, Loss, Side, Votes};
 use crate::rates::Rates;
+use crate::steps::step;
 
 /// Packets under way at most.
 const WAITING: usize = 1 << 16;
@@ -36,7 +37,17 @@ struct Packet {
     offset: u64,
     order: u64,
     record: u64,
-    acked: bool,
+    state: State,
+}
+
+/// What is known of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It is under way.
+    Open,
+    Acked,
+    /// It was declared lost, and will never be acknowledged as what it was.
+    Lost,
 }
 
 /// The packets of one number space.
@@ -44,7 +55,10 @@ struct Packet {
 pub(super) struct Sender {
     /// By number; what is settled at its front is gone.
     waiting: VecDeque<Packet>,
-    doubted: VecDeque<Loss>,
+    /// The numbers of those that are open.
+    open: BTreeSet<u64>,
+    /// By number.
+    doubted: BTreeMap<u64, Loss>,
     offset: u64,
     order: u64,
     largest_acked: Option<u64>,
@@ -84,17 +98,29 @@ impl Sender {
             offset: self.offset,
             order: self.order,
             record,
-            acked: false,
+            state: State::Open,
         });
+        self.open.insert(number);
         self.offset += u64::from(bytes);
         self.largest = self.largest.max(bytes);
         self.ledger.counts.data_packets += 1;
         self.ledger.counts.data_bytes += u64::from(bytes);
         self.span = Some((self.span.map_or(now, |span| span.0), now));
-        if self.waiting.len() > WAITING {
-            self.waiting.pop_front();
-            self.ledger.counts.unresolved += 1;
+        if self.waiting.len() > WAITING
+            && let Some(oldest) = self.waiting.pop_front()
+        {
+            self.open.remove(&oldest.number);
+            self.ledger.counts.unresolved += u64::from(oldest.state != State::Lost);
         }
+    }
+
+    /// The place of a packet that is open.
+    fn place(&self, number: u64) -> Option<usize> {
+        step(self.waiting.len().checked_ilog2().unwrap_or(0) as usize + 1);
+        let waiting = &self.waiting;
+        let at = waiting.partition_point(|packet| packet.number < number);
+        let packet = waiting.get(at)?;
+        (packet.number == number && packet.state == State::Open).then_some(at)
     }
 
     /// The endpoint's congestion window, bytes.
@@ -115,21 +141,22 @@ impl Sender {
         let settled_before = self.settled();
         let (mut newest, mut sacked, mut ends_recovery) = (None::<Packet>, 0, false);
         let mut fresh = Vec::new();
-        for &(first, last) in ranges {
-            let from = self.waiting.partition_point(|packet| packet.number < first);
-            for packet in self.waiting.range_mut(from..) {
-                if packet.number > last {
-                    break;
-                }
-                if !packet.acked {
-                    packet.acked = true;
-                    fresh.push(*packet);
+        for &(first, last) in ranges.iter().filter(|range| range.0 <= range.1) {
+            let new: Vec<u64> = self.open.range(first..=last).copied().collect();
+            for number in new {
+                self.open.remove(&number);
+                if let Some(at) = self.place(number) {
+                    self.waiting[at].state = State::Acked;
+                    fresh.push(self.waiting[at]);
                 }
             }
-            let spurious = |loss: &Loss| (first..=last).contains(&loss.offset);
-            let before = self.doubted.len();
-            self.doubted.retain(|loss| !spurious(loss));
-            self.ledger.counts.spurious += (before - self.doubted.len()) as u64;
+            let spurious = self.doubted.range(first..=last);
+            let spurious: Vec<u64> = spurious.map(|(&number, _)| number).collect();
+            for number in spurious {
+                step(1);
+                self.doubted.remove(&number);
+                self.ledger.counts.spurious += 1;
+            }
         }
         for packet in &fresh {
             self.delivered += u64::from(packet.bytes);
@@ -165,8 +192,12 @@ impl Sender {
             self.overtaken(now);
         }
         let mut acked = 0;
-        while let Some(front) = self.waiting.front().filter(|front| front.acked) {
-            acked += u64::from(front.bytes);
+        while let Some(front) = self.waiting.front()
+            && front.state != State::Open
+        {
+            if front.state == State::Acked {
+                acked += u64::from(front.bytes);
+            }
             self.waiting.pop_front();
         }
         let settled = self.settled();
@@ -204,13 +235,12 @@ impl Sender {
             return;
         };
         let late = now.saturating_sub(2 * smoothed as u64);
-        let lost: Vec<u64> = self
-            .waiting
-            .iter()
-            .take_while(|packet| packet.number + OVERTAKEN <= largest)
-            .filter(|packet| !packet.acked && packet.at < late)
-            .map(|packet| packet.number)
-            .collect();
+        let overtaken = self.open.range(..largest.saturating_sub(OVERTAKEN - 1));
+        let lost = overtaken.copied().take_while(|&number| {
+            let at = self.place(number);
+            at.is_some_and(|at| self.waiting[at].at < late)
+        });
+        let lost: Vec<u64> = lost.collect();
         for number in lost {
             self.lose(now, number, Detection::Duplicates);
         }
@@ -223,17 +253,10 @@ impl Sender {
     }
 
     fn lose(&mut self, now: u64, number: u64, detection: Detection) {
-        let at = self
-            .waiting
-            .partition_point(|packet| packet.number < number);
-        let Some(packet) = self
-            .waiting
-            .get(at)
-            .copied()
-            .filter(|packet| packet.number == number && !packet.acked)
-        else {
+        let Some(at) = self.place(number) else {
             return;
         };
+        let packet = self.waiting[at];
         let belongs = self.recovery.filter(|&(began, _)| packet.at <= began);
         let event = if let Some((_, event)) = belongs {
             event
@@ -260,7 +283,7 @@ impl Sender {
             self.recovering = true;
             event
         };
-        self.doubted.push_back(Loss {
+        let loss = Loss {
             time: packet.at,
             frame: packet.record,
             offset: packet.number,
@@ -275,21 +298,67 @@ impl Sender {
             run: 1,
             verdict: None,
             truth: None,
-        });
+        };
+        self.doubted.insert(number, loss);
         if self.doubted.len() > DOUBTED
-            && let Some(loss) = self.doubted.pop_front()
+            && let Some((_, loss)) = self.doubted.pop_first()
         {
             self.ledger.keep(loss);
         }
-        // Settled: it will never be acknowledged as what it was.
-        self.waiting.remove(at);
+        self.open.remove(&number);
+        self.waiting[at].state = State::Lost;
+        while let Some(front) = self.waiting.front()
+            && front.state == State::Lost
+        {
+            self.waiting.pop_front();
+        }
     }
 
     /// The log is over.
     pub(super) fn finish(&mut self) {
-        for loss in self.doubted.drain(..) {
+        for loss in std::mem::take(&mut self.doubted).into_values() {
             self.ledger.keep(loss);
         }
         self.ledger.finish();
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> usize {
+        let senders = self.senders.as_ref().map(|all| all.memory());
+        senders.unwrap_or(0)
+            + self.waiting.capacity() * size_of::<Packet>()
+            + self.open.len() * 2 * size_of::<u64>()
+            + self.doubted.len() * 3 / 2 * size_of::<(u64, Loss)>()
+            + self.ledger.memory()
+            + self.delays.memory()
+            + self.rates.memory()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Everything is acknowledged again and again but for the first; then every other packet is declared lost.
+    #[test]
+    fn acknowledgements_take_steps_in_proportion() {
+        crate::steps::assert_linear(2_000, 100, |many| {
+            let mut sender = Sender::default();
+            (0..many).for_each(|n| sender.on_sent(n, n, n, 100));
+            (1..many).for_each(|n| sender.on_ack(many + n, &[(1, 1 + n / 2)], 0));
+            (many / 2 + 1..many).for_each(|n| sender.on_lost(2 * many + n, n, Detection::Timeout));
+            sender.on_ack(4 * many, &[(0, many)], 0);
+            assert!(sender.waiting.is_empty() && sender.open.is_empty());
+        });
+    }
+
+    #[test]
+    fn overtaken_packets_take_steps_in_proportion() {
+        crate::steps::assert_linear(2_000, 100, |many| {
+            let mut sender = Sender::default();
+            (0..many).for_each(|n| sender.on_sent(1_000_000, n, n, 100));
+            (many / 2..many).for_each(|n| sender.on_ack(1_000_100, &[(n, n)], 0));
+            sender.on_ack(5_000_000_000, &[(many - 1, many - 1)], 0);
+        });
     }
 }

@@ -85,10 +85,15 @@ pub fn write(
             problem: "comments are for the packets of captures".to_owned(),
         });
     };
-    let refused = |error: pcap_file::pcapng::PcapNgWriteError| Error::Io(io::Error::other(error));
+    let refused = |error| {
+        Error::Io(match error {
+            pcap_file::pcapng::PcapNgWriteError::Io(error) => error,
+            other => io::Error::other(other),
+        })
+    };
     let comments = comments(diagnosis);
     let mut writer = PcapNgWriter::with_endianness(writer, Endianness::Little).map_err(refused)?;
-    let mut interfaces: Vec<u32> = Vec::new();
+    let mut interfaces: HashMap<u32, u32> = HashMap::new();
     let (mut written, mut problem) = (0, None);
     let mut dissector = Dissector::default();
     for frame in 1..=diagnosis.frames {
@@ -106,12 +111,13 @@ pub fn write(
             } else {
                 raw
             };
-            let known = interfaces.iter().position(|&link| link == raw.link);
+            let known = interfaces.get(&raw.link).copied();
             let mut write = || {
                 let interface = if let Some(known) = known {
                     known
                 } else {
-                    interfaces.push(raw.link);
+                    let new = interfaces.len() as u32;
+                    interfaces.insert(raw.link, new);
                     writer.write_pcapng_block(InterfaceDescriptionBlock {
                         linktype: DataLink::from(raw.link),
                         snaplen: 0,
@@ -119,14 +125,14 @@ pub fn write(
                             InterfaceTsResolution::NANO,
                         )],
                     })?;
-                    interfaces.len() - 1
+                    new
                 };
                 let comment = comments.get(&frame).map(|text| {
                     EnhancedPacketOption::Common(CommonOption::Comment(Cow::Borrowed(text)))
                 });
                 written += u64::from(comment.is_some());
                 writer.write_pcapng_block(EnhancedPacketBlock {
-                    interface_id: interface as u32,
+                    interface_id: interface,
                     timestamp: Duration::from_nanos(raw.time),
                     original_len: raw.length,
                     data: Cow::Borrowed(raw.bytes),

@@ -1,6 +1,7 @@
 //! Losses as CSV, one row each.
 
 use std::fmt::Write as _;
+use std::io;
 
 use super::cause;
 use crate::Diagnosis;
@@ -9,6 +10,17 @@ use crate::loss::Side;
 
 /// Losses of all flows, or of flow number `one`. No field but a flow's name may need quotes: all are numbers and words of ours.
 pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
+    let mut text = Vec::new();
+    // Memory takes what there is room for.
+    let _ = write(diagnosis, one, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Writes what [`render`] answers row by row, so that the whole is nowhere held.
+///
+/// # Errors
+/// What `out` says.
+pub fn write(diagnosis: &Diagnosis, one: Option<u64>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = "flow,source,destination,protocol,time_s,frame,offset,bytes,packets,side,retransmission,evidence,run,\
                     delay_before_ms,cause,confidence,truth"
         .to_owned();
@@ -69,13 +81,19 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
                 let _ = write!(text, ",{}", said.map_or("", super::name));
             }
             text.push('\n');
+            out.write_all(text.as_bytes())?;
+            text.clear();
         }
     }
-    text
+    out.write_all(text.as_bytes())
 }
 
-/// A field as CSV has it.
+/// A field as CSV has it. A name that a spreadsheet would take for a formula has an apostrophe before it.
 fn quoted(field: &str) -> String {
+    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula && field.parse::<f64>().is_err() {
+        return quoted(&format!("'{field}"));
+    }
     if field.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

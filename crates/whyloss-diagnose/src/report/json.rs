@@ -1,5 +1,8 @@
 //! A diagnosis as one JSON object; `docs/diagnosis.md` describes its keys.
 
+use std::io;
+
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
 
 use super::{cause, summary, votes};
@@ -10,10 +13,77 @@ use crate::vantage::Vantage;
 
 /// All flows, or that of number `one`.
 pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> Value {
-    let flows = diagnosis
-        .flows
-        .iter()
-        .filter(|flow| one.is_none_or(|one| flow.number == one));
+    let mut whole = head(diagnosis);
+    let flows = chosen(diagnosis, one).map(|flow| {
+        let mut about = self::flow(flow);
+        about["losses"] = flow.losses.iter().map(|one| loss(flow, one)).collect();
+        about
+    });
+    whole["flows"] = flows.collect();
+    whole
+}
+
+/// Writes what [`render`] answers loss by loss, so that the whole is nowhere held.
+///
+/// # Errors
+/// What `out` says.
+pub fn write(diagnosis: &Diagnosis, one: Option<u64>, out: &mut dyn io::Write) -> io::Result<()> {
+    let flows = Flows(diagnosis, one);
+    serde_json::to_writer(out, &With(head(diagnosis), "flows", &flows)).map_err(io::Error::from)
+}
+
+fn chosen(diagnosis: &Diagnosis, one: Option<u64>) -> impl Iterator<Item = &Flow> {
+    let flows = diagnosis.flows.iter();
+    flows.filter(move |flow| one.is_none_or(|one| flow.number == one))
+}
+
+/// An object, and what stands in the place of its value of that key.
+struct With<'a, T>(Value, &'static str, &'a T);
+
+impl<T: Serialize> Serialize for With<'_, T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Self(Value::Object(object), key, value) = self else {
+            return self.0.serialize(to);
+        };
+        let mut map = to.serialize_map(Some(object.len()))?;
+        for (name, other) in object {
+            if name == key {
+                map.serialize_entry(name, value)?;
+            } else {
+                map.serialize_entry(name, other)?;
+            }
+        }
+        map.end()
+    }
+}
+
+struct Flows<'a>(&'a Diagnosis, Option<u64>);
+
+impl Serialize for Flows<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let flows = chosen(self.0, self.1);
+        to.collect_seq(flows.map(Written))
+    }
+}
+
+struct Written<'a>(&'a Flow);
+
+impl Serialize for Written<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        With(flow(self.0), "losses", &Losses(self.0)).serialize(to)
+    }
+}
+
+struct Losses<'a>(&'a Flow);
+
+impl Serialize for Losses<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.0.losses.iter().map(|one| loss(self.0, one)))
+    }
+}
+
+/// What is said of the whole, without its flows.
+fn head(diagnosis: &Diagnosis) -> Value {
     json!({
         "frames": diagnosis.frames,
         "partial": diagnosis.partial,
@@ -25,10 +95,11 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> Value {
             "fragments": diagnosis.skipped.fragments,
         },
         "score": diagnosis.score.as_ref().map(super::score::json),
-        "flows": flows.map(flow).collect::<Vec<_>>(),
+        "flows": [],
     })
 }
 
+/// What is said of a flow, without its losses.
 fn flow(flow: &Flow) -> Value {
     let portrait = &flow.portrait;
     let counts = &flow.counts;
@@ -79,7 +150,7 @@ fn flow(flow: &Flow) -> Value {
             "wireless_run": portrait.wireless_run,
             "runs": {"1": portrait.runs[0], "2": portrait.runs[1], "3-4": portrait.runs[2], "5-8": portrait.runs[3], "9+": portrait.runs[4]},
         },
-        "losses": flow.losses.iter().map(|one| loss(flow, one)).collect::<Vec<_>>(),
+        "losses": [],
     })
 }
 
@@ -113,4 +184,31 @@ fn loss(flow: &Flow, loss: &Loss) -> Value {
 
 fn seconds(nanos: u64) -> f64 {
     nanos as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::io::Cursor;
+
+    #[test]
+    fn what_is_written_bit_by_bit_is_what_is_rendered() {
+        let mut log = String::from("{\"qlog_format\":\"JSON-SEQ\",\"trace\":{}}\n");
+        for number in [1, 2, 5, 6, 9] {
+            let _ = writeln!(
+                log,
+                "{{\"time\":{number},\"name\":\"packet_received\",\"data\":{{\"header\":{{\"packet_number\":{number}}},\
+                 \"raw\":{{\"length\":9}}}}}}"
+            );
+        }
+        let options = crate::Options::default();
+        let diagnosis = crate::diagnose(Box::new(Cursor::new(log)), options).expect("a log");
+        assert_eq!(diagnosis.flows[0].losses.len(), 4);
+        for one in [None, Some(1), Some(2)] {
+            let mut written = Vec::new();
+            super::write(&diagnosis, one, &mut written).expect("memory");
+            let rendered = super::render(&diagnosis, one).to_string();
+            assert_eq!(String::from_utf8(written).as_deref(), Ok(rendered.as_str()));
+        }
+    }
 }

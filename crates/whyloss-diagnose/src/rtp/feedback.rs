@@ -1,5 +1,6 @@
 //! What RTCP says: reports (RFC 3550), NACK (RFC 4585), and which packets arrived (RFC 8888, transport-wide feedback).
 
+use crate::steps::step;
 use rtcp_types::{Compound, Nack, Packet, ReportBlock, Twcc, TwccPacketStatus};
 
 /// Transport feedback (RFC 4585, section 6.1).
@@ -77,20 +78,62 @@ pub(super) struct Block {
 }
 
 impl Told {
-    /// Whose stream it is about; `None` if it is about all.
-    pub(super) fn ssrc(&self) -> Option<u32> {
+    /// Whose stream it is about; of the transport's numbers, which all streams share, 0.
+    pub(super) fn ssrc(&self) -> u32 {
         match self {
             Self::Sender { ssrc, .. } | Self::Nack { ssrc, .. } | Self::Arrived { ssrc, .. } => {
-                Some(*ssrc)
+                *ssrc
             }
-            Self::Block(block) => Some(block.ssrc),
-            Self::Transport { .. } => None,
+            Self::Block(block) => block.ssrc,
+            Self::Transport { .. } => 0,
+        }
+    }
+
+    /// How many packets it speaks of one by one.
+    pub(super) fn packets(&self) -> usize {
+        match self {
+            Self::Sender { .. } | Self::Block(_) => 0,
+            Self::Nack { numbers, .. } => numbers.len(),
+            Self::Arrived { heard, .. } | Self::Transport { heard, .. } => heard.len(),
         }
     }
 }
 
-/// Reads a datagram of RTCP; false if some of it cannot be read.
-pub(super) fn read(bytes: &[u8], told: &mut Vec<Told>) -> bool {
+/// Work that feedback may still ask for: a few bytes can speak of thousands of packets, and of any number of streams.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Credit(usize);
+
+impl Credit {
+    /// Steps that each packet of a stream brings, and that are saved up at most.
+    const EARNED: usize = 64;
+    const SAVED: usize = 1 << 18;
+
+    pub(super) fn new() -> Self {
+        Self(Self::SAVED)
+    }
+
+    /// A packet of a stream passes.
+    pub(super) fn earn(&mut self) {
+        self.0 = (self.0 + Self::EARNED).min(Self::SAVED);
+    }
+
+    /// Whether so many steps can be afforded; if so, they are paid.
+    pub(super) fn pays(&mut self, steps: usize) -> bool {
+        let left = self.0.checked_sub(steps);
+        if let Some(left) = left {
+            step(steps);
+            self.0 = left;
+        }
+        left.is_some()
+    }
+}
+
+/// Reads a datagram of RTCP, and hands on what it says; false if some of it cannot be read, or asks for too much work.
+pub(super) fn read(
+    bytes: &[u8],
+    credit: &mut Credit,
+    take: &mut dyn FnMut(Told, &mut Credit),
+) -> bool {
     let Ok(compound) = Compound::parse(bytes) else {
         return false;
     };
@@ -98,36 +141,26 @@ pub(super) fn read(bytes: &[u8], told: &mut Vec<Told>) -> bool {
     for packet in compound {
         match packet {
             Ok(Packet::Sr(report)) => {
-                told.push(Told::Sender {
-                    ssrc: report.ssrc(),
-                    middle: (report.ntp_timestamp() >> 16) as u32,
-                });
-                told.extend(report.report_blocks().map(|block| of_block(&block)));
+                let (ssrc, middle) = (report.ssrc(), (report.ntp_timestamp() >> 16) as u32);
+                take(Told::Sender { ssrc, middle }, credit);
+                report
+                    .report_blocks()
+                    .for_each(|block| take(of_block(&block), credit));
             }
             Ok(Packet::Rr(report)) => {
-                told.extend(report.report_blocks().map(|block| of_block(&block)));
+                report
+                    .report_blocks()
+                    .for_each(|block| take(of_block(&block), credit));
             }
             Ok(Packet::TransportFeedback(feedback)) => {
                 let ssrc = feedback.media_ssrc();
                 if let Ok(nack) = feedback.parse_fci::<Nack<'_>>() {
                     let numbers = nack.entries().take(SPOKEN_OF).collect();
-                    told.push(Told::Nack { ssrc, numbers });
+                    take(Told::Nack { ssrc, numbers }, credit);
                 } else if let Ok(twcc) = feedback.parse_fci::<Twcc<'_>>() {
-                    let packets = twcc.packets().take(SPOKEN_OF).map_while(Result::ok);
-                    let period = REFERENCE << 24;
-                    let mut ns = REFERENCE * u64::from(twcc.reference_time());
-                    // Each step counts from the one before.
-                    let heard = packets.map(|(_, status)| match status {
-                        TwccPacketStatus::NotReceived => Heard::Missing,
-                        TwccPacketStatus::Received { delta } => {
-                            ns = ns.saturating_add_signed(STEP * i64::from(delta));
-                            Heard::Arrived(Some(Instant { ns, period }))
-                        }
-                    });
-                    told.push(Told::Transport {
-                        first: twcc.base_sequence_number(),
-                        heard: heard.collect(),
-                    });
+                    let (told, all) = transport(&twcc, credit);
+                    whole &= all;
+                    take(told, credit);
                 }
             }
             Ok(_) => {}
@@ -136,10 +169,33 @@ pub(super) fn read(bytes: &[u8], told: &mut Vec<Told>) -> bool {
     }
     each(bytes, |kind, format, body| {
         if (kind, format) == (RTPFB, CCFB) {
-            congestion(body, told);
+            congestion(body, &mut |told| take(told, credit));
         }
     });
     whole
+}
+
+/// Transport-wide feedback, as far as it can be afforded, and whether that is all of it.
+fn transport(twcc: &Twcc<'_>, credit: &mut Credit) -> (Told, bool) {
+    let period = REFERENCE << 24;
+    let mut ns = REFERENCE * u64::from(twcc.reference_time());
+    let mut all = true;
+    let packets = twcc.packets().take(SPOKEN_OF).map_while(Result::ok);
+    let packets = packets.take_while(|_| {
+        all = credit.pays(1);
+        all
+    });
+    // Each step counts from the one before.
+    let heard = packets.map(|(_, status)| match status {
+        TwccPacketStatus::NotReceived => Heard::Missing,
+        TwccPacketStatus::Received { delta } => {
+            ns = ns.saturating_add_signed(STEP * i64::from(delta));
+            Heard::Arrived(Some(Instant { ns, period }))
+        }
+    });
+    let heard = heard.collect();
+    let first = twcc.base_sequence_number();
+    (Told::Transport { first, heard }, all)
 }
 
 fn of_block(block: &ReportBlock<'_>) -> Told {
@@ -165,7 +221,7 @@ fn each(mut bytes: &[u8], mut take: impl FnMut(u8, u8, &[u8])) {
 }
 
 /// Congestion control feedback: of each stream a first number, how many follow, and two bytes about each.
-fn congestion(body: &[u8], told: &mut Vec<Told>) {
+fn congestion(body: &[u8], take: &mut dyn FnMut(Told)) {
     // Its sender's source before the streams, the time of the report behind them.
     let end = body.len().saturating_sub(4);
     let (Some(mut streams), Some(&[a, b, c, d])) = (body.get(4..end), body.get(end..)) else {
@@ -189,7 +245,7 @@ fn congestion(body: &[u8], told: &mut Vec<Told>) {
         let Some(metrics) = rest.get(..2 * many).filter(|_| many <= SPOKEN_OF) else {
             return;
         };
-        told.push(Told::Arrived {
+        take(Told::Arrived {
             ssrc,
             first: u16::from_be_bytes([*high, *low]),
             heard: metrics.chunks(2).map(heard).collect(),
@@ -203,6 +259,31 @@ fn congestion(body: &[u8], told: &mut Vec<Told>) {
 mod tests {
     use super::*;
 
+    fn told(bytes: &[u8]) -> (Vec<Told>, bool) {
+        let mut all = Vec::new();
+        let whole = read(bytes, &mut Credit::new(), &mut |told, _| all.push(told));
+        (all, whole)
+    }
+
+    #[test]
+    fn a_few_bytes_cannot_ask_for_any_amount_of_work() {
+        // 8,191 packets are missing, says each of these: 20 bytes of transport-wide feedback.
+        let mut bytes = vec![0x8f, 205, 0, 4, 0, 0, 0, 1, 0, 0, 0, 2];
+        bytes.extend([0, 0, 0x1f, 0xff, 0, 0, 0, 0, 0x1f, 0xff, 0, 0]);
+        bytes[3] = (bytes.len() / 4 - 1) as u8;
+        let (mut credit, mut steps) = (Credit::new(), 0);
+        let mut heard = |told, _: &mut Credit| {
+            if let Told::Transport { heard, .. } = told {
+                steps += heard.len();
+            }
+        };
+        let whole: Vec<bool> = (0..100)
+            .map(|_| read(&bytes, &mut credit, &mut heard))
+            .collect();
+        assert!(whole[0] && !whole[99]);
+        assert_eq!(steps, 1 << 18);
+    }
+
     #[test]
     fn reports_and_nacks() {
         let mut bytes = vec![0x81, 201, 0, 7];
@@ -211,8 +292,8 @@ mod tests {
         bytes.extend([1, 0xff, 0xff, 0xff, 0, 0, 0, 9, 0, 0, 0, 0]);
         bytes.extend([0xab, 0xcd, 0xef, 1, 0, 1, 0, 0]);
         bytes.extend([0x81, 205, 0, 3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 100, 0, 0b101]);
-        let mut told = Vec::new();
-        assert!(read(&bytes, &mut told));
+        let (told, whole) = told(&bytes);
+        assert!(whole);
         let block = Block {
             ssrc: 2,
             lost: -1,
@@ -232,8 +313,7 @@ mod tests {
         let mut bytes = vec![0x8b, 205, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0xff, 0, 3];
         bytes.extend([0x80, 1, 0, 0, 0x80, 2, 0, 0]);
         bytes.extend([1, 2, 3, 4]);
-        let mut told = Vec::new();
-        read(&bytes, &mut told);
+        let (told, _) = told(&bytes);
         let [
             Told::Arrived {
                 ssrc: 2,
@@ -266,8 +346,7 @@ mod tests {
 
     #[test]
     fn what_is_cut_is_said_to_be() {
-        let mut told = Vec::new();
-        assert!(!read(&[0x81, 201, 0, 7, 0, 0, 0, 1], &mut told));
-        assert!(told.is_empty());
+        let (told, whole) = told(&[0x81, 201, 0, 7, 0, 0, 0, 1]);
+        assert!(told.is_empty() && !whole);
     }
 }

@@ -10,12 +10,13 @@ mod header;
 mod stream;
 
 use std::collections::HashMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use self::feedback::Told;
+use self::feedback::{Credit, Heard, Told};
 use self::header::{Header, is_rtcp};
 use self::stream::Stream;
 use crate::flow::Flow;
+use crate::memory::Memory;
 
 /// Numbers in a row from which on datagrams are a stream.
 const PROBATION: u32 = 4;
@@ -23,6 +24,7 @@ const PROBATION: u32 = 4;
 const STEP: u16 = 16;
 /// Candidates and senders of reports that are remembered, for each stream that may be.
 const REMEMBERED: usize = 2;
+const MOST_REMEMBERED: usize = 1 << 16;
 
 /// When and in which frame something passes.
 #[derive(Clone, Copy, Debug)]
@@ -33,9 +35,39 @@ pub(crate) struct Seen {
 
 type Ends = [SocketAddr; 2];
 
+/// The hosts at both ends.
+type Hosts = [IpAddr; 2];
+
+fn hosts(ends: Ends) -> Hosts {
+    ends.map(|end| end.ip())
+}
+
+/// What all streams from one host to another share.
+#[derive(Default)]
+struct Transport {
+    /// Streams that are alive.
+    streams: usize,
+    /// The latest packet of each number of the transport: ports and source of its stream, and its place there.
+    numbers: HashMap<u16, ([u16; 2], u32, u64)>,
+    /// Whether the receiver spoke of those numbers.
+    told: bool,
+}
+
+/// Bytes of one number of a transport.
+const NUMBER: usize = 48;
+
 /// The streams that are alive.
 pub(crate) struct Streams {
     alive: HashMap<(Ends, u32), Stream>,
+    /// Their ends, by hosts and source: reports have ports of their own, or share those of the media.
+    ends: HashMap<(Hosts, u32), Vec<Ends>>,
+    transports: HashMap<Hosts, Transport>,
+    credit: Credit,
+    memory: Memory,
+    /// Bytes that they take.
+    pub(crate) held: usize,
+    /// Streams put aside because memory was short.
+    pub(crate) short: u64,
     candidates: HashMap<(Ends, u32), Candidate>,
     /// When sender reports passed, by their sender and the middle of their NTP time.
     reports: HashMap<(u32, u32), u64>,
@@ -54,9 +86,15 @@ struct Candidate {
 }
 
 impl Streams {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize, memory: Memory) -> Self {
         Self {
             alive: HashMap::new(),
+            ends: HashMap::new(),
+            transports: HashMap::new(),
+            credit: Credit::new(),
+            memory,
+            held: 0,
+            short: 0,
             candidates: HashMap::new(),
             reports: HashMap::new(),
             limit: limit.max(1),
@@ -84,7 +122,18 @@ impl Streams {
         };
         let key = (ends, header.ssrc);
         if let Some(stream) = self.alive.get_mut(&key) {
-            stream.on_packet(seen, header, length, bytes);
+            self.credit.earn();
+            let number = stream.on_packet(seen, header, length, bytes);
+            self.account(&key);
+            if let Some((number, place)) = number {
+                let transport = self.transports.entry(hosts(ends)).or_default();
+                let known = transport.numbers.len();
+                let packet = (ends.map(|end| end.port()), header.ssrc, place);
+                transport.numbers.insert(number, packet);
+                let new = (transport.numbers.len() - known) * NUMBER;
+                self.held += new;
+                self.memory.alive(0, new);
+            }
         } else {
             self.on_candidate(key, seen, header, length, done);
         }
@@ -99,7 +148,7 @@ impl Streams {
         length: u32,
         done: &mut dyn FnMut(Flow),
     ) {
-        if self.candidates.len() >= REMEMBERED * self.limit && !self.candidates.contains_key(&key) {
+        if self.candidates.len() >= self.remembered() && !self.candidates.contains_key(&key) {
             self.candidates.clear();
         }
         let new = Candidate {
@@ -124,83 +173,243 @@ impl Streams {
         let waiting = candidate.waiting;
         self.candidates.remove(&key);
         if self.alive.len() >= self.limit {
-            self.evict(done);
+            self.evicted += self.evict(done);
         }
         let mut stream = Stream::new(key.0);
         for (seen, header, length) in waiting.into_iter().flatten() {
             stream.on_packet(seen, header, length, &[]);
         }
         self.alive.insert(key, stream);
+        let same = self.ends.entry((hosts(key.0), key.1)).or_default();
+        same.push(key.0);
+        self.transports.entry(hosts(key.0)).or_default().streams += 1;
+        self.account(&key);
+    }
+
+    fn remembered(&self) -> usize {
+        self.limit.saturating_mul(REMEMBERED).min(MOST_REMEMBERED)
+    }
+
+    /// Counts the memory of a stream, if that is due.
+    fn account(&mut self, key: &(Ends, u32)) {
+        if let Some(stream) = self.alive.get_mut(key)
+            && let Some((before, after)) = stream.account()
+        {
+            self.held = self.held + after - before;
+            self.memory.alive(before, after);
+        }
     }
 
     fn on_rtcp(&mut self, ends: Ends, seen: Seen, bytes: &[u8]) {
-        let mut told = Vec::new();
-        if !feedback::read(bytes, &mut told) {
+        let mut credit = self.credit;
+        let mut take = |told, credit: &mut Credit| self.on_told(ends, seen, told, credit);
+        if !feedback::read(bytes, &mut credit, &mut take) {
             self.unread += 1;
         }
-        for told in told {
-            if let Told::Sender { ssrc, middle } = told {
-                if self.reports.len() >= REMEMBERED * self.limit {
+        self.credit = credit;
+    }
+
+    /// `ends` are those of the report: what it is about goes the other way.
+    fn on_told(&mut self, ends: Ends, seen: Seen, told: Told, credit: &mut Credit) {
+        let towards = hosts([ends[1], ends[0]]);
+        let sent = match told {
+            Told::Sender { ssrc, middle } => {
+                if self.reports.len() >= self.remembered() {
                     self.reports.clear();
                 }
                 self.reports.insert((ssrc, middle), seen.now);
-                continue;
+                return;
             }
-            let sent = match told {
-                Told::Block(block) => self.reports.get(&(block.ssrc, block.middle)).copied(),
-                _ => None,
-            };
-            // Reports have ports of their own, or share those of the media: addresses and source tell whose they are.
-            for ((other, ssrc), stream) in &mut self.alive {
-                let towards = other[0].ip() == ends[1].ip() && other[1].ip() == ends[0].ip();
-                if towards && told.ssrc().is_none_or(|about| about == *ssrc) {
-                    stream.on_told(seen, &told, sent);
+            Told::Transport { first, heard } => {
+                self.on_transport(towards, first, &heard);
+                return;
+            }
+            Told::Block(block) => self.reports.get(&(block.ssrc, block.middle)).copied(),
+            _ => None,
+        };
+        let Some(same) = self.ends.get(&(towards, told.ssrc())) else {
+            return;
+        };
+        // What it asks of one stream it has bytes for; of others of the same hosts and source it has not.
+        let others = same.len().saturating_sub(1);
+        if !credit.pays(others * (1 + told.packets())) {
+            self.unread += 1;
+            return;
+        }
+        let keys: Vec<(Ends, u32)> = same.iter().map(|&ends| (ends, told.ssrc())).collect();
+        for key in &keys {
+            if let Some(stream) = self.alive.get_mut(key) {
+                stream.on_told(seen, &told, sent);
+            }
+            self.account(key);
+        }
+    }
+
+    fn on_transport(&mut self, towards: Hosts, first: u16, heard: &[Heard]) {
+        let Some(transport) = self.transports.get_mut(&towards) else {
+            return;
+        };
+        transport.told = true;
+        for (step, &heard) in (0..).zip(heard) {
+            let number = first.wrapping_add(step);
+            if let Some(&(ports, ssrc, place)) = transport.numbers.get(&number)
+                && let Some(stream) = self.alive.get_mut(&(
+                    [
+                        SocketAddr::new(towards[0], ports[0]),
+                        SocketAddr::new(towards[1], ports[1]),
+                    ],
+                    ssrc,
+                ))
+            {
+                stream.on_transport(place, heard);
+                if let Some((before, after)) = stream.account() {
+                    self.held = self.held + after - before;
+                    self.memory.alive(before, after);
                 }
             }
         }
     }
 
-    /// Puts the eighth aside that was quiet for longest.
-    fn evict(&mut self, done: &mut dyn FnMut(Flow)) {
+    /// Memory is short: puts the eighth aside that was quiet for longest.
+    pub(crate) fn make_room(&mut self, done: &mut dyn FnMut(Flow)) {
+        self.short += self.evict(done);
+    }
+
+    /// Puts the eighth aside that was quiet for longest; answers how many those are.
+    fn evict(&mut self, done: &mut dyn FnMut(Flow)) -> u64 {
         let alive = self.alive.iter();
         let mut last: Vec<(u64, (Ends, u32))> =
             alive.map(|(key, one)| (one.last(), *key)).collect();
+        if last.is_empty() {
+            return 0;
+        }
         let many = (last.len() / 8).max(1);
         last.select_nth_unstable(many - 1);
         for (_, key) in &last[..many] {
-            if let Some(stream) = self.alive.remove(key) {
-                self.evicted += 1;
+            if let Some(mut stream) = self.alive.remove(key) {
+                self.release(key, &mut stream);
                 done(stream.flow(None));
+            }
+        }
+        many as u64
+    }
+
+    /// A stream is over.
+    fn release(&mut self, key: &(Ends, u32), stream: &mut Stream) {
+        let hosts = hosts(key.0);
+        self.free(stream.held());
+        let of = (hosts, key.1);
+        if let Some(same) = self.ends.get_mut(&of) {
+            same.retain(|ends| *ends != key.0);
+            if same.is_empty() {
+                self.ends.remove(&of);
+            }
+        }
+        if let Some(transport) = self.transports.get_mut(&hosts) {
+            stream.hear(transport.told);
+            transport.streams -= 1;
+            if transport.streams == 0 {
+                let bytes = transport.numbers.len() * NUMBER;
+                self.transports.remove(&hosts);
+                self.free(bytes);
             }
         }
     }
 
-    /// Those that are left, in the order of their beginning, and how many datagrams were of none.
-    pub(crate) fn finish(mut self) -> (Vec<Flow>, u64) {
+    fn free(&mut self, bytes: usize) {
+        self.held -= bytes;
+        self.memory.alive(bytes, 0);
+    }
+
+    /// Hands those that are left on, in the order of their beginning; answers how many datagrams were of none.
+    pub(crate) fn finish(mut self, done: &mut dyn FnMut(Flow)) -> u64 {
         self.others += self
             .candidates
             .values()
             .map(|one| u64::from(one.seen))
             .sum::<u64>();
         // What lies before the capture in one direction lies beyond it in the other.
-        let beyond: HashMap<Ends, u64> = self
-            .alive
-            .iter()
-            .filter_map(|((ends, _), stream)| Some((*ends, stream.beyond()?)))
-            .collect();
+        let mut beyond: HashMap<Hosts, u64> = HashMap::new();
+        for ((ends, _), stream) in &self.alive {
+            if let Some(ns) = stream.beyond() {
+                let least = beyond.entry(hosts(*ends)).or_insert(ns);
+                *least = ns.min(*least);
+            }
+        }
         let mut left: Vec<(Ends, Stream)> = self
             .alive
             .into_iter()
             .map(|(key, one)| (key.0, one))
             .collect();
         left.sort_by_key(|(_, stream)| stream.first());
-        let flows = left.into_iter().map(|(ends, stream)| {
-            let back = beyond.iter().filter(|(other, _)| {
-                other[0].ip() == ends[1].ip() && other[1].ip() == ends[0].ip()
-            });
-            let before = back.map(|(_, ns)| *ns).min();
-            stream.flow(before)
+        for (ends, mut stream) in left {
+            let told = self.transports.get(&hosts(ends)).map(|one| one.told);
+            stream.hear(told.unwrap_or(false));
+            let before = beyond.get(&hosts([ends[1], ends[0]])).copied();
+            self.memory.alive(stream.held(), 0);
+            done(stream.flow(before));
+        }
+        self.memory.alive(self.held, 0);
+        self.others
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBERS: usize = 17 * 100;
+
+    /// Every other number of one stream among many passes; then so many requests for 1,700 numbers each.
+    fn request(many: u64) -> Streams {
+        let ends = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 5000)));
+        let mut streams = Streams::new(1000, Memory::new(1 << 30));
+        let mut now = 0;
+        let mut pass = |ends, bytes: &[u8]| {
+            now += 1_000_000;
+            let seen = Seen { now, frame: now };
+            streams.on_datagram(ends, seen, (bytes, bytes.len() as u32), &mut |_| ());
+        };
+        let rtp = |number: u16, ssrc: u32| {
+            let mut bytes = vec![0x80, 0];
+            bytes.extend(number.to_be_bytes());
+            bytes.extend((u32::from(number) * 160).to_be_bytes());
+            bytes.extend(ssrc.to_be_bytes());
+            bytes.extend([0; 20]);
+            bytes
+        };
+        for ssrc in 0..300 {
+            (0..5).for_each(|number| pass(ends, &rtp(number, ssrc)));
+        }
+        (0..5000).for_each(|number| pass(ends, &rtp(number * 2, 999)));
+        for turn in 0..many {
+            let mut nack = vec![0x81, 205, 0, 2 + 100, 0, 0, 0, 1, 0, 0, 3, 231];
+            for entry in 0..100 {
+                nack.extend((turn as u16 * 31 + entry * 17).to_be_bytes());
+                nack.extend([0xff; 2]);
+            }
+            pass([ends[1], ends[0]], &nack);
+        }
+        streams
+    }
+
+    #[test]
+    fn requests_take_steps_in_proportion() {
+        crate::steps::assert_linear(200, 30 * NUMBERS as u64, |many| {
+            assert_eq!(request(many).unread, 0);
         });
-        (flows.collect(), self.others)
+    }
+
+    #[test]
+    fn streams_that_make_room_take_their_memory_with_them() {
+        let mut streams = request(1);
+        let held = streams.held;
+        assert!(held > 301 * size_of::<Stream>());
+        let mut over = 0;
+        while !streams.alive.is_empty() {
+            streams.make_room(&mut |_| over += 1);
+        }
+        assert_eq!((over, streams.short, streams.held), (301, 301, 0));
+        assert!(streams.ends.is_empty() && streams.transports.is_empty());
     }
 }

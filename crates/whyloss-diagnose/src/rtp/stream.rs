@@ -11,8 +11,10 @@ use super::{Ends, Seen};
 use crate::arrivals::{Arrivals, Arrived, Place};
 use crate::delay::Around;
 use crate::flow::{Direction, Flow, Protocol, packets};
+use crate::ledger::KEPT;
 use crate::loss::{Evidence, Loss, Side};
 use crate::stamps::FIRST;
+use crate::steps::step;
 use crate::vantage::Vantage;
 
 /// Packets that feedback may speak of.
@@ -28,10 +30,17 @@ struct Passed {
     number: u64,
     /// Its place among those that passed.
     place: u64,
-    transport: Option<u16>,
     seen: Seen,
     bytes: u32,
     lost: bool,
+}
+
+impl Passed {
+    /// It arrived; one that was asked for and sent again is listed as arrived, too, and was lost all the same.
+    fn arrive(&mut self, again: bool) -> Self {
+        self.lost &= again;
+        *self
+    }
 }
 
 /// One stream.
@@ -41,7 +50,9 @@ pub(super) struct Stream {
     arrivals: Arrivals,
     passed: VecDeque<Passed>,
     places: u64,
-    /// What passed and did not arrive.
+    /// Whether the latest packet had a number of the transport.
+    transport: bool,
+    /// What passed and did not arrive, as far as it is kept.
     lost: Vec<Passed>,
     /// What passed as it arrived behind the point of capture, numbered by its place, so that what was lost before it is no
     /// gap; delays are those from here to there, as feedback tells them.
@@ -55,7 +66,15 @@ pub(super) struct Stream {
     reported: Option<i32>,
     /// Whether the receiver says which packets it lacks.
     named: bool,
+    /// Bytes that it took when they were last counted, and what happened since the beginning.
+    held: usize,
+    events: u64,
 }
+
+/// Events after which memory is counted again, from this many on; before, whenever they have doubled.
+const COUNTED: u64 = 64;
+/// How many times numbers of 16 bits may have started again among the packets that feedback may speak of.
+const TURNS: u64 = 16;
 
 impl Stream {
     pub(super) fn new(ends: Ends) -> Self {
@@ -65,6 +84,7 @@ impl Stream {
             arrivals: Arrivals::default(),
             passed: VecDeque::new(),
             places: 0,
+            transport: false,
             lost: Vec::new(),
             behind: Arrivals::default(),
             clock_behind: None,
@@ -72,7 +92,33 @@ impl Stream {
             beyond: None,
             reported: None,
             named: false,
+            held: 0,
+            events: 0,
         }
+    }
+
+    /// Counts its memory, if that is due: the bytes before and now.
+    pub(super) fn account(&mut self) -> Option<(usize, usize)> {
+        self.events += 1;
+        if !self.events.is_multiple_of(COUNTED) && !self.events.is_power_of_two() {
+            return None;
+        }
+        let before = self.held;
+        self.held = size_of::<Self>()
+            + (self.passed.capacity() + self.lost.capacity()) * size_of::<Passed>()
+            + self.arrivals.memory()
+            + self.behind.memory();
+        Some((before, self.held))
+    }
+
+    /// Bytes that it took when they were last counted.
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Its receiver spoke of the numbers of the transport, or did not.
+    pub(super) fn hear(&mut self, told: bool) {
+        self.named |= told && self.transport;
     }
 
     /// When it was last seen, ns.
@@ -90,11 +136,18 @@ impl Stream {
         self.beyond
     }
 
-    pub(super) fn on_packet(&mut self, seen: Seen, header: Header, length: u32, bytes: &[u8]) {
+    /// A packet passes; answers its number of the transport and its place, if it has both.
+    pub(super) fn on_packet(
+        &mut self,
+        seen: Seen,
+        header: Header,
+        length: u32,
+        bytes: &[u8],
+    ) -> Option<(u16, u64)> {
         let Some(number) = self.number(header.sequence) else {
             // It left before the first that was seen.
             self.arrivals.ledger.counts.reordered += 1;
-            return;
+            return None;
         };
         let sent = self.clock.read(seen.now, header.stamp, header.payload_type);
         let place = self.arrivals.on_packet(Arrived {
@@ -104,22 +157,46 @@ impl Stream {
             bytes: length,
             sent,
         });
-        if place == Place::New {
-            self.passed.push_back(Passed {
-                number,
-                place: self.places,
-                transport: transport_number(bytes),
-                seen,
-                bytes: length,
-                lost: false,
-            });
-            self.places += 1;
-            if self.passed.len() > PASSED
-                && let Some(oldest) = self.passed.pop_front()
-            {
-                self.settle(oldest);
-            }
+        if place != Place::New {
+            return None;
         }
+        let place = self.places;
+        self.passed.push_back(Passed {
+            number,
+            place,
+            seen,
+            bytes: length,
+            lost: false,
+        });
+        self.places += 1;
+        if self.passed.len() > PASSED
+            && let Some(oldest) = self.passed.pop_front()
+        {
+            self.settle(oldest);
+        }
+        let transport = transport_number(bytes);
+        self.transport = transport.is_some();
+        Some((transport?, place))
+    }
+
+    /// The packet of that number, among those that feedback may speak of.
+    fn find(&mut self, number: u64) -> Option<&mut Passed> {
+        step(self.passed.len().checked_ilog2().unwrap_or(0) as usize + 1);
+        let at = self.passed.partition_point(|one| one.number < number);
+        let found = self.passed.get_mut(at)?;
+        (found.number == number).then_some(found)
+    }
+
+    /// The latest packet whose number ends with these 16 bits.
+    fn latest(&mut self, sequence: u16) -> Option<u64> {
+        let (first, last) = (self.passed.front()?.number, self.passed.back()?.number);
+        let back = u64::from((last as u16).wrapping_sub(sequence));
+        let turns = (0..TURNS).map(|turn| back + (turn << 16));
+        let numbers = turns.map_while(|back| last.checked_sub(back));
+        let numbers: Vec<u64> = numbers.take_while(|&number| number >= first).collect();
+        numbers
+            .into_iter()
+            .find(|&number| self.find(number).is_some())
     }
 
     /// The whole number of a packet, by the half that it carries.
@@ -138,7 +215,8 @@ impl Stream {
     /// The receiver, or another on its way, says something.
     pub(super) fn on_told(&mut self, seen: Seen, told: &Told, sent: Option<u64>) {
         match told {
-            Told::Sender { .. } => {}
+            // The transport's numbers are for `on_transport`.
+            Told::Sender { .. } | Told::Transport { .. } => {}
             Told::Block(block) => self.on_block(seen, *block, sent),
             Told::Nack { numbers, .. } => {
                 self.named = true;
@@ -152,29 +230,42 @@ impl Stream {
                     let number = first.wrapping_add(step);
                     match heard {
                         Heard::Arrived(at) => {
-                            self.on_arrived(|one| one.number as u16 == number, at);
+                            if let Some(number) = self.latest(number) {
+                                let again = self.again();
+                                if let Some(one) = self.find(number) {
+                                    let one = one.arrive(again);
+                                    self.on_arrived(one, at);
+                                }
+                            }
                         }
                         Heard::Missing => self.on_missing(number),
                     }
                 }
             }
-            Told::Transport { first, heard } => {
-                let speaks = self
-                    .passed
-                    .back()
-                    .is_some_and(|one| one.transport.is_some());
-                self.named |= speaks;
-                for (step, &heard) in (0..).zip(heard).filter(|_| speaks) {
-                    let number = first.wrapping_add(step);
-                    let same = |one: &Passed| one.transport == Some(number);
-                    if let Heard::Arrived(at) = heard {
-                        self.on_arrived(same, at);
-                    } else if let Some(one) = self.passed.iter_mut().rev().find(|one| same(one)) {
-                        one.lost = true;
-                    }
-                }
+        }
+    }
+
+    /// The receiver speaks of the packet in that place.
+    pub(super) fn on_transport(&mut self, place: u64, heard: Heard) {
+        step(1);
+        let again = self.again();
+        let first = self.passed.front().map_or(0, |one| one.place);
+        let index = place.checked_sub(first).map(|index| index as usize);
+        let Some(one) = index.and_then(|index| self.passed.get_mut(index)) else {
+            return;
+        };
+        match heard {
+            Heard::Missing => one.lost = true,
+            Heard::Arrived(at) => {
+                let one = one.arrive(again);
+                self.on_arrived(one, at);
             }
         }
+    }
+
+    /// Whether something was sent again.
+    fn again(&self) -> bool {
+        self.arrivals.ledger.counts.retransmissions > 0
     }
 
     fn on_block(&mut self, seen: Seen, block: Block, sent: Option<u64>) {
@@ -200,23 +291,13 @@ impl Stream {
         if self.arrivals.confirm(number) {
             return;
         }
-        if let Some(one) = self
-            .passed
-            .iter_mut()
-            .rev()
-            .find(|one| one.number == number)
-        {
+        if let Some(one) = self.find(number) {
             one.lost = true;
         }
     }
 
-    /// The receiver has it after all. (One that it asked for and was sent again it lists as arrived, too: then it was lost.)
-    fn on_arrived(&mut self, is: impl Fn(&Passed) -> bool, at: Option<Instant>) {
-        let again = self.arrivals.ledger.counts.retransmissions > 0;
-        let Some(one) = self.passed.iter_mut().rev().find(|one| is(one)) else {
-            return;
-        };
-        one.lost &= again;
+    /// The receiver has it after all.
+    fn on_arrived(&mut self, one: Passed, at: Option<Instant>) {
         let (Some(at), false) = (at, one.lost) else {
             return;
         };
@@ -235,8 +316,10 @@ impl Stream {
 
     /// Feedback about it comes no more.
     fn settle(&mut self, one: Passed) {
-        if one.lost {
+        if one.lost && self.lost.len() < KEPT {
             self.lost.push(one);
+        } else if one.lost {
+            self.arrivals.ledger.counts.losses_not_kept += 1;
         }
     }
 
@@ -307,7 +390,10 @@ impl Stream {
     fn limits(&self, before: Option<u64>) -> Vec<String> {
         let mut limits = Vec::new();
         let losses = &self.arrivals.ledger.losses;
-        let of = |side| losses.iter().filter(|loss| loss.side == side).count() as i64;
+        let of = |side| {
+            let losses = losses.iter().filter(|loss| loss.side == side);
+            losses.map(|loss| i64::from(loss.packets)).sum::<i64>()
+        };
         if let Vantage::Unknown(why) = Vantage::of_reports(before, self.beyond) {
             limits.push(format!("where the capture was taken: {why}"));
         }

@@ -28,7 +28,13 @@ pub(crate) struct Connection {
     pub(crate) first: u64,
     pub(crate) last: u64,
     pub(crate) handshake: bool,
+    /// Bytes that it took when they were last counted, and segments since the beginning.
+    pub(super) held: usize,
+    segments: u64,
 }
+
+/// Segments after which the memory of a connection is counted again, from this many on; before, whenever they have doubled.
+const COUNTED: u64 = 64;
 
 impl Connection {
     pub(super) fn new(ends: [SocketAddr; 2], number: u64, now: u64) -> Self {
@@ -45,6 +51,8 @@ impl Connection {
             first: now,
             last: now,
             handshake: false,
+            held: 0,
+            segments: 0,
         }
     }
 
@@ -106,6 +114,21 @@ impl Connection {
         if segment.flags.rst {
             self.closed = [true; 2];
         }
+    }
+
+    /// Whether its memory is to be counted again.
+    pub(super) fn is_due(&mut self) -> bool {
+        self.segments += 1;
+        self.segments.is_multiple_of(COUNTED) || self.segments.is_power_of_two()
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> usize {
+        let halves = self.halves.iter().flatten();
+        size_of::<Self>()
+            + halves.map(|half| half.memory()).sum::<usize>()
+            + self.echoes.iter().map(Echoes::memory).sum::<usize>()
+            + self.copies.iter().map(Copies::memory).sum::<usize>()
     }
 
     fn round_trips(&mut self, side: usize, now: u64, segment: &Segment) {

@@ -37,6 +37,11 @@ pub(super) struct Copies {
 }
 
 impl Copies {
+    /// Bytes that they take.
+    pub(super) fn memory(&self) -> usize {
+        self.latest.capacity() * size_of::<[(u32, u32); EACH]>()
+    }
+
     /// Whether this segment is a copy of one that passed before; `round_trip` is the shortest so far, ns.
     pub(super) fn is_copy(
         &mut self,

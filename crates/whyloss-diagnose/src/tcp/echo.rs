@@ -48,6 +48,11 @@ impl Echoes {
         self.least = Some(self.least.map_or(span, |least| least.min(span)));
     }
 
+    /// Bytes that they take.
+    pub(super) fn memory(&self) -> usize {
+        self.waiting.capacity() * size_of::<(u32, u64)>()
+    }
+
     /// The shortest, ns.
     pub(super) fn least(&self) -> Option<u64> {
         self.least

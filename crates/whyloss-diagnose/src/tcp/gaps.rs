@@ -1,6 +1,8 @@
 //! Bytes that should have passed the point of capture and did not, so far.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
+
+use crate::steps::step;
 
 /// Gaps at most; further ones are forgotten, the oldest first.
 const GAPS: usize = 1 << 14;
@@ -25,10 +27,10 @@ pub(super) struct Gap {
     pub(super) run: u32,
 }
 
-/// Gaps, in the order of their bytes.
+/// Gaps by their first byte.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gaps {
-    gaps: VecDeque<Gap>,
+    gaps: BTreeMap<u64, Gap>,
 }
 
 impl Gaps {
@@ -41,45 +43,100 @@ impl Gaps {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        self.gaps.iter().map(|gap| gap.end - gap.start).sum()
+        self.gaps.values().map(|gap| gap.end - gap.start).sum()
     }
 
     /// A gap behind all others.
     pub(super) fn push(&mut self, gap: Gap) {
-        if self.gaps.len() == GAPS {
-            self.gaps.pop_front();
+        if self.gaps.len() >= GAPS {
+            self.gaps.pop_first();
         }
-        self.gaps.push_back(gap);
+        self.gaps.insert(gap.start, gap);
     }
 
     /// Takes what lies between `start` and `end` out, piece by piece.
     pub(super) fn take(&mut self, start: u64, end: u64) -> Vec<Gap> {
         let mut taken = Vec::new();
-        let mut index = self.gaps.partition_point(|gap| gap.end <= start);
-        while let Some(gap) = self.gaps.get(index).copied()
-            && gap.start < end
-        {
+        if self.gaps.is_empty() || end <= start {
+            return taken;
+        }
+        let before = self.gaps.range(..start).next_back();
+        let from = before.filter(|(_, gap)| gap.end > start).map(|(&at, _)| at);
+        let mut from = from.unwrap_or(start);
+        while let Some((&at, &gap)) = self.gaps.range(from..end).next() {
+            step(1);
             let piece = Gap {
                 start: gap.start.max(start),
                 end: gap.end.min(end),
                 ..gap
             };
-            let before = Gap {
-                end: piece.start,
-                ..gap
-            };
-            let behind = Gap {
-                start: piece.end,
-                ..gap
-            };
-            let rest = [before, behind].map(|rest| (rest.start < rest.end).then_some(rest));
-            self.gaps.remove(index);
-            for rest in rest.into_iter().flatten() {
-                self.gaps.insert(index, rest);
-                index += 1;
+            self.gaps.remove(&at);
+            for rest in [(gap.start, piece.start), (piece.end, gap.end)] {
+                if rest.0 < rest.1 {
+                    let (start, end) = rest;
+                    self.gaps.insert(start, Gap { start, end, ..gap });
+                }
             }
+            from = piece.end;
             taken.push(piece);
         }
+        while self.gaps.len() > GAPS {
+            self.gaps.pop_first();
+        }
         taken
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> usize {
+        self.gaps.len() * 3 / 2 * size_of::<(u64, Gap)>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gap(start: u64, end: u64) -> Gap {
+        Gap {
+            start,
+            end,
+            at: 0,
+            stamp: None,
+            ip_id: None,
+            frame: 0,
+            order: 0,
+            event: None,
+            around: crate::delay::Around::default(),
+            run: 1,
+        }
+    }
+
+    #[test]
+    fn gaps_are_taken_out_piece_by_piece() {
+        let mut gaps = Gaps::default();
+        for start in [10, 30, 50] {
+            gaps.push(gap(start, start + 10));
+        }
+        let pieces = |taken: Vec<Gap>| -> Vec<(u64, u64)> {
+            taken.iter().map(|gap| (gap.start, gap.end)).collect()
+        };
+        assert_eq!(pieces(gaps.take(13, 15)), [(13, 15)]);
+        assert_eq!(pieces(gaps.take(0, 12)), [(10, 12)]);
+        assert_eq!(pieces(gaps.take(14, 52)), [(15, 20), (30, 40), (50, 52)]);
+        assert_eq!((gaps.bytes(), gaps.is_empty()), (9, false));
+        assert_eq!(pieces(gaps.take(0, 100)), [(12, 13), (52, 60)]);
+        assert!(gaps.is_empty());
+    }
+
+    #[test]
+    fn bytes_out_of_the_middle_take_steps_in_proportion() {
+        crate::steps::assert_linear(2_000, 4, |many| {
+            let mut gaps = Gaps::default();
+            (0..many).for_each(|n| gaps.push(gap(n * 10, n * 10 + 9)));
+            for n in 0..many {
+                let at = (n * 7919 % many) * 10 + 4;
+                assert_eq!(gaps.take(at, at + 1).len(), 1);
+            }
+        });
     }
 }

@@ -20,6 +20,7 @@ use whyloss::receiver::Arrival;
 use whyloss::{Duration, Time};
 
 use super::clock::Clock;
+use super::covered::Covered;
 use super::gaps::Gaps;
 use super::sent::{Piece, Pieces, Transmission};
 use crate::classifiers::{Receivers, Senders};
@@ -71,8 +72,8 @@ pub(crate) struct Half {
     last_arrival: u64,
     acks: u64,
     smoothed: Option<f64>,
-    /// Blocks of the last acknowledgement.
-    blocks: Vec<(u64, u64)>,
+    /// What was acknowledged selectively.
+    sacked: Covered,
     highest_sacked: u64,
     /// What its receiver has room for, not scaled, and the end of what asked whether it has some again.
     window: u16,
@@ -127,7 +128,7 @@ impl Half {
             last_arrival: 0,
             acks: 0,
             smoothed: None,
-            blocks: Vec::new(),
+            sacked: Covered::default(),
             highest_sacked: 0,
             window: u16::MAX,
             probed: 0,
@@ -154,6 +155,7 @@ impl Half {
 
     /// A segment with data (or a SYN or FIN, which take a number too) passes.
     pub(super) fn on_data(&mut self, at: At, segment: &Segment, length: u64) {
+        self.pieces.earn();
         let start = self.unwrap(segment.sequence);
         let end = start + length;
         let stamp = segment.stamps.map(|stamps| stamps.0);
@@ -237,15 +239,21 @@ impl Half {
     fn restart(&mut self, start: u64) {
         self.pieces.clear();
         self.gaps.clear();
-        self.blocks.clear();
+        self.sacked.clear();
         (self.una, self.next, self.origin) = (start, start, start);
         self.recovery = None;
     }
 
     /// Bytes pass that passed before, or should have.
     fn on_seen(&mut self, at: At, start: u64, end: u64, transmission: Transmission) {
-        let fresh = self.pieces.between(start, end).any(|piece| !piece.sacked);
-        let seen = fresh || self.pieces.between(start, end).next().is_some();
+        let (mut seen, mut fresh) = (false, false);
+        for piece in self.pieces.between(start, end) {
+            seen = true;
+            fresh |= !piece.sacked;
+            if fresh {
+                break;
+            }
+        }
         if seen {
             self.ledger.counts.retransmissions += 1;
         }
@@ -257,14 +265,17 @@ impl Half {
             event,
             ..transmission
         };
-        let mut needless = Vec::new();
+        let (mut needless, mut remembered) = (Vec::new(), 0);
+        let room = self.pieces.room_for_again();
         for piece in self.pieces.between(start, end) {
             if piece.sacked {
                 needless.push((piece.start, piece.end));
-            } else if piece.again.len() < AGAIN {
+            } else if piece.again.len() < AGAIN && remembered < room {
                 piece.again.push(transmission);
+                remembered += 1;
             }
         }
+        self.pieces.remembered(remembered);
         for (start, end) in needless {
             self.ledger.spurious(start, end);
         }
@@ -306,8 +317,7 @@ impl Half {
         let round_trip = self.smoothed.unwrap_or(0.0) as u64 + at.before;
         let oldest = self
             .pieces
-            .iter()
-            .find(|piece| !piece.sacked)
+            .first_open(&self.sacked)
             .is_some_and(|piece| piece.start == start);
         let timeout = oldest
             && quiet > round_trip.max(at.before + 1_000_000) * 3 / 4
@@ -353,6 +363,7 @@ impl Half {
 
     /// The other side acknowledges.
     pub(super) fn on_ack(&mut self, at: At, segment: &Segment) {
+        self.pieces.earn();
         let ack = self.unwrap(segment.acknowledgement);
         if self.first_data.is_none()
             && self.ledger.counts.uncaptured_bytes == 0
@@ -458,7 +469,7 @@ impl Half {
         }
         self.una = ack;
         self.duplicates = 0;
-        self.blocks.retain(|&(_, end)| end > ack);
+        self.sacked.forget(ack);
         if let Some((order, delay)) = last {
             self.delays.add(at.now, order, delay);
         }
@@ -491,27 +502,11 @@ impl Half {
                 }
                 continue;
             }
-            // What an earlier acknowledgement said of the same block need not be looked at again.
-            let known = self
-                .blocks
-                .iter()
-                .copied()
-                .find(|known| start <= known.0 && known.1 <= end);
-            let (left, right) = known.map_or(((start, end), (end, end)), |known| {
-                ((start, known.0), (known.1, end))
-            });
-            for (start, end) in [left, right] {
-                if start < end {
-                    fresh += self.on_block(at, start.max(ack), end, sample);
-                }
+            // What an earlier acknowledgement said need not be looked at again.
+            for (start, end) in self.sacked.add(start.max(ack), end) {
+                fresh += self.on_block(at, start, end, sample);
             }
-            self.blocks
-                .retain(|known| known.1 <= start || end <= known.0);
-            self.blocks.push((start, end));
             self.highest_sacked = self.highest_sacked.max(end);
-        }
-        if self.blocks.len() > 64 {
-            self.blocks.remove(0);
         }
         fresh
     }
@@ -610,6 +605,22 @@ impl Half {
             verdict: None,
             truth: None,
         });
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> usize {
+        let senders = self.senders.as_ref().map(|all| all.memory());
+        let receivers = self.receivers.as_ref().map(|all| all.memory());
+        size_of::<Self>()
+            + senders.unwrap_or(0)
+            + receivers.unwrap_or(0)
+            + self.pieces.memory()
+            + self.gaps.memory()
+            + self.sacked.memory()
+            + self.ledger.memory()
+            + self.delays.memory()
+            + self.one_way.memory()
+            + self.rates.memory()
     }
 
     /// The rates at which data arrived, kbit/s.

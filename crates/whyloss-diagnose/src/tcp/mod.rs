@@ -3,6 +3,7 @@
 mod clock;
 mod connection;
 mod copies;
+mod covered;
 mod echo;
 mod gaps;
 mod half;
@@ -16,6 +17,7 @@ pub(crate) use half::Half;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use crate::memory::Memory;
 use crate::packet::Segment;
 
 /// Connections that are alive.
@@ -23,17 +25,24 @@ pub(crate) struct Connections {
     alive: HashMap<[SocketAddr; 2], Connection>,
     limit: usize,
     begun: u64,
-    /// Connections put aside because there were too many.
+    /// Connections put aside because there were too many, and because memory was short.
     pub(crate) evicted: u64,
+    pub(crate) short: u64,
+    memory: Memory,
+    /// Bytes that they take.
+    pub(crate) held: usize,
 }
 
 impl Connections {
-    pub(crate) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize, memory: Memory) -> Self {
         Self {
             alive: HashMap::new(),
             limit: limit.max(1),
             begun: 0,
             evicted: 0,
+            short: 0,
+            memory,
+            held: 0,
         }
     }
 
@@ -54,10 +63,11 @@ impl Connections {
             && old.is_over_for(usize::from(old.ends[0] != source), segment, now)
             && let Some(old) = self.alive.remove(&key)
         {
+            self.release(&old);
             done(old);
         }
         if self.alive.len() >= self.limit && !self.alive.contains_key(&key) {
-            self.evict(&mut done);
+            self.evicted += self.evict(&mut done);
         }
         let begun = &mut self.begun;
         let connection = self.alive.entry(key).or_insert_with(|| {
@@ -66,29 +76,52 @@ impl Connections {
         });
         let side = usize::from(connection.ends[0] != source);
         connection.on_segment(side, now, frame, ip_id, segment);
+        if connection.is_due() {
+            let (before, after) = (connection.held, connection.memory());
+            connection.held = after;
+            self.held = self.held + after - before;
+            self.memory.alive(before, after);
+        }
     }
 
-    /// Puts the eighth aside that was quiet for longest.
-    fn evict(&mut self, done: &mut impl FnMut(Connection)) {
+    fn release(&mut self, connection: &Connection) {
+        self.held -= connection.held;
+        self.memory.alive(connection.held, 0);
+    }
+
+    /// Memory is short: puts the eighth aside that was quiet for longest.
+    pub(crate) fn make_room(&mut self, done: &mut impl FnMut(Connection)) {
+        self.short += self.evict(done);
+    }
+
+    /// Puts the eighth aside that was quiet for longest; answers how many those are.
+    fn evict(&mut self, done: &mut impl FnMut(Connection)) -> u64 {
         let mut last: Vec<(u64, [SocketAddr; 2])> = self
             .alive
             .iter()
             .map(|(key, one)| (one.last, *key))
             .collect();
+        if last.is_empty() {
+            return 0;
+        }
         let many = (last.len() / 8).max(1);
         last.select_nth_unstable(many - 1);
         for (_, key) in &last[..many] {
             if let Some(connection) = self.alive.remove(key) {
-                self.evicted += 1;
+                self.release(&connection);
                 done(connection);
             }
         }
+        many as u64
     }
 
-    /// Those that are left, in the order of their beginning.
-    pub(crate) fn finish(self) -> Vec<Connection> {
+    /// Hands those that are left on, in the order of their beginning.
+    pub(crate) fn finish(self, mut done: impl FnMut(Connection)) {
         let mut left: Vec<_> = self.alive.into_values().collect();
         left.sort_by_key(|connection| connection.number);
-        left
+        for connection in left {
+            self.memory.alive(connection.held, 0);
+            done(connection);
+        }
     }
 }

@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::covered::Covered;
+use crate::steps::step;
+
 /// One passage of a piece past the point of capture.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Transmission {
@@ -38,80 +41,222 @@ impl Piece {
 }
 
 /// Pieces in the order of their bytes; holes between them were never seen.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Pieces {
-    pieces: VecDeque<Piece>,
+    all: VecDeque<Piece>,
+    /// Retransmissions of all of them.
+    again: usize,
+    /// Steps that may be taken: so many more with each packet, so that no packet can ask for the work of many.
+    credit: usize,
+}
+
+/// Pieces that may wait, those that were split included.
+const MOST: usize = 1 << 17;
+/// Retransmissions of all pieces that are remembered.
+const MOST_AGAIN: usize = 1 << 16;
+/// Steps that each packet brings, and that are saved up at most. A step is a piece looked at, or so many that move.
+const EARNED: usize = 64;
+const SAVED: usize = 1 << 18;
+const MOVED: usize = 64;
+
+impl Default for Pieces {
+    fn default() -> Self {
+        Self {
+            all: VecDeque::new(),
+            again: 0,
+            credit: SAVED,
+        }
+    }
 }
 
 impl Pieces {
     pub(super) fn len(&self) -> usize {
-        self.pieces.len()
+        self.all.len()
     }
 
     pub(super) fn front(&self) -> Option<&Piece> {
-        self.pieces.front()
+        self.all.front()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Piece> {
-        self.pieces.iter()
+    /// A packet passes.
+    pub(super) fn earn(&mut self) {
+        self.credit = (self.credit + EARNED).min(SAVED);
+    }
+
+    fn spend(&mut self, steps: usize) {
+        step(steps);
+        self.credit = self.credit.saturating_sub(steps);
+    }
+
+    /// The first piece that was not acknowledged selectively.
+    pub(super) fn first_open(&mut self, sacked: &Covered) -> Option<&Piece> {
+        let (mut index, mut steps) = (0, 0);
+        while let Some(piece) = self.all.get(index).filter(|piece| piece.sacked) {
+            steps += 1;
+            let end = sacked.end(piece.start);
+            index = if end > piece.end {
+                self.at(end)
+            } else {
+                index + 1
+            };
+        }
+        self.spend(steps);
+        self.all.get(index)
     }
 
     pub(super) fn push(&mut self, piece: Piece) {
-        self.pieces.push_back(piece);
+        self.all.push_back(piece);
     }
 
     pub(super) fn pop(&mut self) -> Option<Piece> {
-        self.pieces.pop_front()
+        let piece = self.all.pop_front()?;
+        self.again -= piece.again.len();
+        Some(piece)
     }
 
     pub(super) fn clear(&mut self) {
-        self.pieces.clear();
+        self.all.clear();
+        self.again = 0;
+    }
+
+    /// Retransmissions that may still be remembered, and that so many were.
+    pub(super) fn room_for_again(&self) -> usize {
+        MOST_AGAIN.saturating_sub(self.again)
+    }
+
+    pub(super) fn remembered(&mut self, again: usize) {
+        self.again += again;
     }
 
     /// Puts a piece where its bytes belong.
     pub(super) fn insert(&mut self, piece: Piece) {
         let at = self.at(piece.start);
-        self.pieces.insert(at, piece);
+        if self.affords(at) {
+            self.all.insert(at, piece);
+        }
     }
 
     /// Index of the first piece that begins at `start` or later.
     fn at(&self, start: u64) -> usize {
-        self.pieces.partition_point(|piece| piece.start < start)
+        self.all.partition_point(|piece| piece.start < start)
     }
 
-    /// Makes `at` a border between pieces.
-    pub(super) fn split(&mut self, at: u64) {
+    /// Whether there is room at that index, and steps for those that have to move.
+    fn affords(&mut self, at: usize) -> bool {
+        let steps = at.min(self.all.len() - at) / MOVED;
+        if self.all.len() >= MOST || steps > self.credit {
+            return false;
+        }
+        self.spend(steps);
+        true
+    }
+
+    /// Makes `at` a border between pieces, if it can be afforded.
+    fn split(&mut self, at: u64) {
         let next = self.at(at);
-        let Some(piece) = next.checked_sub(1).map(|index| &mut self.pieces[index]) else {
+        let inside = |index: &usize| self.all[*index].end > at;
+        let Some(index) = next.checked_sub(1).filter(inside) else {
             return;
         };
-        if piece.end <= at {
+        if !self.affords(next) {
             return;
         }
-        let mut right = piece.clone();
+        let mut right = self.all[index].clone();
         right.start = at;
-        piece.end = at;
-        self.pieces.insert(next, right);
+        self.again += right.again.len();
+        self.all[index].end = at;
+        self.all.insert(next, right);
     }
 
-    /// The pieces from `start` to `end`, split at both.
+    /// The pieces from `start` to `end`, split at both: as many as can be afforded.
     pub(super) fn between(&mut self, start: u64, end: u64) -> impl Iterator<Item = &mut Piece> {
         self.split(start);
         self.split(end);
         let from = self.at(start);
-        let to = self.at(end).max(from);
-        self.pieces.range_mut(from..to)
+        let many = self.at(end).max(from) - from;
+        let many = many.min(self.credit.max(EARNED));
+        self.spend(many);
+        self.all.range_mut(from..from + many)
     }
 
     /// Takes the first piece if it lies before `end`, split there.
     pub(super) fn pop_before(&mut self, end: u64) -> Option<Piece> {
-        let front = self.pieces.front()?;
+        let front = self.all.front_mut()?;
         if front.start >= end {
             return None;
         }
         if front.end > end {
-            self.split(end);
+            let taken = Piece {
+                end,
+                ..front.clone()
+            };
+            front.start = end;
+            return Some(taken);
         }
-        self.pieces.pop_front()
+        self.pop()
+    }
+
+    /// Bytes that they take.
+    pub(super) fn memory(&self) -> usize {
+        // A few of them have room for more.
+        self.all.capacity() * size_of::<Piece>() + self.again * 2 * size_of::<Transmission>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(start: u64, end: u64, sacked: bool) -> Piece {
+        let first = Transmission {
+            at: 0,
+            order: 1,
+            stamp: None,
+            frame: 1,
+            event: None,
+        };
+        Piece {
+            start,
+            end,
+            first,
+            again: Vec::new(),
+            sacked,
+            fills: false,
+        }
+    }
+
+    #[test]
+    fn pieces_are_split_where_packets_end() {
+        let mut pieces = Pieces::default();
+        pieces.push(piece(0, 100, false));
+        let parts: Vec<(u64, u64)> = pieces
+            .between(20, 40)
+            .map(|piece| (piece.start, piece.end))
+            .collect();
+        assert_eq!((parts, pieces.len()), (vec![(20, 40)], 3));
+        let front = pieces.pop_before(10).map(|piece| (piece.start, piece.end));
+        assert_eq!((front, pieces.len()), (Some((0, 10)), 3));
+        assert_eq!(pieces.front().map(|front| front.start), Some(10));
+    }
+
+    /// Each packet covers all pieces, or splits one in the middle, or asks for the first that is open.
+    #[test]
+    fn packets_take_steps_in_proportion() {
+        crate::steps::assert_linear(20_000, 200, |many| {
+            let (mut pieces, mut sacked) = (Pieces::default(), Covered::default());
+            for n in 0..many {
+                pieces.push(piece(n * 10, n * 10 + 10, n % 2 == 0));
+            }
+            sacked.add(0, many * 10);
+            for n in 0..many {
+                pieces.earn();
+                pieces.between(0, many * 10).for_each(drop);
+                pieces
+                    .between((many / 2 + n) * 5 + 3, (many / 2 + n) * 5 + 7)
+                    .for_each(drop);
+                pieces.first_open(&sacked);
+            }
+            assert!(pieces.len() <= MOST);
+        });
     }
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use super::{Connection, Connections, Half};
 use crate::loss::{Evidence, Side};
+use crate::memory::Memory;
 use crate::packet::{Flags, Segment};
 
 const MS: u64 = 1_000_000;
@@ -20,7 +21,7 @@ struct Exchange {
 impl Exchange {
     fn new(base: u32) -> Self {
         Self {
-            connections: Connections::new(10),
+            connections: Connections::new(10, Memory::new(1 << 30)),
             frame: 0,
             base,
             stamps: true,
@@ -73,7 +74,8 @@ impl Exchange {
     }
 
     fn end(self) -> Half {
-        let connection: Option<Connection> = self.connections.finish().pop();
+        let mut connection: Option<Connection> = None;
+        self.connections.finish(|last| connection = Some(last));
         let Some(Some(mut half)) = connection.map(|mut connection| connection.halves[0].take())
         else {
             panic!("no data")

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::classifiers::{receivers, senders};
-use crate::delay::{Around, Delays};
+use crate::delay::{Around, Delays, Ranks};
 use crate::loss::Votes;
 
 /// How many of them are not classifiers.
@@ -48,8 +48,9 @@ pub const NAMES: [&str; OWN] = [
 pub struct Features(pub [f64; ALL]);
 
 /// What the losses of a flow share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Shared {
+    ranks: Ranks,
     low: f64,
     top: f64,
     /// µs that a packet takes at the bottleneck.
@@ -82,10 +83,12 @@ impl Shared {
             full += f64::from(u8::from(f64::from(before) >= level));
         }
         // Losses that pick packets blindly meet the delays that all packets meet.
-        let blind = 1.0 - delays.histogram.rank(level as u32);
+        let ranks = delays.histogram.ranks();
+        let blind = 1.0 - ranks.rank(level as u32);
         let share = (full + blind) / (known + 1.0);
         let mixed = ((share - blind) / (FULL_AT_LOSS - blind).max(0.05)).clamp(0.02, 0.98);
         Some(Self {
+            ranks,
             low,
             top: top.max(low + 1.0),
             transmission: transmission.unwrap_or(1000.0).max(0.1),
@@ -98,7 +101,6 @@ impl Shared {
     /// Of one of its losses; `None` without a delay near it.
     pub(crate) fn features(
         &self,
-        delays: &Delays,
         around: Around,
         run: u32,
         votes: Votes,
@@ -124,7 +126,7 @@ impl Shared {
             1.0,
             height(before),
             height(before).powi(2),
-            delays.histogram.rank(before),
+            self.ranks.rank(before),
             height(around.after.unwrap_or(before)),
             local,
             (1.0 + queued / self.transmission).ln(),

@@ -3,6 +3,7 @@
 mod anonymise;
 mod captures;
 mod encapsulations;
+mod limits;
 mod network;
 mod networks;
 mod rtp;

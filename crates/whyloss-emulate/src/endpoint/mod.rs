@@ -7,7 +7,8 @@
 //! | [`pattern`] | payloads that the receiver can check |
 //! | [`arrivals`] | the log of a receiver, and its replay through a classifier |
 //! | [`truth`] | verdicts against the log of an emulator |
-//! | `send`, `recv` | the two ends (Linux) |
+//! | `sending`, `receiving` | the two ends, datagrams and time in, datagrams out (Linux) |
+//! | `send`, `recv` | the same on sockets (Linux) |
 
 pub mod arrivals;
 pub mod flow;
@@ -16,13 +17,21 @@ pub mod truth;
 pub mod wire;
 
 #[cfg(target_os = "linux")]
+mod guard;
+#[cfg(all(test, target_os = "linux"))]
+mod hostile_tests;
+#[cfg(target_os = "linux")]
 mod opening;
+#[cfg(target_os = "linux")]
+pub mod receiving;
 #[cfg(target_os = "linux")]
 pub mod recv;
 #[cfg(target_os = "linux")]
 mod seen;
 #[cfg(target_os = "linux")]
 pub mod send;
+#[cfg(target_os = "linux")]
+pub mod sending;
 #[cfg(target_os = "linux")]
 mod sink;
 #[cfg(target_os = "linux")]
@@ -31,13 +40,20 @@ mod socket;
 mod source;
 
 use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
 
 /// Why a session failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
     /// The socket.
-    #[error("cannot use the socket: {0}")]
-    Socket(#[source] io::Error),
+    #[error("cannot use the socket at {at}: {source}")]
+    Socket {
+        /// Its own address, or the peer's.
+        at: SocketAddr,
+        /// What the operating system says.
+        source: io::Error,
+    },
     /// UDP-Lite is not there.
     #[error(
         "this kernel has no UDP-Lite ({0}); leave out --udp-lite, and the application checks its section itself"
@@ -80,18 +96,32 @@ pub enum EndpointError {
     )]
     NeedsTruth,
     /// A source.
-    #[error("cannot read what is to be sent: {0}")]
-    Source(#[source] io::Error),
-    /// A sink.
-    #[error("cannot write what was received: {0}")]
-    Sink(#[source] io::Error),
-    /// Statistics or arrivals.
-    #[error("cannot write {what}: {source}")]
+    #[error("cannot read {}, which is to be sent: {source}", path.display())]
+    Source {
+        /// The file, `-` for standard input.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// Received data, statistics or arrivals.
+    #[error("cannot write {what} to {}: {source}", path.display())]
     Write {
         /// Which.
         what: &'static str,
+        /// The file, `-` for standard output.
+        path: PathBuf,
         /// What the operating system says.
         source: io::Error,
+    },
+    /// The peer sent more than the file may hold.
+    #[error(
+        "{packets} packets lie beyond the first {limit} bytes of the data, and are not in the file; --out-limit allows more"
+    )]
+    TooLong {
+        /// How many.
+        packets: u64,
+        /// The limit.
+        limit: u64,
     },
     /// A packet has no room for its headers.
     #[error("a packet of {packet} bytes has no room for {headers} bytes of headers and a payload")]

@@ -1,89 +1,15 @@
-//! How a session begins: the sender's questions, and the receiver's cookies.
+//! How a session begins: the receiver's cookies, and what its refusals mean.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use whyloss::{Duration, Time};
 
 use super::EndpointError;
-use super::socket::Wire;
-use super::wire::{Message, Refusal, Terms};
-use crate::clock::Clock;
+use super::wire::{Refusal, Terms};
 
-/// How long an answer is awaited before asking again, at first; doubled each time up to a second.
-const FIRST_WAIT: Duration = Duration::from_millis(250);
-const LONGEST_WAIT: Duration = Duration::from_secs(1);
-/// How long answers are awaited at all.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long nobody need listen.
-const LATE: Duration = Duration::from_secs(5);
 /// How long a cookie holds, twice that at most.
 const COOKIE_LIFE: Duration = Duration::from_secs(10);
-
-/// Asks until there is a session.
-pub(super) fn open(
-    wire: &Wire,
-    clock: Clock,
-    terms: Terms,
-    peer: SocketAddr,
-    stop: &AtomicBool,
-) -> Result<(), EndpointError> {
-    let began = clock.now();
-    let mut message = Message::Hello(terms);
-    let mut wait = FIRST_WAIT;
-    let mut ask = began;
-    let mut buffer = [0; 2048];
-    loop {
-        let now = clock.now();
-        if stop.load(Ordering::Relaxed) {
-            return Err(EndpointError::Interrupted);
-        }
-        if now - began > PATIENCE {
-            return Err(EndpointError::NoAnswer {
-                peer: peer.to_string(),
-                seconds: PATIENCE.as_secs_f64(),
-            });
-        }
-        if now >= ask {
-            bear(wire.send(&message.encode(terms.session)), now - began, peer)?;
-            ask = now + wait;
-            wait = (wait * 2).min(LONGEST_WAIT);
-        }
-        wire.wait(ask.min(now + Duration::from_millis(100)))
-            .map_err(EndpointError::Socket)?;
-        while let Some(datagram) = bear(wire.receive(&mut buffer), now - began, peer)?.flatten() {
-            match Message::decode(&buffer[..datagram.length]) {
-                Some((session, answer)) if session == terms.session => match answer {
-                    Message::Cookie(cookie) => {
-                        if let Message::Hello(_) = message {
-                            message = Message::Start(terms, cookie);
-                            (ask, wait) = (clock.now(), FIRST_WAIT);
-                        }
-                    }
-                    Message::Accept => return Ok(()),
-                    Message::Reset(refusal) => return Err(refused(refusal, peer)),
-                    _ => {}
-                },
-                _ => {}
-            }
-        }
-    }
-}
-
-/// Bears at first that nobody listens: a receiver that is started at the same time may be later.
-fn bear<T>(
-    done: io::Result<T>,
-    waited: Duration,
-    peer: SocketAddr,
-) -> Result<Option<T>, EndpointError> {
-    match done {
-        Ok(done) => Ok(Some(done)),
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused && waited < LATE => Ok(None),
-        Err(error) => Err(gone(error, peer)),
-    }
-}
 
 /// What a refusal means to the sender.
 pub(super) fn refused(refusal: Refusal, peer: SocketAddr) -> EndpointError {
@@ -92,15 +18,6 @@ pub(super) fn refused(refusal: Refusal, peer: SocketAddr) -> EndpointError {
         Refusal::Unknown => EndpointError::Unknown(peer),
         Refusal::Busy => EndpointError::Busy(peer),
         Refusal::Carrier => EndpointError::Carrier(peer),
-    }
-}
-
-/// What an error of a connected socket means.
-pub(super) fn gone(error: io::Error, peer: SocketAddr) -> EndpointError {
-    if error.kind() == io::ErrorKind::ConnectionRefused {
-        EndpointError::Refused(peer.to_string())
-    } else {
-        EndpointError::Socket(error)
     }
 }
 

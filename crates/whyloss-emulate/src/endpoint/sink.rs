@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::FileExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use whyloss_sim::replace_file;
 
 use super::EndpointError;
 
@@ -14,43 +15,63 @@ use super::EndpointError;
 pub(super) enum Sink {
     /// Nowhere.
     Null,
-    /// Each packet at its place: what is missing is a hole.
-    File(File),
+    /// Each packet at its place: what is missing is a hole. Nothing lies beyond the limit.
+    File(PathBuf, File, u64),
     /// In the order of arrival.
     Stdout,
 }
 
 impl Sink {
-    /// A file, `-` for standard output, or nowhere.
-    pub(super) fn open(path: Option<&Path>) -> Result<Self, EndpointError> {
+    /// A file of at most so many bytes, `-` for standard output, or nowhere.
+    pub(super) fn open(path: Option<&Path>, limit: u64) -> Result<Self, EndpointError> {
         match path {
             None => Ok(Self::Null),
             Some(path) if path.as_os_str() == "-" => Ok(Self::Stdout),
-            Some(path) => File::create(path)
-                .map(Self::File)
-                .map_err(EndpointError::Sink),
+            Some(path) => {
+                let file = replace_file(path).map_err(failed(DATA, path))?;
+                Ok(Self::File(path.to_owned(), file, limit))
+            }
         }
     }
 
-    /// Takes the payload of packet `sequence` of a session whose payloads have `size` bytes.
+    /// Takes the payload of packet `sequence` of a session whose payloads have `size` bytes; answers whether it lies within
+    /// the limit.
     pub(super) fn write(
         &mut self,
         sequence: u64,
         size: usize,
         payload: &[u8],
-    ) -> Result<(), EndpointError> {
+    ) -> Result<bool, EndpointError> {
         match self {
-            Self::Null => Ok(()),
-            Self::File(file) => file.write_all_at(payload, sequence.saturating_mul(size as u64)),
-            Self::Stdout => io::stdout().write_all(payload),
+            Self::Null => Ok(true),
+            Self::File(path, file, limit) => {
+                let at = sequence.saturating_mul(size as u64);
+                if at.saturating_add(payload.len() as u64) > *limit {
+                    return Ok(false);
+                }
+                let written = file.write_all_at(payload, at);
+                written.map(|()| true).map_err(failed(DATA, path))
+            }
+            Self::Stdout => {
+                let written = io::stdout().write_all(payload);
+                written.map(|()| true).map_err(failed(DATA, Path::new("-")))
+            }
         }
-        .map_err(EndpointError::Sink)
     }
+}
+
+/// What a sink's file has.
+const DATA: &str = "what was received";
+
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> EndpointError {
+    let path = path.to_owned();
+    move |source| EndpointError::Write { what, path, source }
 }
 
 /// Lines of JSON.
 pub(super) struct Lines {
     what: &'static str,
+    path: PathBuf,
     to: Option<Box<dyn Write>>,
 }
 
@@ -61,12 +82,12 @@ impl Lines {
             None => None,
             Some(path) if path.as_os_str() == "-" => Some(Box::new(io::stdout())),
             Some(path) => {
-                let file =
-                    File::create(path).map_err(|source| EndpointError::Write { what, source })?;
+                let file = replace_file(path).map_err(failed(what, path))?;
                 Some(Box::new(BufWriter::new(file)))
             }
         };
-        Ok(Self { what, to })
+        let path = path.unwrap_or(Path::new("-")).to_owned();
+        Ok(Self { what, path, to })
     }
 
     pub(super) fn write(&mut self, line: &impl Serialize) -> Result<(), EndpointError> {
@@ -79,17 +100,11 @@ impl Lines {
                 text.push(b'\n');
                 to.write_all(&text)
             });
-        written.map_err(|source| EndpointError::Write {
-            what: self.what,
-            source,
-        })
+        written.map_err(failed(self.what, &self.path))
     }
 
     pub(super) fn flush(&mut self) -> Result<(), EndpointError> {
-        let what = self.what;
-        self.to
-            .as_mut()
-            .map_or(Ok(()), Write::flush)
-            .map_err(|source| EndpointError::Write { what, source })
+        let flushed = self.to.as_mut().map_or(Ok(()), Write::flush);
+        flushed.map_err(failed(self.what, &self.path))
     }
 }

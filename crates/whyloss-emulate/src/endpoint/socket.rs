@@ -33,6 +33,8 @@ const HEADER: i32 = 8;
 #[derive(Debug)]
 pub(super) struct Wire {
     socket: UdpSocket,
+    /// Where it is bound, or the peer that it is connected to: what its errors name.
+    at: SocketAddr,
     lite: bool,
     /// Bytes of a payload that are covered while checksums are partial.
     section: Option<u16>,
@@ -62,11 +64,15 @@ impl Wire {
         } else {
             Protocol::UDP
         };
+        let failed = |source| EndpointError::Socket {
+            at: at.into(),
+            source,
+        };
         let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(protocol)).map_err(|error| {
             if lite {
                 EndpointError::NoUdpLite(error)
             } else {
-                EndpointError::Socket(error)
+                failed(error)
             }
         })?;
         let ready = (|| {
@@ -77,9 +83,10 @@ impl Wire {
             setsockopt(&socket, ReceiveTimestampns, &true)?;
             Ok(())
         })();
-        ready.map_err(EndpointError::Socket)?;
+        ready.map_err(failed)?;
         let wire = Self {
             socket: socket.into(),
+            at: at.into(),
             lite,
             section,
             partial: false,
@@ -88,13 +95,29 @@ impl Wire {
         if lite {
             // Nothing with less than a header covered is worth having.
             wire.option(libc::IPPROTO_UDPLITE, RECEIVE_COVERAGE, HEADER)
-                .map_err(EndpointError::Socket)?;
+                .map_err(failed)?;
         }
         Ok(wire)
     }
 
-    pub(super) fn connect(&self, peer: SocketAddr) -> io::Result<()> {
-        self.socket.connect(peer)
+    pub(super) fn connect(&mut self, peer: SocketAddr) -> Result<(), EndpointError> {
+        self.at = peer;
+        self.socket
+            .connect(peer)
+            .map_err(|error| self.failed(error))
+    }
+
+    /// Where it is bound, or the peer that it is connected to.
+    pub(super) fn at(&self) -> SocketAddr {
+        self.at
+    }
+
+    /// The error of a session whose socket fails.
+    pub(super) fn failed(&self, source: io::Error) -> EndpointError {
+        EndpointError::Socket {
+            at: self.at,
+            source,
+        }
     }
 
     /// The port that it has.
@@ -103,12 +126,12 @@ impl Wire {
     }
 
     /// Whether checksums of what is sent cover the section alone (of UDP: nothing, since the application checks), or all.
-    pub(super) fn set_partial(&mut self, partial: bool) -> io::Result<()> {
+    pub(super) fn set_partial(&mut self, partial: bool) -> Result<(), EndpointError> {
         let Some(section) = self.section.filter(|_| partial != self.partial) else {
             return Ok(());
         };
         self.partial = partial;
-        if self.lite {
+        let done = if self.lite {
             let coverage = if partial {
                 HEADER + i32::from(section)
             } else {
@@ -117,7 +140,8 @@ impl Wire {
             self.option(libc::IPPROTO_UDPLITE, SEND_COVERAGE, coverage)
         } else {
             self.option(libc::SOL_SOCKET, libc::SO_NO_CHECK, i32::from(partial))
-        }
+        };
+        done.map_err(|error| self.failed(error))
     }
 
     /// Sends to the peer that it is connected to. What the kernel has no room for is lost, as on the way.
@@ -170,13 +194,13 @@ impl Wire {
     }
 
     /// Waits until something has arrived, or this time.
-    pub(super) fn wait(&self, until: Time) -> io::Result<()> {
+    pub(super) fn wait(&self, until: Time) -> Result<(), EndpointError> {
         let span = (until - self.clock.now()).max(Duration::ZERO);
         let mut fds = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
         let span = TimeSpec::from_duration(time::Duration::from_nanos(span.as_nanos() as u64));
         match ppoll(&mut fds, Some(span), None) {
             Ok(_) | Err(Errno::EINTR) => Ok(()),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.failed(error.into())),
         }
     }
 

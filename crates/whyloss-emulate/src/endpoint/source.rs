@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 
@@ -35,6 +35,7 @@ enum Kind {
     Greedy,
     Frames(Frames),
     Chunks {
+        path: PathBuf,
         from: Receiver<io::Result<Vec<u8>>>,
         next: Option<Vec<u8>>,
         ended: bool,
@@ -62,7 +63,8 @@ impl Source {
         now: Time,
     ) -> Self {
         let kind = match application {
-            Application::Greedy => Kind::Greedy,
+            // A scenario refuses transfers over the transports that have endpoints.
+            Application::Greedy | Application::Transfers(_) => Kind::Greedy,
             Application::Stream(stream) => Kind::Frames(Frames {
                 stream: stream.clone(),
                 due: now,
@@ -85,7 +87,7 @@ impl Source {
         let mut reader: Box<dyn Read + Send> = if path.as_os_str() == "-" {
             Box::new(io::stdin())
         } else {
-            Box::new(File::open(path).map_err(EndpointError::Source)?)
+            Box::new(File::open(path).map_err(failed(path))?)
         };
         thread::spawn(move || {
             loop {
@@ -101,6 +103,7 @@ impl Source {
             }
         });
         let kind = Kind::Chunks {
+            path: path.to_owned(),
             from,
             next: None,
             ended: false,
@@ -134,10 +137,15 @@ impl Source {
             _ if self.left == 0 => Ok(false),
             Kind::Greedy => Ok(true),
             Kind::Frames(frames) => Ok(frames.refresh(now)),
-            Kind::Chunks { from, next, ended } => {
+            Kind::Chunks {
+                path,
+                from,
+                next,
+                ended,
+            } => {
                 if next.is_none() && !*ended {
                     match from.try_recv() {
-                        Ok(chunk) => *next = Some(chunk.map_err(EndpointError::Source)?),
+                        Ok(chunk) => *next = Some(chunk.map_err(failed(path))?),
                         Err(TryRecvError::Empty) => {}
                         Err(TryRecvError::Disconnected) => *ended = true,
                     }
@@ -160,11 +168,13 @@ impl Source {
             )
     }
 
-    /// When to look again, if there is nothing to send.
+    /// When to look again, if something else than the transport decides that.
     pub(super) fn next(&self, now: Time) -> Time {
         match &self.kind {
             _ if self.left == 0 => Time::MAX,
-            Kind::Greedy | Kind::Chunks { ended: true, .. } => Time::MAX,
+            Kind::Greedy
+            | Kind::Chunks { ended: true, .. }
+            | Kind::Chunks { next: Some(_), .. } => Time::MAX,
             Kind::Frames(frames) => frames.due,
             Kind::Chunks { .. } => now + LOOK,
         }
@@ -187,6 +197,11 @@ impl Source {
         }
         payload
     }
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> EndpointError {
+    let path = path.to_owned();
+    |source| EndpointError::Source { path, source }
 }
 
 fn pattern(session: u32, number: u32, size: usize) -> Vec<u8> {

@@ -165,7 +165,7 @@ impl Network {
                 ..flow(
                     format!("{}-{index}", variant.id),
                     (source, sink),
-                    variant.transport(),
+                    variant.transport.clone(),
                 )
             });
         }
@@ -174,7 +174,7 @@ impl Network {
                 start: (*from, *from),
                 stop: Some((*to, *to)),
                 background: true,
-                ..flow("reverse".into(), (r2, r1), variant.transport())
+                ..flow("reverse".into(), (r2, r1), variant.transport.clone())
             });
         }
         self.cross_traffic(&mut net, (r1, r2));

@@ -13,11 +13,13 @@
 
 use whyloss::Duration;
 use whyloss::bandwidth::{DuplicateAcks, EstimatorSpec, WestwoodSpec};
-use whyloss::congestion::{ControllerKind, Reaction, WestwoodOptions, WirelessPolicy};
+use whyloss::congestion::{ControllerKind, Reaction, WestwoodOptions};
+use whyloss::schemes;
+use whyloss_sim::decider::Decider;
 use whyloss_sim::host::tcp::{Options, Recovery};
 
 use crate::ns2_of_2004;
-use crate::variant::{Variant, classifier};
+use crate::variant::Variant;
 
 /// Bytes of every data packet, and of a segment in windows and estimates.
 pub(crate) const PACKET: u32 = 1000;
@@ -78,53 +80,36 @@ impl Stack {
             options.recovery = Recovery::FastRetransmit;
             options.limited_transmit = false;
         }
+        let variant = Variant::of_tcp("reno", "Reno", options);
         Variant {
-            id: "reno",
-            name: "Reno",
-            ..Variant::plain(options.recovery, options)
+            size: PACKET,
+            ..variant
         }
     }
 
     /// TCP Westwood (BAL-1).
     pub(crate) fn westwood(&self) -> Variant {
-        let estimator = EstimatorSpec::Westwood(self.westwood);
-        let options = WestwoodOptions::new(estimator);
-        let mut variant = self.controlled(ControllerKind::Westwood(options));
+        let mut options = WestwoodOptions::new(EstimatorSpec::Westwood(self.westwood));
+        let mut variant = self.reno();
         if self.module != Module::Nobody {
-            let reaction = Reaction::Ucla;
-            let module = WestwoodOptions {
-                reaction,
-                ..options
-            };
-            variant.options = ns2_of_2004::westwood(self.options, module);
+            options.reaction = Reaction::Ucla;
+            variant = variant.with_tcp(|base| *base = ns2_of_2004::module(*base));
         }
-        variant.with(
-            "westwood",
-            "Westwood",
-            classifier("unaware", &[]),
-            WirelessPolicy::default(),
-        )
+        variant.controlled("westwood", "Westwood", options)
     }
 
     /// TCP BaLDE: SARBE, LDEA, and the window kept at a loss that LDEA calls wireless (BAL-5 … BAL-7).
     pub(crate) fn balde(&self) -> Variant {
-        self.controlled(ControllerKind::Balde(self.duplicates))
-            .with(
-                "balde",
-                "BaLDE",
-                classifier("ldea", &[]),
-                WirelessPolicy::KeepWindow,
-            )
+        let mut scheme = schemes::balde::scheme();
+        scheme.controller.kind = ControllerKind::Balde(self.duplicates);
+        self.reno()
+            .with_tcp(|options| options.controller = scheme.controller)
+            .classified(Decider::of(scheme.classifier))
+            .called("balde", "BaLDE")
     }
 
     /// All three, in the paper's order.
     pub(crate) fn all(&self) -> [Variant; 3] {
         [self.reno(), self.westwood(), self.balde()]
-    }
-
-    fn controlled(&self, kind: ControllerKind) -> Variant {
-        let mut variant = self.reno();
-        variant.options.controller.kind = kind;
-        variant
     }
 }

@@ -5,9 +5,7 @@
 use whyloss::tfrc;
 use whyloss_link::ChannelSpec;
 use whyloss_link::channel::GilbertElliott;
-use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::tcp::{self, Recovery};
-use whyloss_sim::scenario::Transport;
 
 use super::network::{Network, Topology};
 use super::scheme::{PACKET, Scheme, with_options};
@@ -61,14 +59,7 @@ fn scheme(row: &Row) -> Scheme {
     if !row.delayed_ack {
         options.delayed_ack = None;
     }
-    Scheme {
-        id: row.agent.clone(),
-        name: row.agent.clone(),
-        transport: Transport::Tcp {
-            options,
-            classifier: SenderDecider::unaware(),
-        },
-    }
+    Scheme::of_tcp(row.agent.clone(), row.agent.clone(), options)
 }
 
 /// Throughput and congestion loss in ns-2's terms: packets of 762 bytes, whatever headers they have on the wire.

@@ -1,23 +1,18 @@
 //! The schemes that Cen et al. compare: TCP, TFRC, and TFRC with each classifier.
 
-use whyloss::tfrc;
-use whyloss_sim::decider::{RECEIVERS, SenderDecider};
+use whyloss::schemes::tfrc;
+use whyloss::tfrc::Options;
+use whyloss_sim::decider::RECEIVERS;
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::Transport;
+
+use crate::variant::Variant;
 
 /// Bytes of every data packet (CEN-20).
 pub(crate) const PACKET: u32 = 762;
 
 /// One column of the paper's tables, one line of its figures.
-#[derive(Clone, Debug)]
-pub(crate) struct Scheme {
-    /// Short and unique; names the scheme in findings and its flows in scenarios.
-    pub(crate) id: String,
-    /// As the paper writes it.
-    pub(crate) name: String,
-    /// What carries its flows.
-    pub(crate) transport: Transport,
-}
+pub(crate) type Scheme = Variant<String>;
 
 /// TCP with delayed acknowledgements (CEN-13): SACK stands for the paper's unnamed flavour.
 pub(crate) fn tcp() -> Scheme {
@@ -34,14 +29,7 @@ pub(crate) fn other_tcps() -> Vec<Scheme> {
 
 fn tcp_with(id: &str, name: &str, recovery: tcp::Recovery) -> Scheme {
     let options = tcp::Options::ns2(recovery, PACKET - 40, 1000);
-    Scheme {
-        id: id.into(),
-        name: name.into(),
-        transport: Transport::Tcp {
-            options,
-            classifier: SenderDecider::unaware(),
-        },
-    }
+    Variant::of_tcp(id.into(), name.into(), options)
 }
 
 /// Whether a scheme, or a flow by its name, is TCP.
@@ -75,21 +63,12 @@ pub(crate) fn by_id(id: &str) -> Scheme {
     classified(id, name, &[])
 }
 
-/// TFRC as ns-2 has it, but without its 32 bytes of header: with them no scheme could use more than 96 % of a link in
-/// packets of 762 bytes, and the paper's do.
-pub(crate) fn tfrc_options() -> tfrc::Options {
-    tfrc::Options {
-        header: 0,
-        ..tfrc::Options::ns2()
-    }
-}
-
 /// TFRC as ns-2 has it with a classifier and some of its parameters.
 ///
 /// # Panics
 /// If the registry has no such classifier or parameter: a mistake in this crate.
 pub(crate) fn classified(id: &str, name: &str, parameters: &[(&str, f64)]) -> Scheme {
-    with_options(id, name, parameters, &tfrc_options())
+    with_options(id, name, parameters, &tfrc::OPTIONS)
 }
 
 /// The same with other options of TFRC.
@@ -100,7 +79,7 @@ pub(crate) fn with_options(
     id: &str,
     name: &str,
     parameters: &[(&str, f64)],
-    options: &tfrc::Options,
+    options: &Options,
 ) -> Scheme {
     let built = RECEIVERS.build(id, parameters);
     let built = built.expect("a classifier of the registry");
@@ -112,6 +91,8 @@ pub(crate) fn with_options(
     Scheme {
         id: format!("{id}{}", values.concat()),
         name: name.into(),
+        size: PACKET,
+        coverage: None,
         transport: Transport::Tfrc {
             options: *options,
             classifier,

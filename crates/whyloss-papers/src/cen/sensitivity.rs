@@ -35,7 +35,7 @@ fn readings(context: &Context<'_>) -> Result<Vec<Reading>, ExperimentError> {
     let base = || Reading {
         name: "as taken",
         channel: Level::High.channel(),
-        options: scheme::tfrc_options(),
+        options: whyloss::schemes::tfrc::OPTIONS,
         update_first: true,
         delay_before_gap: true,
         warm_up: true,

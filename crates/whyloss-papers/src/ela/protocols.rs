@@ -9,13 +9,15 @@
 //! Packets have 1024 bytes on the wire and acknowledgements 40. The paper states no retransmission timer: RFC 6298's,
 //! whose least timeout of 1 s is also that of the time (ELA-4), with a round trip of every acknowledgement.
 
+use whyloss::schemes::{self, Scheme};
+use whyloss::sender::Classifier;
 use whyloss::{Rate, iftp};
-use whyloss_sim::decider::SenderDecider;
+use whyloss_sim::decider::Decider;
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::host::tcp::{Options, Recovery};
 use whyloss_sim::scenario::Transport;
 
-use crate::variant::classifier;
+use crate::variant::Variant;
 
 /// Of every source's link.
 pub(crate) const WIRED: Rate = Rate::from_mbps(10);
@@ -30,23 +32,12 @@ pub(crate) const AUDIO: u32 = 92;
 pub(crate) const HEADER: u32 = 40;
 /// UDP's mean rate.
 pub(crate) const UDP_RATE: Rate = Rate::from_mbps(1);
-/// Slow start threshold and largest window, packets.
+/// TCP's slow start threshold and largest window, packets: those of IFTP.
 const SSTHRESH: u32 = 32;
 const WINDOW: u32 = 50;
 
 /// A protocol with its packets.
-#[derive(Clone, Debug)]
-pub(crate) struct Protocol {
-    /// Names its flow.
-    pub(crate) id: &'static str,
-    /// As the paper writes it.
-    pub(crate) name: &'static str,
-    /// Bytes of a packet on the wire.
-    pub(crate) size: u32,
-    /// Bytes of it in which an error costs the packet; `None`: all.
-    pub(crate) coverage: Option<u32>,
-    pub(crate) transport: Transport,
-}
+pub(crate) type Protocol = Variant;
 
 impl Protocol {
     /// UDP with this mean rate.
@@ -78,41 +69,43 @@ impl Protocol {
 
     /// TCP Reno.
     pub(crate) fn tcp() -> Self {
+        let options = Options {
+            recovery: Recovery::Reno,
+            initial_window: 1,
+            initial_ssthresh: Some(SSTHRESH),
+            receive_window: WINDOW,
+            limited_transmit: false,
+            delayed_ack: None,
+            ..Options::rfc(PACKET)
+        };
         Self {
-            id: "tcp",
-            name: "TCP",
             size: PACKET,
-            coverage: None,
-            transport: Transport::Tcp {
-                options: Options {
-                    recovery: Recovery::Reno,
-                    initial_window: 1,
-                    initial_ssthresh: Some(SSTHRESH),
-                    receive_window: WINDOW,
-                    limited_transmit: false,
-                    delayed_ack: None,
-                    ..Options::rfc(PACKET)
-                },
-                classifier: SenderDecider::unaware(),
-            },
+            ..Self::of_tcp("tcp", "TCP", options)
         }
     }
 
     /// IFTP.
     pub(crate) fn iftp(size: u32) -> Self {
+        Self::of_iftp("iftp", "IFTP", schemes::iftp::scheme(), size)
+    }
+
+    fn of_iftp(
+        id: &'static str,
+        name: &'static str,
+        scheme: Scheme<Classifier, iftp::Options>,
+        size: u32,
+    ) -> Self {
         Self {
-            id: "iftp",
-            name: "IFTP",
+            id,
+            name,
             size,
             coverage: None,
             transport: Transport::Iftp {
                 options: iftp::Options {
                     transmission_time: Some(WIRED.transmission_time(size)),
-                    initial_ssthresh: SSTHRESH,
-                    max_window: WINDOW,
-                    ..iftp::Options::default()
+                    ..scheme.controller
                 },
-                classifier: SenderDecider::unaware(),
+                classifier: Decider::of(scheme.classifier),
             },
         }
     }
@@ -129,31 +122,12 @@ impl Protocol {
 
     /// IFTPV.
     pub(crate) fn iftpv(size: u32) -> Self {
-        let mut protocol = Self {
-            id: "iftpv",
-            name: "IFTPV",
-            ..Self::iftp(size)
-        };
-        if let Transport::Iftp {
-            classifier: own, ..
-        } = &mut protocol.transport
-        {
-            *own = classifier("veno-enhanced", &[]);
-        }
-        protocol
+        Self::of_iftp("iftpv", "IFTPV", schemes::iftpv::scheme(), size)
     }
 
     /// The same with other choices of the sender, if it is one of IFTP's.
     pub(crate) fn with(mut self, change: impl Fn(&mut iftp::Options)) -> Self {
         if let Transport::Iftp { options, .. } = &mut self.transport {
-            change(options);
-        }
-        self
-    }
-
-    /// The same with other choices of TCP's, if it is TCP.
-    pub(crate) fn with_tcp(mut self, change: impl Fn(&mut Options)) -> Self {
-        if let Transport::Tcp { options, .. } = &mut self.transport {
             change(options);
         }
         self

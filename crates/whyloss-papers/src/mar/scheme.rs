@@ -4,7 +4,7 @@
 //! queue overflow, and ns-2's 20 segments would not fill the link. Every acknowledgement measures a round trip: the
 //! predictor needs that (MAR-2). `mar-sensitivity` has other choices.
 
-use whyloss::congestion::{ControllerKind, ControllerSpec, WestwoodOptions, WirelessPolicy};
+use whyloss::congestion::{ControllerSpec, WestwoodOptions, WirelessPolicy};
 use whyloss_sim::host::tcp::{Options, Recovery};
 
 use super::network::SEGMENT;
@@ -48,23 +48,27 @@ impl Schemes {
 
     /// NewReno-LP (MAR-3).
     pub(crate) fn lp(&self) -> Variant {
-        self.lp_with(&[])
+        self.reading("newreno-lp")
     }
 
     /// NewReno-LP with other parameters of the predictor.
     pub(crate) fn lp_with(&self, parameters: &[(&str, f64)]) -> Variant {
-        let vegas = classifier("vegas", parameters);
-        let name = "NewReno-LP";
-        self.newreno()
-            .with("newreno-lp", name, vegas, self.wireless)
+        self.lp().classified(classifier("vegas", parameters))
     }
 
     /// NewReno-Ideal-LP (MAR-4): the same, told the truth; a window that lost anything to congestion lost to congestion.
     pub(crate) fn ideal(&self) -> Variant {
-        let oracle = classifier("oracle", &[]);
-        let name = "NewReno-Ideal-LP";
-        self.newreno()
-            .with("newreno-ideal-lp", name, oracle, self.wireless)
+        self.reading("newreno-ideal-lp")
+    }
+
+    /// NewReno-LP or its bound upon this TCP's Reno, with this reaction.
+    fn reading(&self, id: &str) -> Variant {
+        Variant::named(id, self.base).with_tcp(|options| {
+            options.controller = ControllerSpec {
+                kind: self.base.controller.kind,
+                wireless: self.wireless,
+            };
+        })
     }
 
     /// Westwood-NR, "using the ns modules available at" UCLA: its module, which calls itself TCPW-NR, with a sample per
@@ -73,47 +77,29 @@ impl Schemes {
         Variant {
             id: "westwood-nr",
             name: "Westwood-NR",
-            options: ns2_of_2004::westwood(self.base, WestwoodOptions::ucla()),
-            ..self.newreno()
+            ..Variant::named("westwood-ucla", ns2_of_2004::module(self.base))
         }
     }
 
     /// The same filter on NewReno's recovery, which the module's name promises and its code lacks.
     pub(crate) fn westwood_on_newreno(&self) -> Variant {
-        let kind = ControllerKind::westwood();
-        self.controlled(
-            "westwood-on-newreno",
-            "Westwood on NewReno's recovery",
-            kind,
-        )
+        let name = "Westwood on NewReno's recovery";
+        Variant::named("westwood", self.base).called("westwood-on-newreno", name)
     }
 
     /// Westwood-NR with ABSE, which the paper's friendliness follows in method (MAR-5).
     pub(crate) fn westwood_abse(&self) -> Variant {
-        let kind = ControllerKind::westwood_nr();
-        self.controlled("westwood-abse", "Westwood-NR with ABSE", kind)
+        Variant::named("westwood-nr", self.base).called("westwood-abse", "Westwood-NR with ABSE")
     }
 
     /// TIBET (MAR-6).
     pub(crate) fn tibet(&self) -> Variant {
-        self.controlled("tibet", "TIBET", ControllerKind::tibet())
+        Variant::named("tibet", self.base)
     }
 
     /// Westwood as published: samples weigh by the time that passed (MAR-5).
     pub(crate) fn westwood(&self) -> Variant {
-        self.controlled("westwood", "Westwood", ControllerKind::westwood_filter())
-    }
-
-    fn controlled(&self, id: &'static str, name: &'static str, kind: ControllerKind) -> Variant {
-        let mut variant = self.newreno();
-        variant.options.controller = ControllerSpec {
-            kind,
-            ..variant.options.controller
-        };
-        Variant {
-            id,
-            name,
-            ..variant
-        }
+        let options = WestwoodOptions::timed();
+        self.newreno().controlled("westwood", "Westwood", options)
     }
 }

@@ -6,7 +6,7 @@ use whyloss_study::{Check, Context, ExperimentError, Line, Outcome};
 
 use super::findings::{Findings, RATE, cells, place};
 use super::network::{Queueing, Setting, Topology, Traffic};
-use super::variants::{self, Scheme, ideal};
+use super::variants::{self, Pair};
 use crate::variant::Variant;
 
 /// Low, middle, high.
@@ -18,31 +18,26 @@ const WHERE: [(Topology, Traffic); 3] = [
 ];
 
 /// A scheme and other things that its LDA variant could do.
-fn families() -> Vec<(Scheme, Vec<Variant>)> {
-    let with = |scheme: &Scheme, id, name, policy| scheme.plain.with(id, name, ideal(), policy);
+fn families() -> Vec<(Pair, Vec<Variant>)> {
     let (newreno, westwood, vegas) = (variants::newreno(), variants::westwood(), variants::vegas());
     let others = vec![
-        with(
-            &newreno,
+        newreno.reacting(
             "newreno-80",
             "NewRenoLDA, four fifths",
             WirelessPolicy::Percent(80),
         ),
-        with(
-            &newreno,
+        newreno.reacting(
             "newreno-queued",
             "NewRenoLDA, keep unless queued",
             WirelessPolicy::KeepUnlessQueued(50),
         ),
     ];
-    let estimating = vec![with(
-        &westwood,
+    let estimating = vec![westwood.reacting(
         "westwood-estimating",
         "WestwoodLDA, estimate first",
         WirelessPolicy::KeepWindow,
     )];
-    let raising = vec![with(
-        &vegas,
+    let raising = vec![vegas.reacting(
         "vegas-raising",
         "VegasLDA, timeout raised",
         WirelessPolicy::KeepWindow,

@@ -8,13 +8,13 @@ use super::claims_general;
 use super::findings::{PER, PERS, Study, THROUGHPUT, cells, scored};
 use super::network::{Queueing, Topology, Traffic};
 use super::probe::Run;
-use super::variants::Scheme;
+use super::variants::Pair;
 
 /// What a figure shows.
 pub(crate) struct Sheet {
     id: &'static str,
     title: &'static str,
-    scheme: Scheme,
+    scheme: Pair,
     traffic: Traffic,
     /// Improvements that the text states, in %: at which error rate of which topology.
     stated: &'static [(Topology, u32, f64)],
@@ -32,7 +32,7 @@ impl Sheet {
     pub(crate) fn new(
         id: &'static str,
         title: &'static str,
-        scheme: Scheme,
+        scheme: Pair,
         traffic: Traffic,
     ) -> Self {
         let (stated, ack_intervals): (&[_], _) = (&[], None);

@@ -9,7 +9,7 @@ use whyloss_study::{Axis, CONFIDENCE, Cell, Context, ExperimentError, Line, Metr
 
 use super::network::{Queueing, Reading, Setting, Topology, Traffic};
 use super::probe::{self, Run};
-use super::variants::Scheme;
+use super::variants::Pair;
 use crate::variant::Variant;
 
 /// "The achieved statistical precision is 5% with 95% confidence interval." The cap is ours.
@@ -144,7 +144,7 @@ impl Findings {
 /// One scheme in one traffic: what the claims of a figure are decided on.
 pub(crate) struct Study {
     pub(crate) findings: Findings,
-    pub(crate) scheme: Scheme,
+    pub(crate) scheme: Pair,
     pub(crate) traffic: Traffic,
 }
 
@@ -152,7 +152,7 @@ impl Study {
     /// Both topologies and both disciplines over these error rates.
     pub(crate) fn measure(
         context: &Context<'_>,
-        scheme: Scheme,
+        scheme: Pair,
         traffic: Traffic,
         pers: &[u32],
     ) -> Result<Self, ExperimentError> {

@@ -183,7 +183,7 @@ impl Setting {
             near: routers[0],
             far: routers[bottlenecks],
         };
-        let tcp = || (PACKET, variant.transport());
+        let tcp = || (PACKET, variant.transport.clone());
         builder.add(self.traffic.forward(), "forward", true, tcp);
         if self.traffic != Traffic::Alone {
             builder.add(5, "reverse", false, tcp);

@@ -1,14 +1,13 @@
 //! Scenario 1 (and Scenario 2 over three bottlenecks) under other readings of what the paper leaves open, one at a time.
 
 use whyloss::Duration;
-use whyloss::congestion::ControllerKind;
 use whyloss_sim::host::tcp::{Dialect, Recovery};
 
 use whyloss_study::{Cell, Context, ExperimentError, Outcome};
 
 use super::findings::{EVENTS, Findings, THROUGHPUT, cells, place, scored};
 use super::network::{Queueing, Reading, Setting, Topology, Traffic};
-use super::variants::{self, Scheme};
+use super::variants::{self, Pair};
 use crate::variant::classifier;
 
 /// Low, middle, high.
@@ -17,12 +16,12 @@ const PERS: [u32; 3] = [1, 4, 8];
 /// A scheme in a network.
 struct Case {
     name: &'static str,
-    scheme: Scheme,
+    scheme: Pair,
     reading: Reading,
 }
 
 /// What can be read otherwise for any scheme.
-fn common(scheme: &Scheme) -> Vec<Case> {
+fn common(scheme: &Pair) -> Vec<Case> {
     let case = |name, scheme, reading| Case {
         name,
         scheme,
@@ -34,7 +33,7 @@ fn common(scheme: &Scheme) -> Vec<Case> {
             &[("of", of), ("remembers", remembers), ("timeouts", 0.0)],
         ))
     };
-    let least = |scheme: &Scheme| scheme.with(|options| options.rto.min = Duration::from_secs(1));
+    let least = |scheme: &Pair| scheme.with(|options| options.rto.min = Duration::from_secs(1));
     vec![
         case("as taken", scheme.clone(), Reading::Taken),
         case(
@@ -62,10 +61,9 @@ fn cases() -> Vec<Case> {
     let mut cases = common(&variants::newreno());
     let westwood = variants::westwood();
     cases.extend(common(&westwood));
-    let taken = variants::westwood().plain.options;
     cases.push(Case {
         name: "the module's recovery without its factor",
-        scheme: variants::westwood_with(taken, ControllerKind::westwood()),
+        scheme: variants::westwood_upon(None),
         reading: Reading::Taken,
     });
     for (name, recovery, dialect) in [
@@ -76,7 +74,7 @@ fn cases() -> Vec<Case> {
     ] {
         cases.push(Case {
             name,
-            scheme: variants::westwood_upon(recovery, dialect),
+            scheme: variants::westwood_upon(Some((recovery, dialect))),
             reading: Reading::Taken,
         });
     }

@@ -5,7 +5,7 @@ use whyloss_study::{Cell, Claim, Context, ExperimentError, Metric, Outcome};
 use super::findings::{Study, scored};
 use super::network::{Queueing, Topology, Traffic};
 use super::probe::Run;
-use super::variants::Scheme;
+use super::variants::Pair;
 
 /// A row of a table: what it counts, and the paper's values in the order original, LDA at the first error
 /// rate, original, LDA at the second.
@@ -18,7 +18,7 @@ pub(crate) struct Row {
 pub(crate) struct Table {
     id: &'static str,
     title: &'static str,
-    scheme: Scheme,
+    scheme: Pair,
     traffic: Traffic,
     topology: Topology,
     /// The two error rates of its columns, in percent.
@@ -38,7 +38,7 @@ impl Table {
     pub(crate) fn new(
         id: &'static str,
         title: &'static str,
-        scheme: Scheme,
+        scheme: Pair,
         traffic: Traffic,
     ) -> Self {
         let (topology, pers, rows): (_, _, &[Row]) = (Topology::Single, [0; 2], &[]);

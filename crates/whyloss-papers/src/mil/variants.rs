@@ -17,11 +17,11 @@
 //! The ideal LDA (MIL-7) looks up the first lost packet, remembers what was corrupted once, and is not asked at
 //! retransmission timeouts.
 
-use whyloss::congestion::{ControllerKind, WirelessPolicy};
+use whyloss::congestion::{WestwoodOptions, WirelessPolicy};
 use whyloss_sim::decider::SenderDecider;
 use whyloss_sim::host::tcp::{Dialect, Options, Recovery};
 
-use crate::variant::{Variant, classifier};
+use crate::variant::Variant;
 
 /// Bytes of a data packet on the wire.
 pub(crate) const PACKET: u32 = 1000;
@@ -39,84 +39,81 @@ fn base(recovery: Recovery) -> Options {
     }
 }
 
-/// The paper's ideal LDA (MIL-7).
-pub(crate) fn ideal() -> SenderDecider {
-    classifier(
-        "oracle",
-        &[("of", 1.0), ("remembers", 1.0), ("timeouts", 0.0)],
-    )
-}
-
-/// A congestion scheme of the paper: the original, and the one with the LDA.
+/// A protocol of the paper: the original, and the one with the LDA.
 #[derive(Clone, Debug)]
-pub(crate) struct Scheme {
+pub(crate) struct Pair {
     pub(crate) plain: Variant,
     pub(crate) lda: Variant,
 }
 
-impl Scheme {
+impl Pair {
     /// The same with other options.
     pub(crate) fn with(&self, change: impl Fn(&mut Options)) -> Self {
-        let mut scheme = self.clone();
-        change(&mut scheme.plain.options);
-        change(&mut scheme.lda.options);
-        scheme
+        let mut pair = self.clone();
+        pair.plain = pair.plain.with_tcp(&change);
+        pair.lda = pair.lda.with_tcp(&change);
+        pair
     }
 
     /// The same with another classifier.
     pub(crate) fn classified(&self, classifier: SenderDecider) -> Self {
-        let mut scheme = self.clone();
-        scheme.lda.classifier = classifier;
-        scheme
+        let mut pair = self.clone();
+        pair.lda = pair.lda.classified(classifier);
+        pair
     }
 
-    fn new(plain: Variant, id: &'static str, name: &'static str) -> Self {
-        let lda = plain.with(id, name, ideal(), WirelessPolicy::Keep);
-        Self { plain, lda }
+    /// The LDA variant under another name, with another reaction to a loss called wireless.
+    pub(crate) fn reacting(
+        &self,
+        id: &'static str,
+        name: &'static str,
+        wireless: WirelessPolicy,
+    ) -> Variant {
+        let react = |options: &mut Options| options.controller.wireless = wireless;
+        self.lda.clone().called(id, name).with_tcp(react)
+    }
+
+    fn named(plain: &str, lda: &str, options: Options) -> Self {
+        Self {
+            plain: Variant::named(plain, options),
+            lda: Variant::named(lda, options),
+        }
     }
 }
 
 /// NewReno and NewRenoLDA.
-pub(crate) fn newreno() -> Scheme {
-    let plain = Variant::plain(Recovery::NewReno, base(Recovery::NewReno));
-    Scheme::new(plain, "newreno-lda", "NewRenoLDA")
+pub(crate) fn newreno() -> Pair {
+    Pair::named("newreno", "newreno-lda", base(Recovery::NewReno))
 }
 
 /// Westwood and WestwoodLDA.
-pub(crate) fn westwood() -> Scheme {
+pub(crate) fn westwood() -> Pair {
     let options = Options {
         limited_transmit: false,
         ..base(Recovery::FastRetransmit)
     };
-    westwood_with(options, ControllerKind::westwood_ucla())
+    let mut pair = Pair::named("westwood-ucla", "westwood-lda", options);
+    pair.plain = pair.plain.called("westwood", "Westwood");
+    pair
 }
 
-/// The equations alone, upon another recovery.
-pub(crate) fn westwood_upon(recovery: Recovery, dialect: Dialect) -> Scheme {
-    let options = Options {
-        dialect,
-        ..base(recovery)
-    };
-    westwood_with(options, ControllerKind::westwood())
-}
-
-/// Westwood and WestwoodLDA with these options and this controller.
-pub(crate) fn westwood_with(options: Options, kind: ControllerKind) -> Scheme {
-    let mut plain = Variant::plain(options.recovery, options);
-    plain.options.controller.kind = kind;
-    let plain = plain.with(
-        "westwood",
-        "Westwood",
-        SenderDecider::unaware(),
-        WirelessPolicy::Keep,
-    );
-    Scheme::new(plain, "westwood-lda", "WestwoodLDA")
+/// Westwood's equations alone: without the module's factor, and with its recovery or this one.
+pub(crate) fn westwood_upon(other: Option<(Recovery, Dialect)>) -> Pair {
+    westwood().with(|options| {
+        if let Some((recovery, dialect)) = other {
+            *options = Options {
+                dialect,
+                controller: options.controller,
+                ..base(recovery)
+            };
+        }
+        options.controller.kind = WestwoodOptions::per_ack().into();
+    })
 }
 
 /// Vegas and VegasLDA.
-pub(crate) fn vegas() -> Scheme {
-    let plain = Variant::plain(Recovery::Vegas, base(Recovery::Vegas));
-    Scheme::new(plain, "vegas-lda", "VegasLDA")
+pub(crate) fn vegas() -> Pair {
+    Pair::named("vegas", "vegas-lda", base(Recovery::Vegas))
 }
 
 /// What web servers use: ns-2's plain TCP, which PackMime takes by default, is Reno here.

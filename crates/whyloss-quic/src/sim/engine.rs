@@ -33,6 +33,7 @@ macro_rules! hosts {
                 seed
             };
             let mut client = Peer::new(epoch, seed(1), None, &beginning);
+            client.queue.endless = beginning.endless;
             client.connect(beginning.start, source);
             let mut server = proto::ServerConfig::new(Arc::new(NoSecrets), Arc::new(NoSecrets));
             server.transport_config(sink);
@@ -81,6 +82,10 @@ macro_rules! hosts {
             connection: Option<(proto::ConnectionHandle, proto::Connection)>,
             stream: Option<proto::StreamId>,
             client: bool,
+            /// What the client has to write.
+            queue: Queue,
+            /// Transfers that the client knows to have arrived, or that the server has whole.
+            whole: u64,
             delivered: u64,
             /// The engine's next deadline.
             timeout: Time,
@@ -105,6 +110,8 @@ macro_rules! hosts {
                     epoch,
                     connection: None,
                     stream: None,
+                    queue: Queue::default(),
+                    whole: 0,
                     delivered: 0,
                     timeout: Time::MAX,
                     scratch: Vec::new(),
@@ -134,11 +141,17 @@ macro_rules! hosts {
                             connection.handle_event(event);
                         }
                     }
-                    while connection.poll().is_some() {}
+                    while let Some(event) = connection.poll() {
+                        if let proto::Event::Stream(proto::StreamEvent::Finished { .. }) = event {
+                            self.whole += 1;
+                        }
+                    }
                     if self.client {
-                        write(connection, &mut self.stream);
+                        self.queue.write(connection, &mut self.stream);
                     } else {
-                        self.delivered += read(connection, &mut self.stream);
+                        let (bytes, whole) = read(connection, &mut self.stream);
+                        self.delivered += bytes;
+                        self.whole += whole;
                     }
                 }
                 self.look(now);
@@ -157,31 +170,85 @@ macro_rules! hosts {
             }
         }
 
-        /// Keeps the send buffer full.
-        fn write(connection: &mut proto::Connection, stream: &mut Option<proto::StreamId>) {
-            if stream.is_none() && !connection.is_handshaking() {
-                *stream = connection.streams().open(proto::Dir::Uni);
-            }
-            if let Some(id) = *stream {
-                while fill(connection, id) {}
+        /// Bytes to write at a time, at most so many.
+        fn data(most: u64) -> Bytes {
+            Bytes::from_static(&DATA[..DATA.len().min(usize::try_from(most).unwrap_or(usize::MAX))])
+        }
+
+        /// What a source has to write: transfers, a stream for each, or one stream without end.
+        #[derive(Default)]
+        struct Queue {
+            endless: bool,
+            /// Bytes of each transfer that are not written; the first is under way.
+            transfers: VecDeque<u64>,
+        }
+
+        impl Queue {
+            /// Keeps the send buffer full.
+            fn write(
+                &mut self,
+                connection: &mut proto::Connection,
+                stream: &mut Option<proto::StreamId>,
+            ) {
+                while self.endless || !self.transfers.is_empty() {
+                    if stream.is_none() && !connection.is_handshaking() {
+                        *stream = connection.streams().open(proto::Dir::Uni);
+                    }
+                    let Some(id) = *stream else {
+                        return;
+                    };
+                    if self.endless {
+                        while fill(connection, id, u64::MAX) > 0 {}
+                        return;
+                    }
+                    while let Some(left @ 1..) = self.transfers.front_mut() {
+                        let written = fill(connection, id, *left);
+                        if written == 0 {
+                            return;
+                        }
+                        *left -= written;
+                    }
+                    // (It fails for a stream that the peer stopped, which this one never does.)
+                    let _ = connection.send_stream(id).finish();
+                    self.transfers.pop_front();
+                    *stream = None;
+                }
             }
         }
 
-        /// Reads all that is there, in order: its bytes.
-        fn read(connection: &mut proto::Connection, stream: &mut Option<proto::StreamId>) -> u64 {
-            if stream.is_none() {
-                *stream = connection.streams().accept(proto::Dir::Uni);
-            }
-            let mut bytes = 0;
-            if let Some(id) = *stream
-                && let Ok(mut chunks) = connection.recv_stream(id).read(true)
-            {
-                while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
-                    bytes += chunk.bytes.len() as u64;
+        /// Reads all that is there, in order. Returns the bytes, and how many streams ended.
+        fn read(
+            connection: &mut proto::Connection,
+            stream: &mut Option<proto::StreamId>,
+        ) -> (u64, u64) {
+            let (mut bytes, mut ended) = (0, 0);
+            loop {
+                if stream.is_none() {
+                    *stream = connection.streams().accept(proto::Dir::Uni);
                 }
-                let _ = chunks.finalize();
+                let Some(id) = *stream else {
+                    return (bytes, ended);
+                };
+                let mut over = false;
+                if let Ok(mut chunks) = connection.recv_stream(id).read(true) {
+                    loop {
+                        match chunks.next(usize::MAX) {
+                            Ok(Some(chunk)) => bytes += chunk.bytes.len() as u64,
+                            Ok(None) => {
+                                over = true;
+                                break;
+                            }
+                            Err(_) => break,
+                        }
+                    }
+                    let _ = chunks.finalize();
+                }
+                if !over {
+                    return (bytes, ended);
+                }
+                ended += 1;
+                *stream = None;
             }
-            bytes
         }
 
         impl Host for Peer {
@@ -226,6 +293,19 @@ macro_rules! hosts {
                     .is_some_and(|(_, connection)| transmit(connection, at, datagram));
                 self.look(now);
                 sent
+            }
+
+            fn offer(&mut self, now: Time, bytes: u64) {
+                self.queue.transfers.push_back(bytes);
+                self.act(now);
+            }
+
+            fn finished(&self) -> u64 {
+                self.whole
+            }
+
+            fn completed(&self) -> u64 {
+                self.whole
             }
 
             fn delivered(&self) -> u64 {

@@ -1,6 +1,7 @@
 //! quinn's engine as hosts, where it differs from noq's.
 
 use std::any::Any;
+use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
@@ -31,11 +32,11 @@ fn count_connection_ids(config: &mut proto::EndpointConfig) {
     config.cid_generator(|| Box::new(Counter(0)));
 }
 
-/// Writes to a stream. Answers whether there was room.
-fn fill(connection: &mut proto::Connection, stream: proto::StreamId) -> bool {
+/// Writes at most so many bytes to a stream. Returns how many there was room for.
+fn fill(connection: &mut proto::Connection, stream: proto::StreamId, most: u64) -> u64 {
     let mut stream = connection.send_stream(stream);
-    let written = stream.write_chunks(&mut [Bytes::from_static(&DATA)]);
-    written.is_ok_and(|written| written.bytes > 0)
+    let written = stream.write_chunks(&mut [data(most)]);
+    written.map_or(0, |written| written.bytes as u64)
 }
 
 fn handle(

@@ -5,7 +5,8 @@ use whyloss::Time;
 use crate::host::tcp::Segment;
 
 /// The first departures of all segments from the first one on that has not arrived: no more than the sender's window.
-/// Segments leave for the first time in the order of their numbers, from 0, and none arrives that was not seen to leave.
+/// Segments leave for the first time in the order of their numbers. Where only part of a run is told, segments that were not
+/// seen to leave have no departure.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origins {
     /// One past the highest segment that has arrived.
@@ -24,7 +25,7 @@ impl Origins {
     #[inline(always)]
     pub(crate) fn left(&mut self, segment: &Segment, sent: Time) {
         if !segment.retransmission {
-            if segment.sequence - self.floor >= self.departures.len() as u64 {
+            if segment.sequence.wrapping_sub(self.floor) >= self.departures.len() as u64 {
                 self.make_room(segment.sequence);
             }
             let place = self.place(segment.sequence);
@@ -46,6 +47,10 @@ impl Origins {
     #[cold]
     #[inline(never)]
     fn arrived_in_disorder(&mut self, sequence: u64) -> Option<Time> {
+        if self.departures.is_empty() {
+            self.beyond = self.beyond.max(sequence + 1);
+            return None;
+        }
         if sequence >= self.beyond {
             self.missing.extend(self.beyond..sequence);
             self.beyond = sequence + 1;
@@ -70,6 +75,14 @@ impl Origins {
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, sequence: u64) {
+        if self.departures.is_empty() || sequence < self.next() {
+            // The first that is seen to leave, or that of another connection.
+            *self = Self {
+                beyond: sequence,
+                floor: sequence,
+                ..Self::default()
+            };
+        }
         self.floor = self.next();
         let wanted = 2 * (sequence - self.floor).max(2);
         if wanted <= self.departures.len() as u64 {
@@ -118,6 +131,32 @@ mod tests {
         assert_eq!(arrived(2, 12, false), None, "another copy");
         assert_eq!(arrived(3, 13, false), Some(at(13)));
         assert_eq!(origins.next(), 4);
+    }
+
+    /// What watches from the middle on knows nothing of segments that left before, and remembers no more than a window.
+    #[test]
+    fn part_of_a_run_is_no_trouble() {
+        let at = Time::from_nanos;
+        let mut origins = Origins::default();
+        let seen = |origins: &mut Origins, number, again| {
+            origins.arrived(&segment(number, at(1), again), at(1))
+        };
+        assert_eq!(seen(&mut origins, 1 << 40, false), None);
+        assert_eq!(seen(&mut origins, (1 << 40) - 3, true), None);
+        let next = (1 << 40) + 9;
+        origins.left(&segment(next, at(2), false), at(2));
+        assert_eq!(seen(&mut origins, next - 2, false), None);
+        assert_eq!(
+            origins.arrived(&segment(next, at(2), false), at(2)),
+            Some(at(2))
+        );
+        // Another connection.
+        origins.left(&segment(5, at(3), false), at(3));
+        assert_eq!(
+            origins.arrived(&segment(5, at(9), true), at(9)),
+            Some(at(3))
+        );
+        assert!(origins.missing.is_empty() && origins.departures.len() <= 4);
     }
 
     proptest! {

@@ -12,6 +12,7 @@ mod supplied;
 pub mod supply;
 pub mod tcp;
 pub(crate) mod tfrc;
+pub(crate) mod transfers;
 pub mod web;
 
 use whyloss::receiver::Classifier;
@@ -28,9 +29,10 @@ use self::datagrams::Datagrams;
 use self::iftp::IftpSource;
 use self::judge::Judgement;
 use self::outside::{Beginning, Hosts, Judge};
-use self::supplied::Supplied;
+use self::supplied::{Content, Supplied};
 use self::supply::{Application, Supply};
 pub(crate) use self::tfrc::TfrcSink;
+use self::transfers::Backlog;
 use self::web::Web;
 
 /// The sending end. What each packet calls asks for TCP first, which takes two instructions.
@@ -81,8 +83,13 @@ pub(crate) fn ends(
             datagram: flow.packet_size.saturating_sub(outside::HEADERS),
             seed: std::array::from_fn(|_| seeds.bits()),
             judge: Judge::new(classifier.clone(), random),
+            endless: flow.application.transfers().is_none(),
         }
     };
+    let backlog = flow.application.transfers().map(|transfers| {
+        let random = streams.stream("transfers", index as u64);
+        Backlog::new(transfers, start, random)
+    });
     let made = match &flow.transport {
         Transport::Outside { hosts, classifier } => {
             let beginning = beginning(classifier);
@@ -102,7 +109,7 @@ pub(crate) fn ends(
     };
     let (judge, Hosts { source, sink }) = made;
     (
-        Source::Outside(Box::new(outside::End::source(source, judge))),
+        Source::Outside(Box::new(outside::End::source(source, judge, backlog))),
         Sink::Outside(Box::new(outside::End::sink(sink))),
     )
 }
@@ -115,8 +122,15 @@ impl Source {
         match &flow.application {
             Application::Greedy => transport,
             Application::Stream(stream) => {
-                let supply = Supply::new(stream, start);
+                let supply = Content::Frames(Supply::new(stream, start));
                 Self::Supplied(Box::new(Supplied::new(transport, supply)))
+            }
+            Application::Transfers(transfers) => {
+                let random = streams.stream("transfers", index as u64);
+                let segments = transfers.segments(&flow.transport);
+                let backlog = Backlog::new(transfers, start, random);
+                let content = Content::Transfers(backlog, segments);
+                Self::Supplied(Box::new(Supplied::new(transport, content)))
             }
         }
     }
@@ -338,6 +352,24 @@ impl Source {
             Self::Tcp(sender) => Some(sender),
             Self::Capable(sender) => Some(sender),
             Self::Supplied(supplied) => supplied.source.tcp(),
+            _ => None,
+        }
+    }
+
+    /// The TCP sender, if it is one, to be supplied.
+    fn tcp_mut(&mut self) -> Option<&mut tcp::Sender> {
+        match self {
+            Self::Tcp(sender) => Some(sender),
+            Self::Capable(sender) => Some(sender),
+            _ => None,
+        }
+    }
+
+    /// The flow's transfers, if it has any.
+    pub(crate) fn backlog(&mut self) -> Option<&mut Backlog> {
+        match self {
+            Self::Outside(end) => end.backlog(),
+            Self::Supplied(supplied) => supplied.backlog(),
             _ => None,
         }
     }

@@ -14,38 +14,67 @@ use whyloss::Time;
 
 use super::Source;
 use super::supply::Supply;
+use super::transfers::Backlog;
 use crate::packet::Payload;
 
 /// A source and its application.
 #[derive(Debug)]
 pub(crate) struct Supplied {
     pub(crate) source: Source,
-    supply: Supply,
+    content: Content,
+}
+
+/// What there is to send.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// Frames of a media stream.
+    Frames(Supply),
+    /// Transfers, each of so many segments.
+    Transfers(Backlog, u64),
 }
 
 impl Supplied {
-    pub(crate) fn new(source: Source, supply: Supply) -> Self {
-        Self { source, supply }
+    pub(crate) fn new(source: Source, content: Content) -> Self {
+        Self { source, content }
+    }
+
+    /// The flow's transfers, if it has any.
+    pub(crate) fn backlog(&mut self) -> Option<&mut Backlog> {
+        match &mut self.content {
+            Content::Transfers(backlog, _) => Some(backlog),
+            Content::Frames(_) => None,
+        }
     }
 
     /// When the source must be woken.
     pub(crate) fn next_timeout(&self) -> Time {
-        match &self.source {
-            Source::Datagrams(_) if !self.supply.is_waiting() => self.supply.due(),
-            source => source.next_timeout().min(self.supply.due()),
+        match (&self.source, &self.content) {
+            (Source::Datagrams(_), Content::Frames(supply)) if !supply.is_waiting() => supply.due(),
+            (source, Content::Frames(supply)) => source.next_timeout().min(supply.due()),
+            (source, Content::Transfers(backlog, _)) => source.next_timeout().min(backlog.due()),
         }
     }
 
     /// The next packet that may leave at `now`.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
-        let waiting = self.supply.refresh(now);
+        let supply = match &mut self.content {
+            Content::Frames(supply) => supply,
+            Content::Transfers(backlog, segments) => {
+                if let Some(sender) = self.source.tcp_mut() {
+                    let begun = backlog.refresh(now, sender.acknowledged() / *segments);
+                    sender.supply(begun * *segments);
+                }
+                return self.source.poll(now);
+            }
+        };
+        let waiting = supply.refresh(now);
         match &mut self.source {
             Source::Tcp(sender) => {
-                sender.supply(self.supply.produced());
+                sender.supply(supply.produced());
                 return self.source.poll(now);
             }
             Source::Capable(sender) => {
-                sender.supply(self.supply.produced());
+                sender.supply(supply.produced());
                 return self.source.poll(now);
             }
             Source::Datagrams(source) => {
@@ -59,12 +88,12 @@ impl Supplied {
             Source::Outside(_) | Source::Web(_) | Source::Supplied(_) => {}
         }
         let payload = self.source.poll(now)?;
-        self.supply.take(now);
+        supply.take(now);
         match &mut self.source {
             Source::Iftp(source) => {
-                source.sender.set_has_data(now, self.supply.is_waiting());
+                source.sender.set_has_data(now, supply.is_waiting());
             }
-            Source::Tfrc(sender) => sender.set_has_data(now, self.supply.is_waiting()),
+            Source::Tfrc(sender) => sender.set_has_data(now, supply.is_waiting()),
             _ => {}
         }
         Some(payload)

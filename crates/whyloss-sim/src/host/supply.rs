@@ -10,6 +10,8 @@
 
 use whyloss::{Duration, Time};
 
+use crate::scenario::Transport;
+
 /// What a flow carries.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Application {
@@ -18,6 +20,42 @@ pub enum Application {
     Greedy,
     /// A media stream.
     Stream(Stream),
+    /// Transfers of a finite size.
+    Transfers(SizedTransfers),
+}
+
+/// Transfers of one size, one connection for all of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SizedTransfers {
+    /// Bytes of payload of each.
+    pub size: u64,
+    /// When they begin.
+    pub arrivals: Arrivals,
+}
+
+impl SizedTransfers {
+    /// Segments of a transfer over TCP; datagrams of one of 1 B otherwise.
+    pub(crate) fn segments(&self, transport: &Transport) -> u64 {
+        let size = match transport {
+            Transport::Tcp { options, .. } => options.segment_size,
+            _ => 1,
+        };
+        self.size.div_ceil(u64::from(size.max(1))).max(1)
+    }
+}
+
+/// When transfers begin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arrivals {
+    /// One, at the flow's start.
+    Once,
+    /// Each when the source knows that the one before has arrived.
+    InTurn,
+    /// At random, so many a second on average.
+    Poisson {
+        /// The mean number of transfers that begin in a second.
+        per_second: f64,
+    },
 }
 
 /// Frames at regular times, each of whole packets.
@@ -37,8 +75,16 @@ impl Application {
     /// The stream, if it is one.
     pub fn stream(&self) -> Option<&Stream> {
         match self {
-            Self::Greedy => None,
+            Self::Greedy | Self::Transfers(_) => None,
             Self::Stream(stream) => Some(stream),
+        }
+    }
+
+    /// The transfers, if it has any.
+    pub fn transfers(&self) -> Option<&SizedTransfers> {
+        match self {
+            Self::Greedy | Self::Stream(_) => None,
+            Self::Transfers(transfers) => Some(transfers),
         }
     }
 }

@@ -59,6 +59,8 @@ pub(crate) struct Web {
     sender: tcp::Sender,
     base: u64,
     began: Time,
+    /// Whether the sink has all of the transfer under way.
+    arrived: bool,
 }
 
 impl Web {
@@ -82,6 +84,7 @@ impl Web {
             sender: tcp::Sender::new(&options, start),
             base: 0,
             began: start,
+            arrived: true,
         };
         web.next = start + web.gap();
         web
@@ -141,6 +144,18 @@ impl Web {
         self.sender.state()
     }
 
+    /// The sink has all segments before this one. Returns when the transfer began that this completes, if it does.
+    pub(crate) fn completed(&mut self, next: u64) -> Option<Time> {
+        let completes = !self.arrived && next >= self.base + self.segments();
+        self.arrived |= completes;
+        completes.then_some(self.began)
+    }
+
+    /// When the transfer under way began, if the sink lacks some of it.
+    pub(crate) fn unfinished(&self) -> Option<Time> {
+        (!self.arrived).then_some(self.began)
+    }
+
     /// Segments of the transfer under way.
     fn segments(&self) -> u64 {
         self.options.segments.unwrap_or(0)
@@ -154,6 +169,7 @@ impl Web {
         self.waiting -= 1;
         self.base += self.segments();
         self.began = now;
+        self.arrived = false;
         // The largest the distribution can draw is far from the end of the sequence numbers.
         self.options.segments = Some((segments as u64).clamp(1, LARGEST));
         self.sender = tcp::Sender::new(&self.options, now);

@@ -7,7 +7,7 @@ use whyloss::Time;
 use whyloss_link::{Ecn, Fate};
 
 use super::packet::{Ends, Image};
-use super::{Ways, comment, ends, open, refuse, write_frame};
+use super::{Ways, close, comment, ends, open, refuse, write_frame};
 use crate::observe::Watch;
 use crate::output::{OutputError, create_file};
 use crate::packet::Packet;
@@ -90,8 +90,7 @@ impl NodeCapture {
             write_frame(&mut writer, at, (original, &stored), comment)
                 .map_err(|error| refuse(&self.path, error))?;
         }
-        let flushed = std::io::Write::flush(writer.get_mut());
-        flushed.map_err(|error| OutputError::new(&self.path, error))
+        close(writer, &self.path)
     }
 
     fn record(&mut self, at: Time, packet: &Packet, comment: Option<Cow<'static, str>>) {

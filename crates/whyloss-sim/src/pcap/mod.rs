@@ -24,8 +24,7 @@ mod packet;
 mod tests;
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter};
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time;
@@ -43,7 +42,7 @@ use whyloss::{Cause, Rate, Time};
 use whyloss_link::Fate;
 
 use crate::observe::Watch;
-use crate::output::{OutputError, create_directory, create_file, file_stems};
+use crate::output::{OutputError, Whole, create_directory, create_file, file_stems, note};
 use crate::packet::Packet;
 use crate::scenario::{Connection, Scenario};
 
@@ -99,7 +98,7 @@ pub struct Capture {
 
 /// The capture of one link.
 struct Tap {
-    writer: PcapNgWriter<BufWriter<File>>,
+    writer: PcapNgWriter<BufWriter<Whole>>,
     path: PathBuf,
     /// Whether the channel corrupts packets before the queue.
     corrupts_first: bool,
@@ -114,8 +113,10 @@ impl Capture {
     pub fn create(scenario: &Scenario, directory: &Path) -> Result<Self, OutputError> {
         create_directory(directory)?;
         let stems = file_stems(scenario.links.iter().map(|link| link.name.as_str()));
-        let taps = scenario.links.iter().zip(&stems).map(|(link, stem)| {
-            let path = directory.join(format!("{stem}.pcapng"));
+        let names: Vec<String> = stems.iter().map(|stem| format!("{stem}.pcapng")).collect();
+        note(directory, names.iter().map(String::as_str))?;
+        let taps = scenario.links.iter().zip(&names).map(|(link, name)| {
+            let path = directory.join(name);
             let file = BufWriter::new(create_file(&path)?);
             let writer =
                 open(file, &scenario.nodes, of_link(link)).map_err(|error| refuse(&path, error))?;
@@ -145,13 +146,16 @@ impl Capture {
             return Err(error);
         }
         let mut taps = self.links.into_iter();
-        taps.try_for_each(|mut tap| {
-            tap.writer
-                .get_mut()
-                .flush()
-                .map_err(|error| OutputError::new(&tap.path, error))
-        })
+        taps.try_for_each(|tap| close(tap.writer, &tap.path))
     }
+}
+
+/// Writes what is left, and gives the file its name.
+fn close(writer: PcapNgWriter<BufWriter<Whole>>, path: &Path) -> Result<(), OutputError> {
+    let file = writer.into_inner().into_inner();
+    file.map_err(io::IntoInnerError::into_error)
+        .and_then(Whole::finish)
+        .map_err(|error| OutputError::new(path, error))
 }
 
 impl Watch for Capture {
@@ -273,10 +277,10 @@ fn of_link(link: &Connection) -> (&str, &str, Option<Rate>) {
 /// The blocks before the first packet: the section (little-endian, so that files do not depend on the machine), the
 /// link as an interface, and the nodes' names.
 fn open(
-    file: BufWriter<File>,
+    file: BufWriter<Whole>,
     nodes: &[String],
     (name, description, rate): (&str, &str, Option<Rate>),
-) -> Result<PcapNgWriter<BufWriter<File>>, PcapNgWriteError> {
+) -> Result<PcapNgWriter<BufWriter<Whole>>, PcapNgWriteError> {
     let section = SectionHeaderBlock {
         endianness: Endianness::Little,
         options: vec![SectionHeaderOption::UserApplication(Cow::Borrowed(

@@ -58,9 +58,12 @@ impl Engine {
         if let Some(error) = self.path.network.overfull(self.reached) {
             return Err(error);
         }
+        let window = self.path.window;
         Ok(Measurement {
-            window: self.path.window.length(),
-            flows: self.ends.into_iter().map(|ends| ends.flow.count).collect(),
+            window: window.length(),
+            flows: (self.ends.into_iter())
+                .map(|ends| ends.flow.into_count(window))
+                .collect(),
             links: self.path.network.into_counts(),
             events: self.handled,
         })
@@ -98,10 +101,7 @@ impl Engine {
             }
         }
         self.reached = reached;
-        self.catch_up(
-            self.path.window.end.later(Duration::from_nanos(1)),
-            observer,
-        );
+        self.catch_up(self.path.window.end + Duration::from_nanos(1), observer);
         if O::CLOCK {
             observer.goes_on(self.path.window.end);
         }

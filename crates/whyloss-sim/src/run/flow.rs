@@ -25,6 +25,9 @@ pub(super) struct Flow {
     /// Bits from the start of a data packet that must be whole.
     covered: u32,
     started: bool,
+    /// Segments of each transfer, and how many transfers the sink has whole, where the flow has transfers.
+    transfer_segments: u64,
+    completed: u64,
     /// Whether its packets have anything to do with ECN.
     capable: bool,
 }
@@ -48,12 +51,14 @@ impl Flow {
     ) -> Self {
         let flow = &scenario.flows[index];
         let (source, sink) = host::ends(scenario, index, start, streams);
+        let transfers = flow.application.transfers();
         Self {
             source,
             sink,
             count: FlowResult {
                 name: flow.name.clone(),
                 background: flow.background,
+                transfers: flow.has_transfers().then(Box::default),
                 ..FlowResult::default()
             },
             stop,
@@ -61,6 +66,8 @@ impl Flow {
             wire_size: flow.wire_size(),
             covered: flow.covered_bits(),
             started: false,
+            transfer_segments: transfers.map_or(1, |all| all.segments(&flow.transport)),
+            completed: 0,
             capable: flow.transport.is_ecn_capable(),
         }
     }
@@ -247,8 +254,57 @@ impl Flow {
             count.delivered += u64::from(first_copy);
         }
         if now <= window.end {
+            if self.count.transfers.is_some() {
+                self.complete(now, window);
+            }
             observer.arrived(self.index as usize, now, packet, self.sink.classifier());
         }
+    }
+
+    /// Counts the transfers that the sink has whole since it took a packet.
+    #[cold]
+    #[inline(never)]
+    fn complete(&mut self, now: Time, window: Window) {
+        let Some(result) = &mut self.count.transfers else {
+            return;
+        };
+        let mut count = |began: Time| {
+            if window.contains(began) {
+                result.times.record(now - began);
+            }
+        };
+        let whole = match &self.sink {
+            Sink::Outside(end) => end.completed(),
+            Sink::Tcp(receiver) => {
+                if let Source::Web(web) = &mut self.source {
+                    web.completed(receiver.in_order()).map(count);
+                    return;
+                }
+                receiver.in_order() / self.transfer_segments
+            }
+            _ => return,
+        };
+        let Some(backlog) = self.source.backlog() else {
+            return;
+        };
+        while self.completed < whole {
+            self.completed += 1;
+            backlog.completed().map(&mut count);
+        }
+    }
+
+    /// The counts, at the end of a run.
+    pub(super) fn into_count(mut self, window: Window) -> FlowResult {
+        if let Some(result) = &mut self.count.transfers {
+            let in_window = |began: &Time| window.contains(*began);
+            result.unfinished = match &mut self.source {
+                Source::Web(web) => u64::from(web.unfinished().is_some_and(|at| in_window(&at))),
+                source => source.backlog().map_or(0, |backlog| {
+                    backlog.unfinished().filter(in_window).count() as u64
+                }),
+            };
+        }
+        self.count
     }
 
     /// Hands a data packet to the sink. Gives its answer, and whether it had not had the packet before.

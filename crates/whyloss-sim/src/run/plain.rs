@@ -144,7 +144,9 @@ impl<'a> Plain<'a> {
     fn measured(self) -> Measurement {
         Measurement {
             window: self.window.length(),
-            flows: self.flows.into_iter().map(|ways| ways.flow.count).collect(),
+            flows: (self.flows.into_iter())
+                .map(|ways| ways.flow.into_count(self.window))
+                .collect(),
             links: self.links.into_iter().map(|path| path.count).collect(),
             events: self.handled,
         }

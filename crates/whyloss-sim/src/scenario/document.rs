@@ -89,6 +89,8 @@ impl Item {
                 Some((end, _)) => format!("{}…", &digits[..end]),
                 None => digits.clone(),
             },
+            // Hundreds of digits say less than a power of ten.
+            Value::Real(number) if number.abs() >= 1e15 => format!("{number:e}"),
             Value::Real(number) => number.to_string(),
             Value::Flag(flag) => flag.to_string(),
             Value::List(_) => "a list".to_owned(),

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use crate::text::one_line;
+
 /// A scenario file that cannot be run.
 ///
 /// Its text is one sentence that starts with the place, then the offending line with a mark under the offence.
@@ -115,8 +117,8 @@ impl Fault {
         };
         ScenarioError {
             location,
-            path: printable(&self.path),
-            message: printable(&self.message),
+            path: one_line(&self.path).into_owned(),
+            message: one_line(&self.message).into_owned(),
             picture: picture(&label, &line, range),
         }
     }
@@ -131,8 +133,8 @@ fn picture(label: &str, line: &str, range: Range<usize>) -> String {
     format!("{margin} |\n{label} | {shown}\n{margin} | {indent}{mark}")
 }
 
-/// The part of a line worth showing, without characters that would disturb a terminal, and where its `range` of bytes
-/// falls in it, in characters.
+/// The part of a line worth showing, and where its `range` of bytes falls in it, in characters. Tabs become spaces; what
+/// would disturb a terminal is escaped.
 fn excerpt(line: &str, range: Range<usize>) -> (String, Range<usize>) {
     const WIDTH: usize = 100;
     let before = line[..floor(line, range.start)].chars().count();
@@ -142,16 +144,18 @@ fn excerpt(line: &str, range: Range<usize>) -> (String, Range<usize>) {
     } else {
         0
     };
-    let shown: String = line.chars().skip(skipped).take(WIDTH).collect();
-    let shown = printable(&shown);
-    let start = before - skipped;
-    let end = (start + within).min(WIDTH);
+    let shown: Vec<char> = line.chars().skip(skipped).take(WIDTH).collect();
+    let start = (before - skipped).min(shown.len());
+    let end = (start + within).min(shown.len());
+    let [before, within, after] =
+        [&shown[..start], &shown[start..end], &shown[end..]].map(|part| {
+            let text: String = part.iter().collect();
+            one_line(&text.replace('\t', " ")).into_owned()
+        });
+    let start = before.chars().count();
+    let end = start + within.chars().count();
+    let shown = before + &within + &after;
     (shown.trim_end().to_owned(), start..end)
-}
-
-/// The text with spaces for the characters that would disturb a terminal.
-fn printable(text: &str) -> String {
-    text.replace(char::is_control, " ")
 }
 
 /// The last character boundary at or before `index`.
@@ -225,7 +229,7 @@ mod tests {
     #[test]
     fn escapes_do_not_reach_the_terminal() {
         let (shown, mark) = excerpt("\u{1b}[31mé = \tno", 7..9);
-        assert_eq!(shown, " [31mé =  no");
-        assert_eq!(mark, 6..8);
+        assert_eq!(shown, "\\u001b[31mé =  no");
+        assert_eq!(mark, 11..13);
     }
 }

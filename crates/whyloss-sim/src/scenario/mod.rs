@@ -12,13 +12,15 @@ mod origins;
 mod parse;
 mod route;
 pub mod schema;
+mod text;
 mod units;
 
-pub use crate::host::supply::{Application, Stream};
+pub use crate::host::supply::{Application, Arrivals, SizedTransfers, Stream};
 pub use check::{CheckError, Place, Problem};
 pub use error::{Location, ScenarioError};
 pub use parse::{MOST_SEEDS, ScenarioFile};
 pub use route::Router;
+pub use text::{read_file, read_text};
 pub use units::duration;
 
 use whyloss::{Duration, Rate, Time, iftp, tfrc};
@@ -205,6 +207,11 @@ impl Flow {
             self.transport,
             Transport::Outside { .. } | Transport::Quic { .. }
         )
+    }
+
+    /// Whether the completion of its transfers is measured.
+    pub fn has_transfers(&self) -> bool {
+        self.application.transfers().is_some() || matches!(self.transport, Transport::Web { .. })
     }
 
     /// Bytes of a data packet on the wire; of hosts from outside, of the largest one.

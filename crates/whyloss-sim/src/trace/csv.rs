@@ -1,19 +1,20 @@
-//! Tables as CSV files: a header, then a line for each row; nothing for a missing value.
+//! Tables as CSV files: a header, then a line for each row; nothing for a missing value. A name that a spreadsheet would
+//! take for a formula has an apostrophe before it.
 
 use std::fmt::Write as _;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::batch::{Batch, Cell};
 use super::sink::Sink;
 use super::tables::TABLES;
-use crate::output::{OutputError, create_directory, create_file};
+use crate::output::{OutputError, Whole, create_directory, create_file, note};
+use crate::text::defused;
 
 /// Writes `sources.csv`, `arrivals.csv`, `losses.csv` and `links.csv`.
 #[derive(Debug)]
 pub struct CsvFiles {
-    files: Vec<(PathBuf, csv::Writer<File>)>,
+    files: Vec<(PathBuf, csv::Writer<Whole>)>,
     /// The field being written.
     field: String,
 }
@@ -25,6 +26,8 @@ impl CsvFiles {
     /// If the directory or a file cannot be made.
     pub fn create(directory: &Path) -> Result<Self, OutputError> {
         create_directory(directory)?;
+        let names = TABLES.map(|table| format!("{}.csv", table.name));
+        note(directory, names.iter().map(String::as_str))?;
         let open = |table: &&super::tables::Table| {
             let path = directory.join(format!("{}.csv", table.name));
             let mut file = csv::Writer::from_writer(create_file(&path)?);
@@ -56,7 +59,8 @@ impl Sink for CsvFiles {
                     Cell::Real(real) => write!(self.field, "{real}"),
                     Cell::Word(word) => {
                         let word = batch.words(index).get(word as usize);
-                        self.field.write_str(word.map_or("", String::as_str))
+                        self.field
+                            .write_str(&defused(word.map_or("", String::as_str)))
                     }
                 };
                 file.write_field(&self.field)?;
@@ -70,9 +74,11 @@ impl Sink for CsvFiles {
     }
 
     fn finish(&mut self) -> Result<(), OutputError> {
-        for (path, file) in &mut self.files {
-            file.flush()
-                .map_err(|error| OutputError::new(path, error))?;
+        for (path, file) in self.files.drain(..) {
+            let whole = file.into_inner().map_err(csv::IntoInnerError::into_error);
+            whole
+                .and_then(Whole::finish)
+                .map_err(|error| OutputError::new(&path, error))?;
         }
         Ok(())
     }

@@ -204,7 +204,7 @@ impl<S: Sink> Trace<S> {
     /// Hands on what is left, once the run is over, and gives the sink back.
     ///
     /// # Errors
-    /// The first error of the whole run; nothing was handed on after it.
+    /// The first error of the whole run; nothing was handed on after it, and the sink was not finished.
     pub fn finish(mut self) -> Result<S, OutputError> {
         for flow in 0..self.flows.len() {
             self.settle(flow, u64::MAX);
@@ -215,11 +215,10 @@ impl<S: Sink> Trace<S> {
                 self.error = self.sink.write(batch).err();
             }
         }
-        // Also after an error: what was written before is worth having.
-        let finished = self.sink.finish();
+        // After an error the sink is dropped unfinished: a table that lacks rows would pass for a whole one.
         match self.error {
             Some(error) => Err(error),
-            None => finished.map(|()| self.sink),
+            None => self.sink.finish().map(|()| self.sink),
         }
     }
 

@@ -8,7 +8,6 @@
 //! | reals | DOUBLE |
 //! | words | UTF-8, as places in a dictionary |
 
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,11 +23,11 @@ use ::parquet::schema::types::{ColumnPath, Type};
 use super::batch::{Batch, Cell};
 use super::sink::Sink;
 use super::tables::{Column, Kind, TABLES, Table};
-use crate::output::{OutputError, create_directory, create_file};
+use crate::output::{OutputError, Whole, create_directory, create_file, note};
 
 /// Writes each table to a file of its name, such as `losses.parquet`.
 pub struct ParquetFiles {
-    files: Vec<(&'static Table, PathBuf, SerializedFileWriter<File>)>,
+    files: Vec<(&'static Table, PathBuf, SerializedFileWriter<Whole>)>,
 }
 
 impl std::fmt::Debug for ParquetFiles {
@@ -55,6 +54,9 @@ impl ParquetFiles {
     /// If the directory or a file cannot be made.
     pub fn of(tables: &[&'static Table], directory: &Path) -> Result<Self, OutputError> {
         create_directory(directory)?;
+        let names = tables.iter().map(|table| format!("{}.parquet", table.name));
+        let names: Vec<String> = names.collect();
+        note(directory, names.iter().map(String::as_str))?;
         let open = |&table: &&'static Table| {
             let path = directory.join(format!("{}.parquet", table.name));
             let file = create_file(&path)?;
@@ -92,13 +94,13 @@ impl Sink for ParquetFiles {
     }
 
     fn finish(&mut self) -> Result<(), OutputError> {
-        let mut result = Ok(());
-        for (_, path, mut writer) in self.files.drain(..) {
-            if let Err(error) = writer.finish() {
-                result = result.and(Err(refuse(&path, error)));
-            }
+        for (_, path, writer) in self.files.drain(..) {
+            let whole = writer.into_inner().map_err(|error| refuse(&path, error))?;
+            whole
+                .finish()
+                .map_err(|error| OutputError::new(&path, error))?;
         }
-        result
+        Ok(())
     }
 }
 

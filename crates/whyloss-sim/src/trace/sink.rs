@@ -11,7 +11,7 @@ pub trait Sink {
     /// If they cannot be kept; none are offered after that.
     fn write(&mut self, batch: &Batch) -> Result<(), OutputError>;
 
-    /// Takes notice that there are no more.
+    /// Takes notice that there are no more. Dropped without this, files of a sink vanish.
     ///
     /// # Errors
     /// If what came before cannot be kept.

@@ -206,24 +206,60 @@ fn a_directory_that_is_a_file_is_refused() {
     assert_eq!(error.path, file.path());
 }
 
-/// Nothing panics when the disk is full, and `finish` says which file met it first.
-#[cfg(target_os = "linux")]
+/// A disk that is full from the start.
+struct Full;
+
+impl Sink for Full {
+    fn write(&mut self, batch: &Batch) -> Result<(), OutputError> {
+        let path = std::path::Path::new(batch.table().name);
+        Err(OutputError::new(
+            path,
+            std::io::ErrorKind::StorageFull.into(),
+        ))
+    }
+
+    fn finish(&mut self) -> Result<(), OutputError> {
+        panic!("nothing of this is whole");
+    }
+}
+
+/// Nothing panics when the disk is full, and `finish` says which table met it first.
 #[test]
 fn the_first_error_comes_back() {
-    let directory = tempfile::tempdir().unwrap();
-    let full = directory.path().join("sources.csv");
-    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
-    let sink = CsvFiles::create(directory.path()).unwrap();
-    let mut trace = Trace::new(&scenario(), TraceOptions::default(), sink);
+    let mut trace = Trace::new(&scenario(), TraceOptions::default(), Full);
     for step in 0..2 * ROWS as i64 {
         let at = Time::ZERO + Duration::from_nanos(step);
         trace.acted(0, at, &window(step.unsigned_abs(), 0));
     }
     assert!(trace.error.is_some());
     feed(&mut trace);
-    let error = trace.finish().unwrap_err();
-    assert_eq!(error.path, full);
+    let Err(error) = trace.finish() else {
+        panic!("the disk is full");
+    };
+    assert_eq!(error.path, std::path::Path::new("sources"));
     assert_eq!(error.source.kind(), std::io::ErrorKind::StorageFull);
+}
+
+/// Tables take their names when they are whole; what is dropped before leaves nothing.
+#[test]
+fn an_unfinished_table_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let tables = || {
+        let entries = std::fs::read_dir(directory.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with("csv")).count()
+    };
+    let sink = CsvFiles::create(directory.path()).unwrap();
+    let mut trace = Trace::new(&scenario(), TraceOptions::default(), sink);
+    feed(&mut trace);
+    assert_eq!(tables(), 0);
+    drop(trace);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    let sink = CsvFiles::create(directory.path()).unwrap();
+    Trace::new(&scenario(), TraceOptions::default(), sink)
+        .finish()
+        .unwrap();
+    assert_eq!(tables(), 4);
 }
 
 /// What Parquet and Arrow hold is what the batches hold.

@@ -52,6 +52,7 @@ fn coverage_of_the_packet_is_no_coverage() {
         let entries = fs::read_dir(directory.path()).expect("there");
         let mut files: Vec<_> = entries
             .map(|entry| entry.expect("readable").path())
+            .filter(|path| path.extension().is_some_and(|end| end == "csv"))
             .map(|path| {
                 (
                     path.file_name().map(ToOwned::to_owned),

@@ -28,3 +28,4 @@ mod tcp_scripts;
 mod tcp_vegas_scripts;
 mod tiny;
 mod traces;
+mod transfers;

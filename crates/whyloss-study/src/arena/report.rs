@@ -2,8 +2,8 @@
 
 use super::replay::Replay;
 use super::{Family, Found, LEAST, Score, quantile};
-use crate::report::html;
 use crate::report::page::Page;
+use crate::report::{counted, html};
 use crate::{Cell, Figure, Look, Mean, Outcome, Panel, Series, statistics};
 
 /// The page of these outcomes.
@@ -39,7 +39,7 @@ pub fn outcomes(found: &Found, against: Option<&str>) -> Vec<Outcome> {
         let networks = count(found, Some(family));
         if networks > 0 {
             let (id, name) = (format!("{id}-{}", family.id()), family.name());
-            let title = format!("{name}: {networks} networks");
+            let title = format!("{name}: {}", counted(networks as u64, "network"));
             outcomes.push(Outcome::new(&id, &title, found.seeds).cells(cells(found, Some(family))));
         }
     }
@@ -52,9 +52,9 @@ pub fn outcomes(found: &Found, against: Option<&str>) -> Vec<Outcome> {
 fn whole(found: &Found, id: &str) -> Outcome {
     let setting = &found.setting;
     let title = format!(
-        "Classifiers over {} on {} networks drawn with seed {}",
+        "Classifiers over {} on {} drawn with seed {}",
         setting.transport.id(),
-        setting.networks,
+        counted(setting.networks, "network"),
         setting.seed
     );
     let beyond = beyond(found);
@@ -245,8 +245,9 @@ fn pareto(found: &Found, family: Option<Family>) -> Panel {
 /// What all classifiers said about the same arrivals, and the curves of those with a threshold.
 pub fn replayed(replays: &[Replay], found: &super::Setting, seeds: u64) -> Outcome {
     let title = format!(
-        "The same arrivals for every classifier: {} networks drawn with seed {}",
-        found.networks, found.seed
+        "The same arrivals for every classifier: {} drawn with seed {}",
+        counted(found.networks, "network"),
+        found.seed
     );
     let mut outcome = Outcome::new("arena-replay", &title, seeds);
     let mut panels = Vec::new();

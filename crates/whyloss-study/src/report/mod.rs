@@ -23,9 +23,10 @@ pub mod summary;
 pub mod svg;
 pub mod table;
 
-use std::fs;
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+use whyloss_sim::output::{self, OutputError, Whole};
 
 use crate::{Figure, Look, Outcome, Series, Sign};
 
@@ -35,6 +36,14 @@ pub enum ReportError {
     /// The directory does not exist and cannot be made.
     #[error("cannot make the directory `{}`: {source}", path.display())]
     Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The directory is there, but nothing can be written into it.
+    #[error("cannot write into the directory `{}`: {source}", path.display())]
+    Closed {
         /// The directory.
         path: PathBuf,
         /// What the system says.
@@ -50,23 +59,54 @@ pub enum ReportError {
     },
 }
 
-/// Makes `dir` and writes a file there and removes it, so that hours of simulation do not end in "permission denied".
+impl ReportError {
+    /// What the system says.
+    pub fn reason(&self) -> &io::Error {
+        match self {
+            Self::Directory { source, .. }
+            | Self::Closed { source, .. }
+            | Self::Write { source, .. } => source,
+        }
+    }
+}
+
+impl From<OutputError> for ReportError {
+    fn from(OutputError { path, source }: OutputError) -> Self {
+        Self::Write { path, source }
+    }
+}
+
+/// Makes `dir`, and tries whether it can be written, so that hours of simulation do not end in "permission denied".
 ///
 /// # Errors
 ///
 /// [`ReportError`] if the directory cannot be made, or nothing can be written there.
 pub fn prepare(dir: &Path) -> Result<(), ReportError> {
-    fs::create_dir_all(dir).map_err(|source| ReportError::Directory {
-        path: dir.to_owned(),
-        source,
+    output::create_directory(dir).map_err(|error| ReportError::Directory {
+        path: error.path,
+        source: error.source,
     })?;
-    let probe = temporary(dir, "probe");
-    fs::write(&probe, [])
-        .and_then(|()| fs::remove_file(&probe))
-        .map_err(|source| ReportError::Write {
-            path: probe,
-            source,
-        })
+    output::probe(dir).map_err(closed)
+}
+
+/// [Prepares](prepare) `dir` for a run that has it for itself: removes what an earlier run wrote there, and nothing else.
+///
+/// # Errors
+///
+/// As [`prepare`], and if something cannot be removed.
+pub fn renew(dir: &Path) -> Result<(), ReportError> {
+    prepare(dir)?;
+    output::renew(dir).map_err(closed)
+}
+
+fn closed(OutputError { path, source }: OutputError) -> ReportError {
+    ReportError::Closed { path, source }
+}
+
+/// So many of something: "1 network", "3 networks".
+pub fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
 }
 
 /// The citation of the paper that experiments of this prefix (`cen`) belong to, if they have one.
@@ -74,7 +114,7 @@ pub type Citation = fn(paper: &str) -> Option<&'static str>;
 
 /// Writes `<experiment>.csv` and each `<figure>.svg` of an outcome into `dir`.
 ///
-/// Each file appears whole or not at all; files of the same names are replaced, others left alone.
+/// Each file appears whole or not at all; files of the same names are replaced.
 ///
 /// # Errors
 ///
@@ -126,25 +166,35 @@ pub fn write_page(dir: &Path, outcomes: &[Outcome], citation: Citation) -> Resul
     write(dir, "index.html", &html::render(outcomes, citation))
 }
 
-/// Writes one file into `dir`, whole or not at all.
+/// Writes one file into `dir`, whole or not at all, and notes it for the next run there to remove.
 ///
 /// # Errors
 ///
 /// [`ReportError::Write`] if it cannot be written.
 pub fn write(dir: &Path, name: &str, contents: &str) -> Result<(), ReportError> {
-    let (path, temporary) = (dir.join(name), temporary(dir, name));
-    fs::write(&temporary, contents)
-        .and_then(|()| fs::rename(&temporary, &path))
-        .map_err(|source| {
-            // The first error is the one to tell of.
-            let _ = fs::remove_file(&temporary);
-            ReportError::Write { path, source }
-        })
+    write_with(dir, name, |file| file.write_all(contents.as_bytes()))
 }
 
-/// In the same directory, since a rename cannot cross file systems; named by process, since two may write at once.
-fn temporary(dir: &Path, name: &str) -> PathBuf {
-    dir.join(format!(".{name}.{}.tmp", std::process::id()))
+/// Writes one file into `dir`, whole or not at all, as `contents` hands it on: a large one need not be held.
+///
+/// # Errors
+///
+/// [`ReportError::Write`] if it cannot be written.
+pub fn write_with(
+    dir: &Path,
+    name: &str,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), ReportError> {
+    output::note(dir, [name])?;
+    let path = dir.join(name);
+    let written = Whole::create(&path).and_then(|mut whole| {
+        let mut file = BufWriter::new(&mut whole);
+        contents(&mut file)?;
+        file.flush()?;
+        drop(file);
+        whole.finish()
+    });
+    written.map_err(|source| ReportError::Write { path, source })
 }
 
 #[cfg(test)]
@@ -152,6 +202,8 @@ pub(crate) mod example;
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// A directory of its own for each test, removed when dropped.
@@ -193,6 +245,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                ".whyloss-files",
                 "example-fig-1-bars.svg",
                 "example-fig-1.csv",
                 "example-fig-1.svg",
@@ -241,7 +294,9 @@ mod tests {
         fs::create_dir_all(scratch.0.join("index.html/full")).expect("a directory");
         let error = write_page(&scratch.0, &[], |_| None).expect_err("a directory is in the way");
         assert!(error.to_string().contains("index.html"), "{error}");
-        let left = fs::read_dir(&scratch.0).expect("the directory").count();
-        assert_eq!(left, 1);
+        let names = fs::read_dir(&scratch.0).expect("the directory");
+        let names = names.map(|entry| entry.expect("an entry").file_name());
+        let left = names.filter(|name| name.to_string_lossy().ends_with(".tmp"));
+        assert_eq!(left.count(), 0);
     }
 }

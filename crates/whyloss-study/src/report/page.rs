@@ -27,6 +27,8 @@
 
 use core::fmt::{Display, Write};
 
+use whyloss_sim::text::printable;
+
 use super::svg::{self, GRID, INK, PAPER};
 use crate::Figure;
 
@@ -408,10 +410,10 @@ fn with_code(text: &str) -> String {
     html
 }
 
-/// As text of a page.
+/// As text of a page, without what would turn its reading order ([`printable`]).
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in printable(text).chars() {
         match c {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),

@@ -9,6 +9,7 @@
 
 use core::fmt::Write;
 
+use super::counted;
 use super::grid::{self, Block};
 use super::score::Score;
 use crate::Outcome;
@@ -19,11 +20,10 @@ const LINE: usize = 120;
 /// Tables, claims, notes, and a line that counts what agrees. Ends with a newline.
 pub fn render(outcome: &Outcome) -> String {
     let mut text = format!(
-        "{}  {}  ({} {}, intervals at {} %)\n",
+        "{}  {}  ({}, intervals at {} %)\n",
         outcome.id,
         outcome.title,
-        outcome.seeds,
-        if outcome.seeds == 1 { "seed" } else { "seeds" },
+        counted(outcome.seeds, "seed"),
         grid::percent(outcome.confidence),
     );
     for block in grid::blocks(&outcome.cells) {

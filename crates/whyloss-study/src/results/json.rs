@@ -3,10 +3,10 @@
 //! ```text
 //! { "scenario", "file", "seeds": [ … ], "window_s",
 //!   "total": { metrics }, "flows": [ { "name", "background", metrics } ],
-//!   "frames": [ { "name", "playout_ms", metrics } ], "links": [ { "name", metrics } ] }
+//!   "frames": [ { "name", "playout_ms", metrics } ], "transfers": [ { "name", metrics } ], "links": [ { "name", metrics } ] }
 //! ```
 //!
-//! Without a media stream there is no `frames`. A metric is a number, or null when there was nothing to measure it by; with several seeds it is
+//! Without a media stream there is no `frames`, without transfers no `transfers`. A metric is a number, or null when there was nothing to measure it by; with several seeds it is
 //! `{ "mean", "ci95", "values" }`: over the seeds that have a value, and one value per seed. Metrics whose keys share
 //! what stands before a dot are one object.
 
@@ -32,6 +32,11 @@ pub fn render(results: &Results<'_>, file: &Path) -> String {
             .iter()
             .map(|i| item(i, Named::Frames))
             .collect(),
+        transfers: results
+            .transfers
+            .iter()
+            .map(|i| item(i, Named::Flow))
+            .collect(),
         links: results.links.iter().map(|i| item(i, Named::Link)).collect(),
     };
     // Strings, numbers and lists and maps of them always serialise.
@@ -50,6 +55,8 @@ struct Object<'a> {
     flows: Vec<ItemObject<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     frames: Vec<ItemObject<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    transfers: Vec<ItemObject<'a>>,
     links: Vec<ItemObject<'a>>,
 }
 

@@ -6,7 +6,9 @@
 
 use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};
-use whyloss_sim::{DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Run, Scenario};
+use whyloss_sim::{
+    DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Run, Scenario, TransferResult,
+};
 
 pub mod json;
 
@@ -25,11 +27,13 @@ pub struct Results<'a> {
     pub flows: Vec<Item>,
     /// One for each flow with a stream and each of its playout delays.
     pub frames: Vec<Item>,
+    /// One for each flow with transfers.
+    pub transfers: Vec<Item>,
     /// One for each link, in the scenario's order.
     pub links: Vec<Item>,
 }
 
-/// A flow, the frames of a flow, or a link.
+/// A flow, the frames or transfers of a flow, or a link.
 #[derive(Clone, Debug)]
 pub struct Item {
     /// Its name in the scenario.
@@ -112,7 +116,7 @@ impl Item {
 impl<'a> Results<'a> {
     /// Whether any value differs between seeds.
     pub fn is_random(&self) -> bool {
-        let items = [&self.flows, &self.frames, &self.links];
+        let items = [&self.flows, &self.frames, &self.transfers, &self.links];
         let mut metrics = items.into_iter().flatten().flat_map(|item| &item.metrics);
         metrics.any(|metric| {
             let known = metric
@@ -126,80 +130,164 @@ impl<'a> Results<'a> {
 
     /// `runs` are of this scenario, at least one.
     pub fn new(scenario: &'a Scenario, runs: &[&Run]) -> Self {
-        let totals: Vec<FlowResult> = runs.iter().map(|run| total(&run.measurement)).collect();
-        let flow = |index: usize| runs.iter().map(move |run| &run.measurement.flows[index]);
-        let delay = |index: usize| runs.iter().map(move |run| &run.delays[index]);
-        let measured = runs.iter().all(|run| !run.delays.is_empty());
-        let link = |index: usize| runs.iter().map(move |run| &run.measurement.links[index]);
-        let window = runs
-            .first()
-            .map_or(Duration::ZERO, |run| run.measurement.window);
-        let printed = |mut metrics: Vec<Metric>| {
-            metrics.retain(|metric| metric.key != MARKED || scenario.uses_ecn());
-            metrics
+        let seeds: Vec<Seed> = runs.iter().map(|run| Seed::of(scenario, run)).collect();
+        Self::of(scenario, &seeds)
+    }
+
+    /// `seeds` are of this scenario, at least one.
+    pub fn of(scenario: &'a Scenario, seeds: &[Seed]) -> Self {
+        let first = seeds.first();
+        let mut columns = Columns {
+            seeds,
+            uses_ecn: scenario.uses_ecn(),
+            next: 0,
         };
+        let plain = |name: &str, metrics| Item {
+            name: name.into(),
+            playout_ms: None,
+            background: false,
+            metrics,
+        };
+        let total = plain("total", columns.take(&keys(FLOW)));
+        let is_measured = first.is_some_and(|seed| seed.is_measured);
+        let flow = |spec: &whyloss_sim::scenario::Flow| {
+            let mut metrics = columns.take(&keys(FLOW));
+            if is_measured {
+                metrics.extend(columns.take(&keys(DELAY)));
+            }
+            Item {
+                background: spec.background,
+                ..plain(&spec.name, metrics)
+            }
+        };
+        let flows = scenario.flows.iter().map(flow).collect();
+        let playouts = first.map_or(&[][..], |seed| &seed.playouts);
+        let frames = |&(flow, playout): &(usize, Duration)| {
+            let spec = &scenario.flows[flow];
+            Item {
+                playout_ms: Some(playout.as_nanos() as f64 / 1e6),
+                background: spec.background,
+                ..plain(&spec.name, columns.take(&keys(FRAMES)))
+            }
+        };
+        let frames = playouts.iter().map(frames).collect();
+        let transfers = first.map_or(&[][..], |seed| &seed.transfers);
+        let transfers = transfers.iter().map(|&flow| {
+            let spec = &scenario.flows[flow];
+            Item {
+                background: spec.background,
+                ..plain(&spec.name, columns.take(&keys(TRANSFERS)))
+            }
+        });
+        let transfers = transfers.collect();
+        let links = scenario.links.iter();
+        let links = links.map(|spec| plain(&spec.name, columns.take(&keys(LINK))));
         Self {
             title: &scenario.title,
-            seeds: runs.iter().map(|run| run.seed).collect(),
-            window,
-            total: Item {
-                name: "total".into(),
-                playout_ms: None,
-                background: false,
-                metrics: printed(metrics(FLOW, &totals.iter(), window)),
-            },
-            flows: scenario
-                .flows
-                .iter()
-                .enumerate()
-                .map(|(index, spec)| Item {
-                    name: spec.name.clone(),
-                    playout_ms: None,
-                    background: spec.background,
-                    metrics: [
-                        printed(metrics(FLOW, &flow(index), window)),
-                        if measured {
-                            metrics(DELAY, &delay(index), window)
-                        } else {
-                            Vec::new()
-                        },
-                    ]
-                    .concat(),
-                })
-                .collect(),
-            frames: frames(scenario, runs, window),
-            links: scenario
-                .links
-                .iter()
-                .enumerate()
-                .map(|(index, spec)| Item {
-                    name: spec.name.clone(),
-                    playout_ms: None,
-                    background: false,
-                    metrics: printed(metrics(LINK, &link(index), window)),
-                })
-                .collect(),
+            seeds: seeds.iter().map(|seed| seed.seed).collect(),
+            window: first.map_or(Duration::ZERO, |seed| seed.window),
+            total,
+            flows,
+            frames,
+            transfers,
+            links: links.collect(),
         }
     }
 }
 
-fn frames(scenario: &Scenario, runs: &[&Run], window: Duration) -> Vec<Item> {
-    let item = |flow: usize, playout: usize| {
-        let counts = runs.iter().map(move |run| &run.frames[flow][playout]);
-        let spec = &scenario.flows[flow];
-        let delay = runs.first().map(|run| run.frames[flow][playout].playout);
-        Item {
-            name: spec.name.clone(),
-            playout_ms: delay.map(|delay| delay.as_nanos() as f64 / 1e6),
-            background: spec.background,
-            metrics: metrics(FRAMES, &counts, window),
+/// What is said about one seed: 16 bytes a value. A [`Run`] keeps what its delays' quantiles are found by, which is a
+/// hundred times as much.
+#[derive(Clone, Debug)]
+pub struct Seed {
+    seed: u64,
+    window: Duration,
+    /// Whether delays are there.
+    is_measured: bool,
+    /// Each flow with frames and each of its playout delays.
+    playouts: Box<[(usize, Duration)]>,
+    /// The flows with transfers.
+    transfers: Box<[usize]>,
+    /// Of the total, of flows, frames, transfers and links, in the order of the lists below.
+    values: Box<[Value]>,
+}
+
+impl Seed {
+    /// How many values a seed of this scenario has, without those of frames and transfers.
+    pub fn size(scenario: &Scenario) -> usize {
+        let flow = FLOW.len() + DELAY.len();
+        FLOW.len() + scenario.flows.len() * flow + scenario.links.len() * LINK.len()
+    }
+
+    /// What is said about a run of this scenario.
+    pub fn of(scenario: &Scenario, run: &Run) -> Self {
+        let measured = &run.measurement;
+        let window = measured.window;
+        let mut values = Vec::with_capacity(Self::size(scenario));
+        push(&mut values, FLOW, &total(measured), window);
+        for (index, flow) in measured.flows.iter().enumerate() {
+            push(&mut values, FLOW, flow, window);
+            if let Some(delays) = run.delays.get(index) {
+                push(&mut values, DELAY, delays, window);
+            }
         }
-    };
-    let playouts = |flow: &usize| runs.first().map_or(0, |run| run.frames[*flow].len());
-    (0..scenario.flows.len())
-        .flat_map(|flow| (0..playouts(&flow)).map(move |playout| (flow, playout)))
-        .map(|(flow, playout)| item(flow, playout))
-        .collect()
+        let mut playouts = Vec::new();
+        for (flow, counts) in run.frames.iter().enumerate() {
+            for count in counts {
+                playouts.push((flow, count.playout));
+                push(&mut values, FRAMES, count, window);
+            }
+        }
+        let mut transfers = Vec::new();
+        for (index, flow) in measured.flows.iter().enumerate() {
+            if let Some(result) = flow.transfers.as_deref() {
+                transfers.push(index);
+                push(&mut values, TRANSFERS, result, window);
+            }
+        }
+        for link in &measured.links {
+            push(&mut values, LINK, link, window);
+        }
+        Self {
+            seed: run.seed,
+            window,
+            is_measured: !run.delays.is_empty(),
+            playouts: playouts.into(),
+            transfers: transfers.into(),
+            values: values.into(),
+        }
+    }
+}
+
+fn push<T>(values: &mut Vec<Value>, list: Metrics<T>, of: &T, window: Duration) {
+    values.extend(list.iter().map(|(_, value)| value(of, window)));
+}
+
+fn keys<T>(list: Metrics<T>) -> Vec<&'static str> {
+    list.iter().map(|&(key, _)| key).collect()
+}
+
+/// The values of seeds, metric by metric.
+struct Columns<'s> {
+    seeds: &'s [Seed],
+    uses_ecn: bool,
+    /// The place of the next metric among each seed's values.
+    next: usize,
+}
+
+impl Columns<'_> {
+    /// The metrics that come next, which have these keys.
+    fn take(&mut self, keys: &[&'static str]) -> Vec<Metric> {
+        let mut metrics = Vec::with_capacity(keys.len());
+        for &key in keys {
+            let values = self.seeds.iter().map(|seed| seed.values[self.next]);
+            if key != MARKED || self.uses_ecn {
+                let values = values.collect();
+                metrics.push(Metric { key, values });
+            }
+            self.next += 1;
+        }
+        metrics
+    }
 }
 
 /// Packets with ECN's mark: printed only where ECN is used.
@@ -274,6 +362,17 @@ pub(crate) const FRAMES: Metrics<FrameCounts> = &[
     ("never", |f, _| Value::Real(f.share(f.never()))),
 ];
 
+/// What is printed about the transfers of a flow.
+pub(crate) const TRANSFERS: Metrics<TransferResult> = &[
+    ("completed", |t, _| Value::Count(t.times.count())),
+    ("unfinished", |t, _| Value::Count(t.unfinished)),
+    ("mean_ms", |t, _| Value::Real(t.times.mean_ms())),
+    ("p50_ms", |t, _| Value::Real(t.times.quantile_ms(0.5))),
+    ("p95_ms", |t, _| Value::Real(t.times.quantile_ms(0.95))),
+    ("p99_ms", |t, _| Value::Real(t.times.quantile_ms(0.99))),
+    ("max_ms", |t, _| Value::Real(t.times.max_ms())),
+];
+
 /// What is printed about a link.
 pub(crate) const LINK: Metrics<LinkResult> = &[
     ("delivered", |l, _| Value::Count(l.delivered)),
@@ -288,21 +387,6 @@ pub(crate) const LINK: Metrics<LinkResult> = &[
 
 fn count(confusion: &Confusion, truth: Cause, verdict: Cause) -> Value {
     Value::Count(confusion.count(truth, verdict))
-}
-
-fn metrics<'r, T: 'r>(
-    list: Metrics<T>,
-    results: &(impl Iterator<Item = &'r T> + Clone),
-    window: Duration,
-) -> Vec<Metric> {
-    let metric = |&(key, value): &(&'static str, fn(&T, Duration) -> Value)| Metric {
-        key,
-        values: results
-            .clone()
-            .map(|result| value(result, window))
-            .collect(),
-    };
-    list.iter().map(metric).collect()
 }
 
 /// The sum over all flows but background traffic.

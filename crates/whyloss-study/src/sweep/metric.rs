@@ -5,15 +5,18 @@
 //! | `total.KEY` | of all flows but background traffic, summed before anything is divided |
 //! | `flow.NAME.KEY` | of one flow; `delay.` keys measure its delays |
 //! | `frames.NAME.KEY`, `frames.NAME@MS.KEY` | of one flow's frames, under its first playout delay or that of `MS` ms |
+//! | `transfers.NAME.KEY` | of one flow's transfers |
 //! | `link.NAME.KEY` | of one link |
 //! | `events` | the engine handled |
 //!
 //! Keys are those of `whyloss run --format csv`.
 
 use whyloss::Duration;
-use whyloss_sim::{DelaySummary, FlowResult, FrameCounts, LinkResult, Needs, Run, Scenario};
+use whyloss_sim::{
+    DelaySummary, FlowResult, FrameCounts, LinkResult, Needs, Run, Scenario, TransferResult,
+};
 
-use crate::results::{self, DELAY, FLOW, FRAMES, LINK, Metrics, Value};
+use crate::results::{self, DELAY, FLOW, FRAMES, LINK, Metrics, TRANSFERS, Value};
 
 /// What the values of a metric are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +45,7 @@ enum Of {
     Flow(String, Value1<FlowResult>),
     Delay(String, Value1<DelaySummary>),
     Frames(String, Option<f64>, Value1<FrameCounts>),
+    Transfers(String, Value1<TransferResult>),
     Link(String, Value1<LinkResult>),
     Events,
 }
@@ -57,10 +61,10 @@ impl Column {
             rest.split_once('.').ok_or_else(|| {
                 format!(
                     "metric {name:?}: expected `{family}.NAME.KEY`, such as `{family}.video.{}`",
-                    if family == "link" {
-                        "utilisation"
-                    } else {
-                        "received"
+                    match family {
+                        "link" => "utilisation",
+                        "transfers" => "p95_ms",
+                        _ => "received",
                     }
                 )
             })
@@ -92,13 +96,17 @@ impl Column {
                 };
                 Of::Frames(flow.into(), playout, find(FRAMES, key, name)?)
             }
+            "transfers" => {
+                let (flow, key) = named()?;
+                Of::Transfers(flow.into(), find(TRANSFERS, key, name)?)
+            }
             "link" => {
                 let (link, key) = named()?;
                 Of::Link(link.into(), find(LINK, key, name)?)
             }
             _ => {
                 return Err(format!(
-                    "metric {name:?}: expected `total.KEY`, `flow.NAME.KEY`, `frames.NAME.KEY`, `link.NAME.KEY` or `events`"
+                    "metric {name:?}: expected `total.KEY`, `flow.NAME.KEY`, `frames.NAME.KEY`, `transfers.NAME.KEY`, `link.NAME.KEY` or `events`"
                 ));
             }
         };
@@ -107,6 +115,7 @@ impl Column {
             Of::Total(value) | Of::Flow(_, value) => value(&FlowResult::default(), window),
             Of::Delay(_, value) => value(&DelaySummary::default(), window),
             Of::Frames(_, _, value) => value(&FrameCounts::default(), window),
+            Of::Transfers(_, value) => value(&TransferResult::default(), window),
             Of::Link(_, value) => value(&LinkResult::default(), window),
             Of::Events => Value::Count(0),
         };
@@ -157,6 +166,10 @@ impl Column {
                 .flows
                 .iter()
                 .any(|flow| flow.name == *name && flow.application.stream().is_some()),
+            Of::Transfers(name, _) => scenario
+                .flows
+                .iter()
+                .any(|flow| flow.name == *name && flow.has_transfers()),
             Of::Link(name, _) => scenario.links.iter().any(|link| link.name == *name),
         }
     }
@@ -177,6 +190,10 @@ impl Column {
                     .iter()
                     .find(ms)
                     .map(|counts| value(counts, window))
+            }),
+            Of::Transfers(name, value) => flow(name).and_then(|at| {
+                let result = run.measurement.flows[at].transfers.as_deref()?;
+                Some(value(result, window))
             }),
             Of::Link(name, value) => {
                 let at = scenario.links.iter().position(|link| link.name == *name);

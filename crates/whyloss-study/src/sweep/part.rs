@@ -21,7 +21,7 @@ use parquet::data_type::{
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::{ColumnPath, Type};
 use twox_hash::XxHash3_128;
@@ -250,7 +250,11 @@ pub(super) fn write_reals(
 }
 
 fn read(bytes: Vec<u8>) -> Result<Part, ParquetError> {
-    let reader = SerializedFileReader::new(bytes::Bytes::from(bytes))?;
+    let reader = crate::parquet::open(bytes::Bytes::from(bytes))?;
+    crate::parquet::guard(|| rows(&reader))
+}
+
+fn rows(reader: &impl FileReader) -> Result<Part, ParquetError> {
     let file = reader.metadata().file_metadata();
     let text = |key: &str| {
         let pairs = file.key_value_metadata().into_iter().flatten();

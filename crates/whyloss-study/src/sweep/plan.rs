@@ -143,7 +143,7 @@ impl Plan {
             .parent()
             .unwrap_or(Path::new(""))
             .join(scenario);
-        let read = std::fs::read_to_string(&path);
+        let read = whyloss_sim::scenario::read_file(&path);
         let text = read.map_err(|source| SweepError::File {
             path: path.clone(),
             source,

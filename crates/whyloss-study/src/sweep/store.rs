@@ -4,6 +4,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use whyloss_sim::output::{Whole, create_below, lock_file};
+
 use super::SweepError;
 use super::part::Part;
 use super::rows::Rows;
@@ -17,8 +19,8 @@ pub struct Store {
 }
 
 const PARTS: &str = "parts";
-/// What names of files that are not whole yet end with.
-const UNFINISHED: &str = ".unfinished";
+/// What names of files that are not whole yet end with: ours, and those of the Python package.
+const UNFINISHED: [&str; 2] = [".tmp", ".unfinished"];
 
 impl Store {
     /// Makes the directory, if it is not there, and clears away what was not finished.
@@ -26,10 +28,10 @@ impl Store {
     /// # Errors
     /// If it cannot be made, or another sweep is writing there.
     pub fn open(directory: &Path) -> Result<Self, SweepError> {
-        let parts = directory.join(PARTS);
-        fs::create_dir_all(&parts).map_err(|error| refuse(&parts, error))?;
+        let parts =
+            create_below(directory, PARTS).map_err(|error| refuse(&error.path, error.source))?;
         let path = directory.join(".lock");
-        let lock = File::create(&path).map_err(|error| refuse(&path, error))?;
+        let lock = lock_file(&path).map_err(|error| refuse(&path, error))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(SweepError::Busy(directory.to_owned())),
@@ -41,7 +43,8 @@ impl Store {
         };
         for unfinished in [directory, &parts] {
             for path in list(unfinished)? {
-                if path.to_string_lossy().ends_with(UNFINISHED) {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if UNFINISHED.iter().any(|end| name.ends_with(end)) {
                     fs::remove_file(&path).map_err(|error| refuse(&path, error))?;
                 }
             }
@@ -107,23 +110,13 @@ fn list(directory: &Path) -> Result<Vec<PathBuf>, SweepError> {
     Ok(paths)
 }
 
-/// Writes a file under another name, has it on the disk, and gives it its own: it is there whole, or not at all.
+/// Writes a file that is there whole, and on the disk, or not at all.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), SweepError> {
-    let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(UNFINISHED);
-    let unfinished = PathBuf::from(unfinished);
-    let written = File::create(&unfinished)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&unfinished, path))
-        .and_then(|()| {
-            path.parent()
-                .map_or(Ok(()), |directory| File::open(directory)?.sync_all())
-        });
-    written.map_err(|error| {
-        // It takes room that somebody may need.
-        let _ = fs::remove_file(&unfinished);
-        refuse(path, error)
-    })
+    let written = Whole::create(path).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.finish_on_disk()
+    });
+    written.map_err(|error| refuse(path, error))
 }
 
 fn refuse(path: &Path, source: io::Error) -> SweepError {

@@ -32,7 +32,8 @@ pub use westwood::{Gain, WestwoodFilter, WestwoodSpec};
 pub use westwood_plus::{Arithmetic, WestwoodPlus};
 
 use crate::event::AckEvent;
-use crate::{Duration, Rate};
+use crate::macros::any;
+use crate::{Duration, Rate, dispatch};
 
 /// An estimator of bandwidth. See the [module](self) for the contract.
 pub trait BandwidthEstimator {
@@ -78,42 +79,22 @@ impl EstimatorSpec {
     }
 }
 
-/// Turns the list of estimators into the enum that dispatches to them.
-macro_rules! estimators {
-    ($($name:ident),+ $(,)?) => {
-        /// Any of the estimators, dispatched without indirection.
-        #[derive(Clone, Debug, PartialEq)]
-        #[non_exhaustive]
-        #[allow(missing_docs, reason = "each variant is the type of its name")]
-        #[allow(clippy::large_enum_variant, reason = "no allocation, so nothing can be boxed")]
-        pub enum AnyEstimator {
-            $($name($name)),+
-        }
-
-        $(impl From<$name> for AnyEstimator {
-            fn from(estimator: $name) -> Self {
-                Self::$name(estimator)
-            }
-        })+
-
-        impl BandwidthEstimator for AnyEstimator {
-            #[inline]
-            fn on_ack(&mut self, ack: &AckEvent) {
-                match self { $(Self::$name(inner) => inner.on_ack(ack)),+ }
-            }
-
-            fn on_mtu_change(&mut self, segment_size: u32) {
-                match self { $(Self::$name(inner) => inner.on_mtu_change(segment_size)),+ }
-            }
-
-            fn estimate(&self) -> Option<Rate> {
-                match self { $(Self::$name(inner) => inner.estimate()),+ }
-            }
+macro_rules! dispatch_estimator {
+    ($enum:ident $variants:tt) => {
+        dispatch! {
+            impl BandwidthEstimator for $enum $variants
+            #[inline] fn on_ack(&mut self, ack: &AckEvent);
+            fn on_mtu_change(&mut self, segment_size: u32);
+            fn estimate(&self) -> Option<Rate>;
         }
     };
 }
 
-estimators!(WestwoodFilter, WestwoodPlus, Abse, Tibet, Sarbe);
+any! {
+    /// Any of the estimators, dispatched without indirection.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum AnyEstimator by dispatch_estimator { WestwoodFilter, WestwoodPlus, Abse, Tibet, Sarbe }
+}
 
 /// `bytes` in `span`, in bytes per second; `span` is positive.
 #[inline]

@@ -18,6 +18,7 @@
 //! The LDEA here only ends slow start. Before there is an estimate, oCwnd is half of FlightSize (RFC 5681 equation 4)
 //! after a loss, and slow start goes on. The paper has no floor for oCwnd (BAL-4).
 
+use super::window::by_window;
 use super::{Controller, Pipe, Spared, Start, Window};
 use crate::bandwidth::{DuplicateAcks, EstimatorSpec};
 use crate::event::{AckEvent, LossEvent};
@@ -39,7 +40,7 @@ impl Balde {
         Self {
             window: Window::new(start),
             pipe: Pipe::new(EstimatorSpec::Sarbe(duplicates), start.segment_size),
-            ldea: Vegas::new(Vegas::ALPHA, Vegas::BETA).congested_at_first(false),
+            ldea: Vegas::ldea(),
         }
     }
 
@@ -96,18 +97,7 @@ impl Controller for Balde {
         self.pipe.resize(segment_size);
     }
 
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.set(cwnd, ssthresh);
-    }
-
-    #[inline]
-    fn window(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    by_window!();
 
     fn bandwidth(&self) -> Option<Rate> {
         self.pipe.bandwidth()

@@ -3,35 +3,36 @@
 //! # Contract
 //!
 //! The transport finds and repairs losses (what to retransmit, when a recovery begins and ends); the controller says how
-//! much may be under way. The transport holds a [`Governed`] controller and calls
+//! much may be under way. The transport holds a [`UnderPolicy`] controller and calls
 //!
-//! - [`Governed::on_sent`] for every packet that leaves, if it cares to;
-//! - [`Governed::on_rate_sample`] for every acknowledgement that delivers something, before `on_ack`, if the controller
-//!   [wants them](Governed::wants_rate_samples): see [`delivery_rate`](crate::bandwidth::delivery_rate);
-//! - [`Governed::on_ack`] for every acknowledgement that acknowledges something or is a duplicate, in order of
+//! - [`UnderPolicy::on_sent`] for every packet that leaves, if it cares to;
+//! - [`UnderPolicy::on_rate_sample`] for every acknowledgement that delivers something, before `on_ack`, if the controller
+//!   [wants them](UnderPolicy::wants_rate_samples): see [`delivery_rate`](crate::bandwidth::delivery_rate);
+//! - [`UnderPolicy::on_ack`] for every acknowledgement that acknowledges something or is a duplicate, in order of
 //!   arrival, also during a recovery ([`AckEvent::in_recovery`]);
-//! - [`Governed::on_loss`] once per loss event, when a recovery begins, after `on_ack` of the acknowledgement that
+//! - [`UnderPolicy::on_loss`] once per loss event, when a recovery begins, after `on_ack` of the acknowledgement that
 //!   reveals it; later losses of the same window belong to it;
-//! - [`Governed::on_recovery_end`] once everything that was under way at its beginning has been acknowledged;
-//! - [`Governed::on_timeout`] when the retransmission timer expires, which ends a recovery without `on_recovery_end`, and
+//! - [`UnderPolicy::on_mark`] once per window in which the peer saw ECN-CE;
+//! - [`UnderPolicy::on_recovery_end`] once everything that was under way at its beginning has been acknowledged;
+//! - [`UnderPolicy::on_timeout`] when the retransmission timer expires, which ends a recovery without `on_recovery_end`, and
 //!   when congestion persists (QUIC);
-//! - [`Governed::on_packet_lost`] for every packet marked as lost, after all of the above, if the controller wants rate
+//! - [`UnderPolicy::on_packet_lost`] for every packet marked as lost, after all of the above, if the controller wants rate
 //!   samples;
-//! - [`Governed::on_spurious_loss`] if what the last loss event called lost has arrived, and [`Governed::on_mtu_change`]
+//! - [`UnderPolicy::on_spurious_loss`] if what the last loss event called lost has arrived, and [`UnderPolicy::on_mtu_change`]
 //!   when packets get larger or smaller, if it finds out.
 //!
-//! After each call it may read [`Governed::window`] and [`Governed::pacing_rate`] again. Sizes are bytes. The
+//! After each call it may read [`UnderPolicy::window`] and [`UnderPolicy::pacing_rate`] again. Sizes are bytes. The
 //! transport's own inflation of the window during a recovery (RFC 5681 §3.2) is not the controller's business. With a
 //! pacing rate, packets leave in groups of no more than a [`send_quantum`], each as long after the one before as the
 //! rate needs for it.
 //!
 //! A controller only knows losses by congestion. What a loss that a classifier calls wireless does to the window is
 //! stated by a [`WirelessPolicy`] around it, so that any classifier can be paired with any controller;
-//! [`scheme`](crate::scheme) holds all three together.
+//! [`scheme`](crate::schemes) holds all three together.
 //!
 //! # Adding a controller
 //!
-//! One file here, one variant in [`ControllerKind`], one line in the list of [`AnyController`], one entry in [`REGISTRY`].
+//! One file here, one variant in [`ControllerKind`], its type in the list of [`AnyController`], one entry in [`REGISTRY`].
 
 mod balde;
 mod bbr;
@@ -62,12 +63,13 @@ pub(crate) use whyloss::Queue;
 pub use whyloss::{Under, Whyloss};
 pub use window::{Growth, Window, may_grow};
 
-pub use crate::policy::{Governed, Spared, WirelessPolicy};
+pub use crate::policy::{Spared, UnderPolicy, WirelessPolicy};
 
 use crate::bandwidth::DuplicateAcks;
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
-use crate::event::{AckEvent, LossEvent, SentEvent};
-use crate::{Duration, Rate, Time};
+use crate::event::{AckEvent, LossEvent, MarkEvent, SentEvent};
+use crate::macros::any;
+use crate::{Rate, Time};
 use pipe::Pipe;
 
 /// Congestion control. See the [module](self) for the contract.
@@ -82,6 +84,11 @@ pub trait Controller {
     fn on_ack(&mut self, ack: &AckEvent);
     /// A recovery begins after a loss by congestion.
     fn on_loss(&mut self, loss: &LossEvent);
+    /// The peer saw ECN-CE: congestion, and nothing to repair. Told once per window. By default what the loss of the oldest
+    /// packet under way would do (RFC 3168 §6.1.2).
+    fn on_mark(&mut self, mark: &MarkEvent) {
+        self.on_loss(&mark.as_loss());
+    }
     /// A recovery begins, but its loss shall not change the window.
     fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared) {
         let _ = (loss, spared);
@@ -121,16 +128,6 @@ pub trait Controller {
     /// At which rate to pace packets; `None`: as acknowledgements clock them.
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {
-        None
-    }
-    /// A packet that has been under way for longer counts as lost at the first duplicate, and at the first two
-    /// acknowledgements after a retransmission (Vegas); `None`: there is no such timeout.
-    #[inline]
-    fn fine_timeout(&self) -> Option<Duration> {
-        None
-    }
-    /// When the algorithm last cut its window, if it remembers (Vegas, which cuts it only for packets sent since).
-    fn last_cut(&self) -> Option<Time> {
         None
     }
     /// The bandwidth estimate at work, if there is one.
@@ -191,8 +188,8 @@ pub struct ControllerSpec {
 
 impl ControllerSpec {
     /// The controller at its start, under its policy.
-    pub fn build(&self, start: &Start) -> Governed {
-        Governed::new(self.kind.build(start), self.wireless)
+    pub fn build(&self, start: &Start) -> UnderPolicy {
+        UnderPolicy::new(self.kind.build(start), self.wireless)
     }
 }
 
@@ -231,44 +228,16 @@ impl Default for ControllerKind {
 }
 
 impl ControllerKind {
-    /// Westwood as in Milenkoski & Stojcevska (MIL-3).
-    pub const fn westwood() -> Self {
-        Self::Westwood(WestwoodOptions::per_ack())
-    }
-
-    /// Westwood as in Le & Hong (BAL-1).
-    pub const fn westwood_filter() -> Self {
-        Self::Westwood(WestwoodOptions::timed())
-    }
-
-    /// Westwood of UCLA's module for ns-2, with a sample per acknowledgement.
-    pub const fn westwood_ucla() -> Self {
-        Self::Westwood(WestwoodOptions::ucla())
-    }
-
-    /// Westwood+.
-    pub const fn westwood_plus() -> Self {
-        Self::Westwood(WestwoodOptions::plus())
-    }
-
-    /// Westwood+ as ns-2's `Agent/TCP/Linux` runs it.
-    pub const fn westwood_linux() -> Self {
-        Self::Westwood(WestwoodOptions::linux())
-    }
-
-    /// Westwood with ABSE, for a sender with NewReno's recovery.
-    pub const fn westwood_nr() -> Self {
-        Self::Westwood(WestwoodOptions::abse())
-    }
-
-    /// TIBET (MAR-6).
-    pub const fn tibet() -> Self {
-        Self::Westwood(WestwoodOptions::tibet())
-    }
-
-    /// BaLDE; to go with the classifier `ldea` and [`WirelessPolicy::KeepWindow`].
-    pub const fn balde() -> Self {
-        Self::Balde(DuplicateAcks::Wait)
+    /// The controller as ns-2 2.35 has it: Reno halves the window where the RFCs halve what is under way, Veno is Linux's, and
+    /// Vegas departs from the paper.
+    #[must_use]
+    pub fn of_ns2(self) -> Self {
+        match self {
+            Self::Reno(_) => Self::Reno(Decrease::Window),
+            Self::Veno(_) => Self::Veno(BacklogRtt::Latest),
+            Self::Vegas(_) => Self::Vegas(VegasDialect::Ns2),
+            other => other,
+        }
     }
 
     /// The controller at its start.
@@ -288,109 +257,45 @@ impl ControllerKind {
     }
 }
 
-/// Turns the list of controllers into the enum that dispatches to them.
-macro_rules! controllers {
-    ($($name:ident),+ $(,)?) => {
-        /// Any of the controllers, dispatched without indirection.
-        #[derive(Clone, Debug)]
-        #[non_exhaustive]
-        #[allow(missing_docs, reason = "each variant is the type of its name")]
-        #[allow(clippy::large_enum_variant, reason = "no allocation, so nothing can be boxed")]
-        pub enum AnyController {
-            $($name($name)),+
-        }
+impl From<WestwoodOptions> for ControllerKind {
+    fn from(options: WestwoodOptions) -> Self {
+        Self::Westwood(options)
+    }
+}
 
-        $(impl From<$name> for AnyController {
-            fn from(controller: $name) -> Self {
-                Self::$name(controller)
-            }
-        })+
-
-        impl Controller for AnyController {
-            #[inline]
-            fn on_sent(&mut self, sent: &SentEvent) {
-                match self { $(Self::$name(inner) => inner.on_sent(sent)),+ }
-            }
-
-            #[inline]
-            fn on_ack(&mut self, ack: &AckEvent) {
-                match self { $(Self::$name(inner) => inner.on_ack(ack)),+ }
-            }
-
-            fn on_loss(&mut self, loss: &LossEvent) {
-                match self { $(Self::$name(inner) => inner.on_loss(loss)),+ }
-            }
-
-            fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared) {
-                match self { $(Self::$name(inner) => inner.on_spared_loss(loss, spared)),+ }
-            }
-
-            fn on_recovery_end(&mut self, now: Time, at_most: u64) {
-                match self { $(Self::$name(inner) => inner.on_recovery_end(now, at_most)),+ }
-            }
-
-            fn on_timeout(&mut self, loss: &LossEvent) {
-                match self { $(Self::$name(inner) => inner.on_timeout(loss)),+ }
-            }
-
-            fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
-                match self { $(Self::$name(inner) => inner.on_spurious_loss(now, cwnd, ssthresh)),+ }
-            }
-
-            fn on_mtu_change(&mut self, segment_size: u32) {
-                match self { $(Self::$name(inner) => inner.on_mtu_change(segment_size)),+ }
-            }
-
-            #[inline]
-            fn wants_rate_samples(&self) -> bool {
-                match self { $(Self::$name(inner) => inner.wants_rate_samples()),+ }
-            }
-
-            fn on_rate_sample(&mut self, sample: &RateSample) {
-                match self { $(Self::$name(inner) => inner.on_rate_sample(sample)),+ }
-            }
-
-            fn on_packet_lost(&mut self, packet: &LostPacket) {
-                match self { $(Self::$name(inner) => inner.on_packet_lost(packet)),+ }
-            }
-
-            fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-                match self { $(Self::$name(inner) => inner.set_window(cwnd, ssthresh)),+ }
-            }
-
-            #[inline]
-            fn window(&self) -> u64 {
-                match self { $(Self::$name(inner) => inner.window()),+ }
-            }
-
-            fn ssthresh(&self) -> u64 {
-                match self { $(Self::$name(inner) => inner.ssthresh()),+ }
-            }
-
-            #[inline]
-            fn pacing_rate(&self) -> Option<Rate> {
-                match self { $(Self::$name(inner) => inner.pacing_rate()),+ }
-            }
-
-            #[inline]
-            fn fine_timeout(&self) -> Option<Duration> {
-                match self { $(Self::$name(inner) => inner.fine_timeout()),+ }
-            }
-
-            fn last_cut(&self) -> Option<Time> {
-                match self { $(Self::$name(inner) => inner.last_cut()),+ }
-            }
-
-            fn bandwidth(&self) -> Option<Rate> {
-                match self { $(Self::$name(inner) => inner.bandwidth()),+ }
-            }
+/// Implements [`Controller`] for an enum of controllers.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! dispatch_controller {
+    ($enum:ident $variants:tt) => {
+        $crate::dispatch! {
+            impl Controller for $enum $variants
+            #[inline] fn on_sent(&mut self, sent: &SentEvent);
+            #[inline] fn on_ack(&mut self, ack: &AckEvent);
+            fn on_loss(&mut self, loss: &LossEvent);
+            fn on_mark(&mut self, mark: &MarkEvent);
+            fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared);
+            fn on_recovery_end(&mut self, now: Time, at_most: u64);
+            fn on_timeout(&mut self, loss: &LossEvent);
+            fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64);
+            fn on_mtu_change(&mut self, segment_size: u32);
+            #[inline] fn wants_rate_samples(&self) -> bool;
+            fn on_rate_sample(&mut self, sample: &RateSample);
+            fn on_packet_lost(&mut self, packet: &LostPacket);
+            fn set_window(&mut self, cwnd: u64, ssthresh: u64);
+            #[inline] fn window(&self) -> u64;
+            fn ssthresh(&self) -> u64;
+            #[inline] fn pacing_rate(&self) -> Option<Rate>;
+            fn bandwidth(&self) -> Option<Rate>;
         }
     };
 }
 
-controllers!(
-    Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas, Whyloss
-);
+any! {
+    /// Any of the controllers, dispatched without indirection.
+    #[derive(Clone, Debug)]
+    pub enum AnyController by dispatch_controller { Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas, Whyloss }
+}
 
 #[cfg(test)]
 pub(crate) mod tests;

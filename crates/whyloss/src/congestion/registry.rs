@@ -2,164 +2,69 @@
 
 use super::{
     BacklogRtt, ControllerKind, CopaModes, CubicDialect, Decrease, ScreamTarget, Under,
-    VegasDialect,
+    VegasDialect, WestwoodOptions,
 };
-use crate::registry;
+use crate::bandwidth::DuplicateAcks;
+use crate::macros::registry;
 
-/// One line of the registry.
-pub type Entry = registry::Entry<ControllerKind>;
+registry! {
+    /// Every controller.
+    ControllerKind {
+        "reno", "Reno", "slow start, one segment per round trip, half at a loss",
+        "Jacobson, SIGCOMM 1988; RFC 5681", () => ControllerKind::Reno(Decrease::FlightSize);
 
-/// Every controller.
-pub static REGISTRY: &[Entry] = &[
-    Entry::new(
-        ("reno", "Reno"),
-        "slow start, one segment per round trip, half at a loss",
-        "Jacobson, SIGCOMM 1988; RFC 5681",
-        &[],
-        |_| Ok(ControllerKind::Reno(Decrease::FlightSize)),
-    ),
-    Entry::new(
-        ("westwood", "Westwood"),
-        "at a loss, what the acknowledgements' rate fills; a fixed filter per acknowledgement",
-        "Milenkoski & Stojcevska 2010, section 3.2",
-        &[],
-        |_| Ok(ControllerKind::westwood()),
-    ),
-    Entry::new(
-        ("westwood-filter", "Westwood (timed filter)"),
-        "Westwood with a filter that knows the time between acknowledgements",
-        "Casetti et al., MobiCom 2001; Le & Hong 2006, section 2",
-        &[],
-        |_| Ok(ControllerKind::westwood_filter()),
-    ),
-    Entry::new(
-        ("westwood-ucla", "Westwood (UCLA)"),
-        "Westwood of UCLA's module for ns-2, which divides at timeouts; goes with fast retransmit alone",
-        "tcp-westwood.cc 1.3, 2002",
-        &[],
-        |_| Ok(ControllerKind::westwood_ucla()),
-    ),
-    Entry::new(
-        ("westwood-plus", "Westwood+"),
-        "Westwood with one sample per round trip",
-        "Mascolo et al., CCR 34(2), 2004",
-        &[],
-        |_| Ok(ControllerKind::westwood_plus()),
-    ),
-    Entry::new(
-        ("westwood-nr", "Westwood-NR"),
-        "Westwood with ABSE's adaptive sampling and filter; goes with NewReno's recovery",
-        "Wang et al., GLOBECOM 2002",
-        &[],
-        |_| Ok(ControllerKind::westwood_nr()),
-    ),
-    Entry::new(
-        ("tibet", "TIBET"),
-        "Westwood with segment sizes and gaps filtered apart",
-        "Capone, Fratta & Martignon, IEEE TMC 3(2), 2004",
-        &[],
-        |_| Ok(ControllerKind::tibet()),
-    ),
-    Entry::new(
-        ("balde", "BaLDE"),
-        "bandwidth by the receiver's stamps, slow start that ends before the queue is full",
-        "Le & Hong, IEICE Trans. E89-B(4), 2006",
-        &[],
-        |_| Ok(ControllerKind::balde()),
-    ),
-    Entry::new(
-        ("veno", "Veno"),
-        "Reno at half its pace with three segments queued; with less, a loss takes a fifth",
-        "Fu & Liew, IEEE JSAC 21(2), 2003",
-        &[],
-        |_| Ok(ControllerKind::Veno(BacklogRtt::LastRound)),
-    ),
-    Entry::new(
-        ("cubic", "CUBIC"),
-        "a cubic function of the time since the last loss, seven tenths at a loss",
-        "RFC 9438",
-        &[],
-        |_| Ok(ControllerKind::Cubic(CubicDialect::Rfc9438)),
-    ),
-    Entry::new(
-        ("cubic-rfc8312", "CUBIC (RFC 8312)"),
-        "CUBIC with the older RFC's Reno-friendly region, as quinn and noq have it",
-        "RFC 8312, section 4.2",
-        &[],
-        |_| Ok(ControllerKind::Cubic(CubicDialect::Rfc8312)),
-    ),
-    Entry::new(
-        ("bbr", "BBR version 3"),
-        "paces at the measured bandwidth, with a window of what the path holds; heeds losses above 2 %",
-        "draft-ietf-ccwg-bbr-06, 2026",
-        &[],
-        |_| Ok(ControllerKind::Bbr),
-    ),
-    Entry::new(
-        ("copa", "Copa"),
-        "the rate that the queueing delay allows, or, beside flows that fill the queue, what losses leave; paces",
-        "Arun & Balakrishnan, NSDI 2018",
-        &[],
-        |_| Ok(ControllerKind::Copa(CopaModes::Both)),
-    ),
-    Entry::new(
-        ("copa-default", "Copa (default mode)"),
-        "Copa that never competes: losses change nothing but by timeouts",
-        "Arun & Balakrishnan, NSDI 2018, section 2",
-        &[],
-        |_| Ok(ControllerKind::Copa(CopaModes::Default)),
-    ),
-    Entry::new(
-        ("scream", "SCReAM"),
-        "a queueing delay of 0.1 to 0.4 s, for media; its window alone, without an encoder's rate; paces",
-        "RFC 8298, section 4.1.2",
-        &[],
-        |_| Ok(ControllerKind::Scream(ScreamTarget::Adapts)),
-    ),
-    Entry::new(
-        ("scream-fixed", "SCReAM (fixed target)"),
-        "SCReAM that aims at 0.1 s, whoever else fills the queue",
-        "RFC 8298, section 4.1.2",
-        &[],
-        |_| Ok(ControllerKind::Scream(ScreamTarget::Fixed)),
-    ),
-    Entry::new(
-        ("vegas", "Vegas"),
-        "one to three segments in the queues, by round-trip time; goes with Vegas's recovery",
-        "Brakmo & Peterson, IEEE JSAC 13(8), 1995",
-        &[],
-        |_| Ok(ControllerKind::Vegas(VegasDialect::Paper)),
-    ),
-    Entry::new(
-        ("whyloss", "Whyloss"),
-        "CUBIC that cuts by the odds of congestion",
-        "this project, docs/scheme.md",
-        &[],
-        |_| Ok(ControllerKind::Whyloss(Under::Cubic)),
-    ),
-    Entry::new(
-        ("whyloss-reno", "Whyloss over Reno"),
-        "Reno that cuts by the odds of congestion",
-        "this project, docs/scheme.md",
-        &[],
-        |_| Ok(ControllerKind::Whyloss(Under::Reno)),
-    ),
-];
+        "westwood", "Westwood", "at a loss, what the acknowledgements' rate fills; a fixed filter per acknowledgement",
+        "Milenkoski & Stojcevska 2010, section 3.2", () => WestwoodOptions::per_ack();
 
-/// Finds the controller of that id.
-pub fn find(id: &str) -> Option<&'static Entry> {
-    REGISTRY.iter().find(|entry| entry.id == id)
-}
+        "westwood-filter", "Westwood (timed filter)", "Westwood with a filter that knows the time between acknowledgements",
+        "Casetti et al., MobiCom 2001; Le & Hong 2006, section 2", () => WestwoodOptions::timed();
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+        "westwood-ucla", "Westwood (UCLA)", "Westwood of UCLA's module for ns-2, which divides at timeouts; goes with fast retransmit alone",
+        "tcp-westwood.cc 1.3, 2002", () => WestwoodOptions::ucla();
 
-    #[test]
-    fn ids_are_unique() {
-        for (index, entry) in REGISTRY.iter().enumerate() {
-            assert!(REGISTRY[..index].iter().all(|other| other.id != entry.id));
-            assert!(find(entry.id).is_some());
-        }
+        "westwood-plus", "Westwood+", "Westwood with one sample per round trip",
+        "Mascolo et al., CCR 34(2), 2004", () => WestwoodOptions::plus();
+
+        "westwood-nr", "Westwood-NR", "Westwood with ABSE's adaptive sampling and filter; goes with NewReno's recovery",
+        "Wang et al., GLOBECOM 2002", () => WestwoodOptions::abse();
+
+        "tibet", "TIBET", "Westwood with segment sizes and gaps filtered apart",
+        "Capone, Fratta & Martignon, IEEE TMC 3(2), 2004", () => WestwoodOptions::tibet();
+
+        "balde", "BaLDE", "bandwidth by the receiver's stamps, slow start that ends before the queue is full",
+        "Le & Hong, IEICE Trans. E89-B(4), 2006", () => ControllerKind::Balde(DuplicateAcks::Wait);
+
+        "veno", "Veno", "Reno at half its pace with three segments queued; with less, a loss takes a fifth",
+        "Fu & Liew, IEEE JSAC 21(2), 2003", () => ControllerKind::Veno(BacklogRtt::LastRound);
+
+        "cubic", "CUBIC", "a cubic function of the time since the last loss, seven tenths at a loss",
+        "RFC 9438", () => ControllerKind::Cubic(CubicDialect::Rfc9438);
+
+        "cubic-rfc8312", "CUBIC (RFC 8312)", "CUBIC with the older RFC's Reno-friendly region, as quinn and noq have it",
+        "RFC 8312, section 4.2", () => ControllerKind::Cubic(CubicDialect::Rfc8312);
+
+        "bbr", "BBR version 3", "paces at the measured bandwidth, with a window of what the path holds; heeds losses above 2 %",
+        "draft-ietf-ccwg-bbr-06, 2026", () => ControllerKind::Bbr;
+
+        "copa", "Copa", "the rate that the queueing delay allows, or, beside flows that fill the queue, what losses leave; paces",
+        "Arun & Balakrishnan, NSDI 2018", () => ControllerKind::Copa(CopaModes::Both);
+
+        "copa-default", "Copa (default mode)", "Copa that never competes: losses change nothing but by timeouts",
+        "Arun & Balakrishnan, NSDI 2018, section 2", () => ControllerKind::Copa(CopaModes::Default);
+
+        "scream", "SCReAM", "a queueing delay of 0.1 to 0.4 s, for media; its window alone, without an encoder's rate; paces",
+        "RFC 8298, section 4.1.2", () => ControllerKind::Scream(ScreamTarget::Adapts);
+
+        "scream-fixed", "SCReAM (fixed target)", "SCReAM that aims at 0.1 s, whoever else fills the queue",
+        "RFC 8298, section 4.1.2", () => ControllerKind::Scream(ScreamTarget::Fixed);
+
+        "vegas", "Vegas", "one to three segments in the queues, by round-trip time; goes with Vegas's recovery",
+        "Brakmo & Peterson, IEEE JSAC 13(8), 1995", () => ControllerKind::Vegas(VegasDialect::Paper);
+
+        "whyloss", "Whyloss", "CUBIC that a loss cuts by the odds of congestion, where the path has shown its queue",
+        "this project, docs/scheme.md", () => ControllerKind::Whyloss(Under::Cubic);
+
+        "whyloss-reno", "Whyloss over Reno", "Reno that a loss cuts by the odds of congestion, where the path has shown its queue",
+        "this project, docs/scheme.md", () => ControllerKind::Whyloss(Under::Reno);
     }
 }

@@ -8,6 +8,7 @@
 //!
 //! NewReno and SACK differ from Reno in how losses are repaired, which is the transport's business, not in the window.
 
+use super::window::by_window;
 use super::{Controller, Start, Window};
 use crate::Time;
 use crate::event::{AckEvent, LossEvent};
@@ -84,18 +85,7 @@ impl Controller for Reno {
         self.window.resize(segment_size);
     }
 
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.set(cwnd, ssthresh);
-    }
-
-    #[inline]
-    fn window(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    by_window!();
 }
 
 #[cfg(test)]

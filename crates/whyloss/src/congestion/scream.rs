@@ -35,7 +35,7 @@
 use super::windowed::{WindowedMax, WindowedMin};
 use super::{Controller, Start};
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
-use crate::event::{AckEvent, Detection, LossEvent};
+use crate::event::{AckEvent, LossEvent, MarkEvent};
 use crate::{Rate, Time};
 
 /// QDELAY_TARGET_LO and QDELAY_TARGET_HI, in seconds.
@@ -244,11 +244,11 @@ impl Controller for Scream {
         self.back_off(packet.now, BETA_LOSS);
     }
 
-    fn on_loss(&mut self, loss: &LossEvent) {
-        // Losses have been told, one by one.
-        if loss.detection == Detection::EcnCe {
-            self.back_off(loss.now, BETA_ECN);
-        }
+    /// Losses are told one by one.
+    fn on_loss(&mut self, _loss: &LossEvent) {}
+
+    fn on_mark(&mut self, mark: &MarkEvent) {
+        self.back_off(mark.now, BETA_ECN);
     }
 
     fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
@@ -348,10 +348,10 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Duration;
     use crate::congestion::AnyController;
     use crate::congestion::bbr::tests::{lost, sample};
     use crate::congestion::tests::{START, loss};
-    use crate::{Duration, event::LossEvent};
 
     /// A connection whose acknowledgements are written by hand: of segments of 1000 bytes.
     struct Script {
@@ -459,11 +459,11 @@ mod tests {
         is(lose(&mut script, 151), 64.0);
         let mark = |millis| {
             let now = Time::ZERO + Duration::from_millis(millis);
-            LossEvent::new(now, Detection::EcnCe, 1000)
+            MarkEvent::new(now, 1000)
         };
-        script.scream.on_loss(&mark(251));
+        script.scream.on_mark(&mark(251));
         is(script.scream.cwnd, 64_000.0);
-        script.scream.on_loss(&mark(252));
+        script.scream.on_mark(&mark(252));
         is(script.scream.cwnd, 57_600.0);
         script.scream.on_timeout(&loss(10_000, 10_000));
         is(script.scream.cwnd, 1000.0);

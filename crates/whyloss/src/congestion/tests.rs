@@ -2,8 +2,8 @@
 //! tests too.
 
 use super::*;
-use crate::Cause;
 use crate::event::Detection;
+use crate::{Cause, Duration};
 use proptest::prelude::*;
 use std::vec;
 
@@ -31,9 +31,9 @@ fn kinds() -> impl Strategy<Value = ControllerKind> {
         Just(ControllerKind::Reno(Decrease::Window)),
         crate::bandwidth::tests::specs()
             .prop_map(|estimator| { ControllerKind::Westwood(WestwoodOptions::new(estimator)) }),
-        Just(ControllerKind::westwood_plus()),
-        Just(ControllerKind::westwood_linux()),
-        Just(ControllerKind::balde()),
+        Just(ControllerKind::from(WestwoodOptions::plus())),
+        Just(ControllerKind::from(WestwoodOptions::linux())),
+        Just(ControllerKind::Balde(DuplicateAcks::Wait)),
         Just(ControllerKind::Balde(DuplicateAcks::Sample)),
         Just(ControllerKind::Veno(BacklogRtt::LastRound)),
         Just(ControllerKind::Veno(BacklogRtt::Latest)),
@@ -60,7 +60,7 @@ fn policies() -> impl Strategy<Value = WirelessPolicy> {
     ]
 }
 
-fn under(policy: WirelessPolicy) -> Governed {
+fn under(policy: WirelessPolicy) -> UnderPolicy {
     let kind = ControllerKind::default();
     ControllerSpec {
         kind,

@@ -115,6 +115,18 @@ impl Vegas {
         }
     }
 
+    /// The fine-grained timeout: a packet that has been under way for longer counts as lost at the first duplicate, and at the
+    /// first two acknowledgements after a retransmission. `None` before the first sample.
+    #[inline]
+    pub fn fine_timeout(&self) -> Option<Duration> {
+        self.base_rtt.map(|_| self.fine_timeout)
+    }
+
+    /// When the window was last cut. Only a packet sent since cuts it again.
+    pub fn last_cut(&self) -> Option<Time> {
+        self.last_cut
+    }
+
     /// The first sample: what there is to compare with.
     fn begin(&mut self, now: Time, rtt: Duration) {
         self.base_rtt = Some(rtt);
@@ -306,14 +318,6 @@ impl Controller for Vegas {
 
     fn ssthresh(&self) -> u64 {
         self.ssthresh
-    }
-
-    fn fine_timeout(&self) -> Option<Duration> {
-        self.base_rtt.map(|_| self.fine_timeout)
-    }
-
-    fn last_cut(&self) -> Option<Time> {
-        self.last_cut
     }
 }
 

@@ -18,6 +18,7 @@
 //! A repeated timeout leaves ssthresh as it is, as in RFC 5681. The same decrease around any other controller is the
 //! classifier `veno` with [`WirelessPolicy::Percent`](super::WirelessPolicy::Percent) of 80.
 
+use super::window::by_window;
 use super::{Controller, Start, Window, may_grow};
 use crate::event::{AckEvent, LossEvent};
 use crate::{Duration, Time};
@@ -140,18 +141,7 @@ impl Controller for Veno {
         self.window.resize(segment_size);
     }
 
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.set(cwnd, ssthresh);
-    }
-
-    #[inline]
-    fn window(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    by_window!();
 }
 
 #[cfg(test)]

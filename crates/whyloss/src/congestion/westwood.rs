@@ -38,6 +38,7 @@
 //! wholly skips all of its line, so a policy decides what later timeouts divide by. (The module measures RTT_min in ticks of
 //! ns-2's clock; here it is exact. It repairs losses in a way of its own, too, which is the transport's business.)
 
+use super::window::by_window;
 use super::{Controller, Pipe, Spared, Start, Window};
 use crate::bandwidth::{Arithmetic, EstimatorSpec, TibetFilter, WestwoodSpec};
 use crate::event::{AckEvent, LossEvent};
@@ -269,18 +270,7 @@ impl Controller for Westwood {
         self.pipe.resize(segment_size);
     }
 
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
-        self.window.set(cwnd, ssthresh);
-    }
-
-    #[inline]
-    fn window(&self) -> u64 {
-        self.window.cwnd()
-    }
-
-    fn ssthresh(&self) -> u64 {
-        self.window.ssthresh()
-    }
+    by_window!();
 
     fn bandwidth(&self) -> Option<Rate> {
         self.pipe.bandwidth()

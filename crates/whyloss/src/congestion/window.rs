@@ -153,6 +153,25 @@ pub fn may_grow(ack: &AckEvent) -> bool {
     ack.acked > 0 && !ack.in_recovery && !ack.app_limited
 }
 
+/// The methods of a controller whose window is a [`Window`].
+macro_rules! by_window {
+    () => {
+        fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+            self.window.set(cwnd, ssthresh);
+        }
+
+        #[inline]
+        fn window(&self) -> u64 {
+            self.window.cwnd()
+        }
+
+        fn ssthresh(&self) -> u64 {
+            self.window.ssthresh()
+        }
+    };
+}
+pub(super) use by_window;
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{START, ack};

@@ -34,12 +34,10 @@ mod advice;
 mod checksum;
 mod options;
 pub mod packet;
-mod registry;
 mod sender;
 
 pub use advice::{Advice, Judge, Reaction};
 pub use options::{MOST_PACKETS, Options, WindowMode};
-pub use registry::{Entry, REGISTRY, find};
 pub use sender::{Phase, Sender};
 
 use crate::Time;

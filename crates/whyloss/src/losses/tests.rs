@@ -55,6 +55,31 @@ fn a_gap_counts_at_once_unless_told_to_wait() {
 }
 
 #[test]
+fn the_end_of_a_stream_tells_what_is_missing() {
+    let end = |numbers: &[u64], last| {
+        let mut tracker = LossTracker::rtp(Told::default()).wait_for_packets(3);
+        feed(&mut tracker, numbers);
+        let mut lost = Vec::new();
+        tracker.finish(last, Time::MAX, |loss| {
+            lost.push((loss.first % 65_536, loss.count, loss.cause));
+        });
+        // Another stream begins.
+        assert_eq!(feed(&mut tracker, &[9])[0].0, Seen::First);
+        lost
+    };
+    // 8 is waited for, and the stream ends with 11, across a wrap-around too.
+    assert_eq!(end(&[7, 9], None), [(8, 1, Cause::Wireless)]);
+    let both = [(8, 1, Cause::Wireless), (10, 2, Cause::Congestion)];
+    assert_eq!(end(&[7, 9], Some(11)), both);
+    assert_eq!(end(&[65_534], Some(1)), [(65_535, 3, Cause::Congestion)]);
+    // What was the last one, or is out of reach, says nothing.
+    for last in [9, 8, 40_000] {
+        assert_eq!(end(&[8, 9], Some(last)), []);
+    }
+    assert_eq!(end(&[], Some(3)), []);
+}
+
+#[test]
 fn sixteen_and_thirty_two_bits_wrap_around() {
     for bits in [16, 32, 64] {
         let last = u64::MAX >> (64 - bits);

@@ -33,7 +33,8 @@
 //!
 //! # Adding a classifier
 //!
-//! One file (and the `mod` line below by which the compiler finds it), one entry in the list of `registry.rs`;
+//! One file (and the `mod` line below by which the compiler finds it); its type and its entry in the two lists of
+//! `registry.rs`;
 //! scenarios, experiments, the command, the property tests, the fuzz target and the benchmarks read the list.
 
 pub mod biaz;
@@ -83,11 +84,20 @@ impl Arrival {
 }
 
 /// A loss differentiation algorithm at the receiver. See the [module](self) for the contract.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no receiver classifier",
+    note = "those are in `whyloss::receiver`; what is in `whyloss::sender` hears acknowledgements, not arrivals"
+)]
 pub trait ReceiverClassifier {
     /// Takes one arrival; `missing` packets lie between it and the highest sequence number that arrived before.
     ///
     /// Answers `Some` exactly when `missing > 0`. A late packet (one that fills an old gap) comes with `missing` 0.
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause>;
+    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs none, or has had no evidence.
+    #[inline]
+    fn odds(&self) -> Option<f64> {
+        None
+    }
 }
 
 /// One arrival through a classifier's two halves, in the order that `update_first` says (CEN-A2).

@@ -6,14 +6,14 @@
 //! included, and asked for a [`Cause`] once per loss event ([`SenderClassifier::on_loss`]): when a recovery begins
 //! and when the retransmission timer expires. The acknowledgement that reveals the loss has been told before. It is not
 //! asked about ECN marks, which are congestion. One that knows better when the repair is done may say so then. What the answer does to the window is not its business: see
-//! [`crate::congestion::WirelessPolicy`]; [`crate::scheme`] puts the two together.
+//! [`crate::congestion::WirelessPolicy`]; [`crate::schemes`] puts the two together.
 //!
 //! An answer needs no allocation, by construction: this crate is `no_std` without `alloc`. An oracle, which is told the
 //! truth, is no classifier: it lives with whoever knows the truth.
 //!
 //! # Adding a classifier
 //!
-//! One file, its `mod` line, and one entry in the list of `registry.rs`.
+//! One file, its `mod` line; its type and its entry in the two lists of `registry.rs`.
 
 mod backlog;
 pub mod episode;
@@ -34,6 +34,10 @@ use crate::event::{AckEvent, LossEvent, SentEvent};
 use crate::{Cause, Time};
 
 /// A loss differentiation algorithm at the sender. See the [module](self) for the contract.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no sender classifier",
+    note = "those are in `whyloss::sender`; what is in `whyloss::receiver` hears arrivals, not acknowledgements"
+)]
 pub trait SenderClassifier {
     /// Takes a packet that leaves. None of ours needs to know.
     #[inline]
@@ -44,6 +48,11 @@ pub trait SenderClassifier {
     fn on_ack(&mut self, ack: &AckEvent);
     /// Gives the cause of a loss event.
     fn on_loss(&mut self, loss: &LossEvent) -> Cause;
+    /// The odds of congestion behind the latest cause: p/(1 − p). `None` if the algorithm weighs none, or has had no evidence.
+    #[inline]
+    fn odds(&self) -> Option<f64> {
+        None
+    }
     /// Whether what it says of a loss that acknowledgements found is only final when the recovery ends. Most know at once.
     #[inline]
     fn revises(&self) -> bool {

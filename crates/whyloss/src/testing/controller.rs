@@ -3,8 +3,8 @@
 use super::{Draws, Raw};
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
 use crate::congestion::{Controller, Start};
-use crate::event::{AckEvent, Detection, LossEvent, SentEvent};
-use crate::policy::{Governed, WirelessPolicy};
+use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
+use crate::policy::{UnderPolicy, WirelessPolicy};
 use crate::{Cause, Duration, Rate, Time};
 
 /// Asserts all that must hold for a controller, under every policy and over many sequences of events that are the same in
@@ -20,7 +20,7 @@ pub fn properties<C: Controller>(build: impl Fn(&Start) -> C) {
         };
         let policy = policy(draws);
         let (operations, length) = draws.operations();
-        let governed = Governed::new(build(&start), policy);
+        let governed = UnderPolicy::new(build(&start), policy);
         check(governed, start.segment_size, &operations[..length]);
     });
 }
@@ -51,7 +51,7 @@ struct Transport {
 ///
 /// # Panics
 /// When that does not hold.
-pub fn check<C: Controller>(mut control: Governed<C>, segment_size: u32, operations: &[Raw]) {
+pub fn check<C: Controller>(mut control: UnderPolicy<C>, segment_size: u32, operations: &[Raw]) {
     let mut transport = Transport {
         segment_size: segment_size.max(1),
         now: 0,
@@ -70,7 +70,7 @@ pub fn check<C: Controller>(mut control: Governed<C>, segment_size: u32, operati
 impl Transport {
     /// Tells what an operation stands for: mostly what happens on a network, at times numbers that only a broken transport
     /// would tell.
-    fn tell<C: Controller>(&mut self, control: &mut Governed<C>, (kind, a, b): Raw) {
+    fn tell<C: Controller>(&mut self, control: &mut UnderPolicy<C>, (kind, a, b): Raw) {
         self.now = self.now.saturating_add(a % 100_000_000);
         let now = Time::from_nanos(self.now);
         let segment = u64::from(self.segment_size);
@@ -114,8 +114,10 @@ impl Transport {
                 control.on_loss(&loss, cause);
             }
             12 => {
-                let loss = self.loss(now, Detection::EcnCe, self.in_flight, control.window());
-                control.on_loss(&loss, cause);
+                let mark = MarkEvent::new(now, self.segment_size)
+                    .in_flight(self.in_flight)
+                    .window(control.window());
+                control.on_mark(&mark);
             }
             13 => {
                 let detection = if b % 3 == 0 {

@@ -20,7 +20,8 @@
 //! ```
 //!
 //! `properties` draws its sequences from a generator with a fixed seed: no dependency, the same in every run. `check` takes
-//! plain numbers, so that proptest or a fuzzer can draw them and shrink what fails.
+//! plain numbers, so that proptest or a fuzzer can draw them and shrink what fails. With the feature `std`, a failure of
+//! `properties` says the number of the sequence that shows it, a panic of the algorithm itself included.
 
 pub mod controller;
 pub mod receiver;
@@ -43,11 +44,26 @@ fn later(time: Time, by: u64) -> Time {
     Time::from_nanos(time.as_nanos() + by % STAMP_LIMIT)
 }
 
-/// Runs all sequences, each of which begins with its number in the generator. If one panics, the message before says which.
+/// Runs all sequences, each of which begins with its number in the generator.
 fn sequences(mut run: impl FnMut(&mut Draws)) {
     for sequence in 0..SEQUENCES {
-        run(&mut Draws(sequence));
+        numbered(sequence, || run(&mut Draws(sequence)));
     }
+}
+
+/// Runs a sequence. If it panics, whatever the reason, another panic says its number.
+#[cfg(any(test, feature = "std"))]
+fn numbered(sequence: u64, run: impl FnOnce()) {
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+    assert!(
+        result.is_ok(),
+        "sequence {sequence} of {SEQUENCES} fails, for the reason above"
+    );
+}
+
+#[cfg(not(any(test, feature = "std")))]
+fn numbered(_sequence: u64, run: impl FnOnce()) {
+    run();
 }
 
 /// Numbers that look random (SplitMix64 by Steele, Lea & Flood, OOPSLA 2014).
@@ -91,5 +107,37 @@ impl Draws {
             };
         }
         (operations, length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Cause;
+    use crate::receiver::{Arrival, ReceiverClassifier};
+    use std::string::String;
+
+    /// Panics at a gap of four packets.
+    #[derive(Clone)]
+    struct Afraid;
+
+    impl ReceiverClassifier for Afraid {
+        fn on_arrival(&mut self, _: &Arrival, missing: u64) -> Option<Cause> {
+            assert_ne!(missing, 4);
+            (missing > 0).then_some(Cause::Wireless)
+        }
+    }
+
+    #[test]
+    fn a_failure_says_its_number() {
+        let failed = std::panic::catch_unwind(|| receiver::properties(&Afraid)).unwrap_err();
+        let message = failed.downcast_ref::<String>().expect("a message");
+        let number = message.split(' ').nth(1).and_then(|word| word.parse().ok());
+        // The number alone leads back to it.
+        let again = std::panic::catch_unwind(|| {
+            let (operations, length) = Draws(number.expect("a number")).operations();
+            receiver::check(&Afraid, &operations[..length], (0, 0));
+        });
+        assert!(again.is_err(), "{message}");
     }
 }

@@ -9,7 +9,7 @@ use crate::receiver::{Arrival, ReceiverClassifier};
 /// ranges.
 ///
 /// # Panics
-/// When something does not hold, with the number of the sequence that shows it.
+/// When something does not hold; with the feature `std` with the number of the sequence that shows it.
 pub fn properties(classifier: &(impl ReceiverClassifier + Clone)) {
     super::sequences(|draws| {
         let (operations, length) = draws.operations();

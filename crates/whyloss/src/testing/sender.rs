@@ -10,7 +10,7 @@ use crate::{Cause, Duration, Time};
 /// numbers' ranges.
 ///
 /// # Panics
-/// When something does not hold, with the number of the sequence that shows it.
+/// When something does not hold; with the feature `std` with the number of the sequence that shows it.
 pub fn properties(classifier: &(impl SenderClassifier + Clone)) {
     super::sequences(|draws| {
         let (operations, length) = draws.operations();

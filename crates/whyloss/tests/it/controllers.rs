@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use whyloss::congestion::{self, Start};
-use whyloss::policy::{self, Governed};
+use whyloss::policy::{self, UnderPolicy};
 use whyloss::testing::controller::{check, properties};
 
 proptest! {
@@ -26,7 +26,7 @@ proptest! {
                 let kind = controller.build(&[]).unwrap();
                 let policy = policy.build(if known { &overrides } else { &[] }).unwrap();
                 let start = Start::new(segment_size);
-                check(Governed::new(kind.build(&start), policy), segment_size, &operations);
+                check(UnderPolicy::new(kind.build(&start), policy), segment_size, &operations);
             }
         }
     }

@@ -110,7 +110,7 @@ impl Half {
 
     /// The receiver waits for bytes before the first that passed: they were lost on their way here.
     pub(super) fn begin_earlier(&mut self, at: At, ack: u64) {
-        if self.origin - ack < BEGINNING && self.ledger.losses.is_empty() && self.gaps.is_empty() {
+        if self.origin - ack < BEGINNING && self.ledger.is_empty() && self.gaps.is_empty() {
             self.gaps.push(Gap {
                 start: ack,
                 end: self.origin,

@@ -6,6 +6,7 @@ use whyloss::{Cause, Time};
 
 use super::{HEADERS, Host, Judge};
 use crate::host::judge::Judgement;
+use crate::host::transfers::Backlog;
 use crate::observe::SourceState;
 use crate::packet::Payload;
 
@@ -27,6 +28,9 @@ pub(crate) struct End {
     host: Box<dyn Host>,
     /// The truth about what this end sends, and what was said of it, if this is a source.
     judge: Option<Judge>,
+    /// Transfers that this source has to send, and how many of them the host was offered; `None`: it always has something.
+    backlog: Option<Backlog>,
+    offered: u64,
     sent: u64,
     /// Datagrams under way, and room for others.
     slots: Vec<Vec<u8>>,
@@ -41,8 +45,11 @@ pub(crate) struct End {
 }
 
 impl End {
-    pub(crate) fn source(host: Box<dyn Host>, judge: Judge) -> Self {
-        Self::new(host, Some(judge))
+    pub(crate) fn source(host: Box<dyn Host>, judge: Judge, backlog: Option<Backlog>) -> Self {
+        Self {
+            backlog,
+            ..Self::new(host, Some(judge))
+        }
     }
 
     pub(crate) fn sink(host: Box<dyn Host>) -> Self {
@@ -53,6 +60,8 @@ impl End {
         Self {
             host,
             judge,
+            backlog: None,
+            offered: 0,
             sent: 0,
             slots: Vec::new(),
             free: Vec::new(),
@@ -64,7 +73,28 @@ impl End {
     }
 
     pub(crate) fn next_timeout(&self) -> Time {
-        self.host.next_timeout()
+        let due = self.backlog.as_ref().map_or(Time::MAX, Backlog::due);
+        self.host.next_timeout().min(due)
+    }
+
+    /// The flow's transfers, if it has any.
+    pub(crate) fn backlog(&mut self) -> Option<&mut Backlog> {
+        self.backlog.as_mut()
+    }
+
+    /// Transfers that this sink has whole.
+    pub(crate) fn completed(&self) -> u64 {
+        self.host.completed()
+    }
+
+    /// Offers the host what has begun.
+    fn offer(&mut self, now: Time) {
+        if let Some(backlog) = &mut self.backlog {
+            while self.offered < backlog.refresh(now, self.host.finished()) {
+                self.host.offer(now, backlog.size());
+                self.offered += 1;
+            }
+        }
     }
 
     pub(crate) fn wake(&mut self, now: Time) {
@@ -81,6 +111,7 @@ impl End {
 
     /// The next datagram that may leave at `now`.
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
+        self.offer(now);
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Vec::new());
             self.slots.len() as u32 - 1

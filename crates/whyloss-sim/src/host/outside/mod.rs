@@ -108,6 +108,22 @@ pub trait Host {
     /// Writes the next datagram that may leave at `now` into `datagram`, which is empty. Answers whether there is one.
     fn poll_transmit(&mut self, now: Time, datagram: &mut Vec<u8>) -> bool;
 
+    /// The application at the source has one more transfer, of so many bytes, to send after those before it. Only called if
+    /// [`Beginning::endless`] is false.
+    fn offer(&mut self, now: Time, bytes: u64) {
+        let _ = (now, bytes);
+    }
+
+    /// How many transfers the source knows to have arrived whole.
+    fn finished(&self) -> u64 {
+        0
+    }
+
+    /// How many transfers the sink has whole, with all before them.
+    fn completed(&self) -> u64 {
+        0
+    }
+
     /// Bytes that the application at this end has been given so far; asked of sinks, for the flow's goodput.
     fn delivered(&self) -> u64 {
         0
@@ -139,6 +155,8 @@ pub struct Beginning {
     pub seed: [u64; 4],
     /// What the source may ask for the causes of losses.
     pub judge: Judge,
+    /// Whether the source always has something to send. If not, it sends what it is [offered](Host::offer).
+    pub endless: bool,
 }
 
 /// Makes the hosts of a flow, anew for each run.

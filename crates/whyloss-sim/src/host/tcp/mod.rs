@@ -287,6 +287,16 @@ impl Options {
         }
     }
 
+    /// The same under this congestion control, or ns-2's form of it in ns-2's TCP.
+    #[must_use]
+    pub fn controlled(mut self, mut controller: ControllerSpec) -> Self {
+        if self.dialect == Dialect::Ns2 {
+            controller.kind = controller.kind.of_ns2();
+        }
+        self.controller = controller;
+        self
+    }
+
     /// `Agent/TCP/Reno`, `Newreno`, `Sack1` or `Vegas` of ns-2 2.35 with a `window_` of `window` segments, and a `DelAck` sink;
     /// a plain sink is `delayed_ack: None`.
     pub fn ns2(recovery: Recovery, segment_size: u32, window: u32) -> Self {

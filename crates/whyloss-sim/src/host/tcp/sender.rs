@@ -32,7 +32,7 @@ use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
 use crate::decider::{Decider, SenderDecider};
 use crate::host::judge::{Judge, Judgement};
 use crate::observe::SourceState;
-use whyloss::congestion::{Controller, Governed, Start};
+use whyloss::congestion::{Controller, Start, UnderPolicy};
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::rto::Rto;
 use whyloss::{Cause, Duration, Rate, Time};
@@ -59,7 +59,7 @@ pub struct Sender {
     deadline: Time,
     timed_sequence: u64,
     timed_at: Time,
-    control: Governed<Held>,
+    control: UnderPolicy<Held>,
     /// Whether the classifier wants to hear of acknowledgements, or there is a meter.
     attentive: bool,
     /// Whether the last event found a loss: see [`Sender::judgement`].
@@ -147,7 +147,7 @@ impl Sender {
             growth: options.growth,
         });
         let wireless = options.controller.wireless;
-        let control = Governed::new(Held::from(controller), wireless);
+        let control = UnderPolicy::new(Held::from(controller), wireless);
         let meter = MeteredPacer::new(&control);
         let mut sender = Self {
             una: 0,
@@ -281,7 +281,7 @@ impl Sender {
             }
         }
         if self.deadline == Time::MAX {
-            self.deadline = now + self.rto.timeout();
+            self.deadline = now.later(self.rto.timeout());
         }
         Some(Segment {
             sequence,
@@ -325,7 +325,7 @@ impl Sender {
         let cause = self.classify(&loss);
         self.control.on_timeout(&loss, cause);
         self.meter_timeout(now);
-        self.note_cut(Detection::Timeout);
+        self.note_cut(Some(Detection::Timeout));
         self.una_at_timeout = self.una;
         self.recover = self.max;
         self.nxt = self.una;
@@ -343,7 +343,7 @@ impl Sender {
         self.on_timeout_by_time(now, cleared);
         self.timed_sequence = UNTIMED;
         self.rto.back_off();
-        self.deadline = now + self.rto.timeout();
+        self.deadline = now.later(self.rto.timeout());
         self.open_window();
         self.settle();
     }
@@ -407,7 +407,7 @@ impl Sender {
 
     /// The fine-grained timeout at work, if the controller has one (Vegas).
     pub fn fine_timeout(&self) -> Option<Duration> {
-        self.control.fine_timeout()
+        self.control.controller().vegas()?.fine_timeout()
     }
 
     /// The next new segment.
@@ -647,7 +647,8 @@ impl Sender {
         self.handshaking
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    #[inline(always)]
     fn measure(&mut self, now: Time, ack: &Ack) -> Option<Duration> {
         let sent = match self.rtt_sampling {
             RttSampling::EveryAck => (ack.echo <= now).then_some(ack.echo)?,

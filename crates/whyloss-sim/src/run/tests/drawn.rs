@@ -52,6 +52,12 @@ classifier = "oracle""#,
         r#"transport = { kind = "iftp" }
 classifier = "oracle""#,
         r#"transport = { kind = "web", transfers = 5 }"#,
+        r#"transport = { kind = "tcp" }
+application = { kind = "transfers", size = "100 kB", arrivals = "in-turn" }"#,
+        r#"transport = { kind = "tcp", recovery = "rack", controller = "bbr" }
+application = { kind = "transfers", size = "30 kB", arrivals = "poisson", per_second = 3 }"#,
+        r#"transport = { kind = "tcp", ecn = true, controller = "cubic" }
+application = { kind = "transfers", size = "100 kB" }"#,
         r#"transport = { kind = "cbr", rate = "300 kbit/s" }"#,
         r#"transport = { kind = "tcp", ecn = true }"#,
         r#"transport = { kind = "tcp", recovery = "newreno", delayed_ack = "none", ecn = true }

@@ -208,7 +208,7 @@ fn the_fast_engine_is_the_plain_one_on_the_scenarios() {
 fn marks_are_met() {
     let mut runner = TestRunner::deterministic();
     let (mut at_once, mut later, mut flows) = (0, 0, [0; 2]);
-    for seed in 0..120 {
+    for seed in 0..200 {
         let text = if seed % 2 == 0 {
             line_of_nodes().new_tree(&mut runner).map(|t| t.current())
         } else {

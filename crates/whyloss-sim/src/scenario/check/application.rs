@@ -2,9 +2,10 @@
 
 use whyloss::Duration;
 
+use super::transport::{LARGEST_TRANSFER, MOST_TRANSFERS};
 use super::{Checked, LONGEST_DELAY, Place, Problem, fail, out_of_range, span};
 use crate::host::datagrams::{Pattern, Spacing};
-use crate::host::supply::{Application, Stream};
+use crate::host::supply::{Application, Arrivals, SizedTransfers, Stream};
 use crate::scenario::{Flow, Transport};
 
 /// Most packets of a frame.
@@ -15,8 +16,12 @@ const SHORTEST: Duration = Duration::from_micros(1);
 const MOST_PLAYOUTS: usize = 100;
 
 pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checked {
-    let Application::Stream(stream) = &flow.application else {
-        return Ok(());
+    let stream = match &flow.application {
+        Application::Greedy => return Ok(()),
+        Application::Stream(stream) => stream,
+        Application::Transfers(transfers) => {
+            return check_transfers(&flow.transport, transfers, place);
+        }
     };
     check_transport(&flow.transport, stream, place("application"))?;
     for (key, value, least) in [
@@ -50,11 +55,46 @@ pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Check
     Ok(())
 }
 
+fn check_transfers(
+    transport: &Transport,
+    transfers: &SizedTransfers,
+    place: impl Fn(&'static str) -> Place,
+) -> Checked {
+    let refuse = |why| fail(place("application"), Problem::Application(why));
+    match transport {
+        Transport::Outside { .. } | Transport::Quic { .. } => {}
+        Transport::Tcp { options, .. } if options.segments.is_none() => {}
+        Transport::Tcp { .. } => {
+            return refuse("its transfers say how many segments there are, so `segments` cannot");
+        }
+        Transport::Web { .. } => return refuse("web traffic has transfers of its own"),
+        Transport::Datagrams { .. } | Transport::Iftp { .. } | Transport::Tfrc { .. } => {
+            return refuse("transfers need a transport that delivers everything: tcp or quic");
+        }
+    }
+    if !(1..=LARGEST_TRANSFER).contains(&transfers.size) {
+        let expected = format!("1 B to {LARGEST_TRANSFER} B");
+        let found = format!("{} B", transfers.size);
+        return out_of_range(place("application.size"), found, expected);
+    }
+    match transfers.arrivals {
+        Arrivals::Poisson { per_second } if !(per_second > 0.0 && per_second <= MOST_TRANSFERS) => {
+            let expected = format!("more than 0, at most {MOST_TRANSFERS}");
+            out_of_range(
+                place("application.per_second"),
+                per_second.to_string(),
+                expected,
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
 fn check_transport(transport: &Transport, stream: &Stream, place: Place) -> Checked {
     let refuse = |why| fail(place, Problem::Application(why));
     match transport {
         Transport::Outside { .. } | Transport::Quic { .. } => {
-            refuse("hosts from outside, QUIC's among them, have applications of their own")
+            refuse("a media stream needs a transport other than QUIC or a host from outside")
         }
         Transport::Web { .. } => refuse("web traffic has transfers of its own"),
         Transport::Datagrams { pattern, .. } if !is_steady(pattern) => {

@@ -14,9 +14,9 @@ use crate::scenario::{Flow, Transport};
 /// The least that QUIC asks of a path: bytes of a datagram (RFC 9000 §14).
 const LEAST_QUIC: u32 = 1200;
 /// Most transfers a second of a flow.
-const MOST_TRANSFERS: f64 = 1e6;
+pub(super) const MOST_TRANSFERS: f64 = 1e6;
 /// Largest mean size of a transfer.
-const LARGEST_TRANSFER: u64 = 1_000_000_000_000;
+pub(super) const LARGEST_TRANSFER: u64 = 1_000_000_000_000;
 
 pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Checked {
     match &flow.transport {

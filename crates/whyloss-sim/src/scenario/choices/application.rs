@@ -3,11 +3,12 @@
 use whyloss::{Duration, Rate};
 
 use super::{Choice, positive};
-use crate::host::supply::{Application, Stream};
+use crate::host::supply::{Application, Arrivals, SizedTransfers, Stream};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-pub(super) const APPLICATIONS: [&str; 3] = ["greedy", "video", "voice"];
+pub(super) const APPLICATIONS: [&str; 4] = ["greedy", "transfers", "video", "voice"];
+pub(super) const TRANSFERS: [&str; 3] = ["size", "arrivals", "per_second"];
 pub(super) const VIDEO: [&str; 4] = ["fps", "rate", "patience", "playout"];
 pub(super) const VOICE: [&str; 3] = ["interval", "patience", "playout"];
 
@@ -16,13 +17,14 @@ pub(in crate::scenario) fn application(
     field: &Field<'_>,
     packet: u32,
 ) -> Result<Application, Fault> {
-    let expected = r#"an application: "greedy", "video" or "voice""#;
+    let expected = r#"an application: "greedy", "transfers", "video" or "voice""#;
     let choice = Choice::of(field, "application", expected, &APPLICATIONS)?;
     let (interval, packets) = match choice.name {
         "greedy" => {
             choice.only(&[])?;
             return Ok(Application::Greedy);
         }
+        "transfers" => return transfers(&choice).map(Application::Transfers),
         "video" => {
             choice.only(&VIDEO)?;
             let fps = choice.or("fps", 25.0, |field| field.number(0.001..=1e6))?;
@@ -48,6 +50,36 @@ pub(in crate::scenario) fn application(
             delays.iter().map(positive).collect()
         })?,
     }))
+}
+
+/// See [`SizedTransfers`].
+fn transfers(choice: &Choice<'_>) -> Result<SizedTransfers, Fault> {
+    choice.only(&TRANSFERS)?;
+    let size = choice.need("size", r#"the size of a transfer, such as "20 MB""#)?;
+    let per_second = choice.or("per_second", 0.0, |field| field.number(0.0..=f64::MAX))?;
+    let arrivals = choice.or("arrivals", Arrivals::Once, |field| {
+        field.one_of(&[
+            ("once", Arrivals::Once),
+            ("in-turn", Arrivals::InTurn),
+            ("poisson", Arrivals::Poisson { per_second }),
+        ])
+    })?;
+    match (arrivals, choice.get("per_second")) {
+        (Arrivals::Poisson { .. }, None) => {
+            choice.need(
+                "per_second",
+                "how many transfers begin in a second, such as 0.5",
+            )?;
+        }
+        (Arrivals::Once | Arrivals::InTurn, Some(field)) => {
+            return Err(field.fault("only `arrivals = \"poisson\"` has a rate"));
+        }
+        _ => {}
+    }
+    Ok(SizedTransfers {
+        size: size.bytes()?,
+        arrivals,
+    })
 }
 
 /// Packets of `size` bytes that hold what `rate` makes of an interval: rounded up, at least one.

@@ -162,6 +162,7 @@ mod tests {
             &super::transport::STEADY,
             &super::transport::POISSON,
             &super::transport::WEB,
+            &super::application::TRANSFERS,
             &super::application::VIDEO,
             &super::application::VOICE,
         ]

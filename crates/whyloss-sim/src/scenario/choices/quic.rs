@@ -1,7 +1,6 @@
 //! QUIC's choices: whose protocol engine, and what controls congestion in it.
 
 use whyloss::congestion::{self, ControllerSpec, WirelessPolicy};
-use whyloss::scheme::Scheme;
 
 use super::{Choice, tcp};
 use crate::host::quic::{Controller, Options, Own, Stack};
@@ -19,7 +18,7 @@ const OWN: [(&str, Own); 3] = [
 /// See [`Options`].
 pub(super) fn options(
     choice: &Choice<'_>,
-    scheme: Option<&Scheme>,
+    scheme: Option<ControllerSpec>,
     classified: bool,
 ) -> Result<Options, Fault> {
     choice.only(&KEYS)?;
@@ -27,7 +26,7 @@ pub(super) fn options(
         .need("stack", r#"whose protocol engine, "quinn" or "noq""#)?
         .one_of(&[("quinn", Stack::Quinn), ("noq", Stack::Noq)])?;
     let base = match scheme {
-        Some(scheme) => Controller::Ours(scheme.controller),
+        Some(scheme) => Controller::Ours(scheme),
         None => Controller::Own(Own::Cubic),
     };
     let controller = choice.or("controller", base, controller)?;
@@ -49,11 +48,7 @@ pub(super) fn options(
         (Controller::Own(own), _) => Controller::Own(own),
         (Controller::Ours(spec), policy) => Controller::Ours(ControllerSpec {
             wireless: policy.map_or_else(
-                || {
-                    scheme.map_or(WirelessPolicy::default(), |scheme| {
-                        scheme.controller.wireless
-                    })
-                },
+                || scheme.map_or(WirelessPolicy::default(), |scheme| scheme.wireless),
                 |(_, policy)| policy,
             ),
             ..spec

@@ -2,10 +2,8 @@
 
 use whyloss::Duration;
 use whyloss::congestion::{
-    self, BacklogRtt, ControllerKind, ControllerSpec, Decrease, Growth, VegasDialect,
-    WirelessPolicy,
+    self, ControllerKind, ControllerSpec, Growth, VegasDialect, WirelessPolicy,
 };
-use whyloss::scheme::Scheme;
 
 use crate::host::tcp::{Echo, Options, Recovery, RtoOptions, RttSampling};
 
@@ -57,11 +55,10 @@ const NS2_WINDOW: u32 = 1_000;
 /// See [`Options`] for what each field means, and [`KEYS`] for their names; packets of `packet` bytes are full segments with their headers.
 pub(super) fn options(
     choice: &Choice<'_>,
-    scheme: Option<&Scheme>,
+    scheme: Option<ControllerSpec>,
     packet: u32,
 ) -> Result<Options, Fault> {
     let segment_size = packet.saturating_sub(HEADER);
-    let scheme = scheme.map(|scheme| scheme.controller);
     let named = choice.get("controller").and_then(|field| field.item.text());
     let repairs = match (named, scheme.map(|scheme| scheme.kind)) {
         (Some("vegas"), _) | (None, Some(ControllerKind::Vegas(_))) => Recovery::Vegas,
@@ -93,7 +90,13 @@ pub(super) fn options(
         Options::rfc(segment_size)
     };
     let kind = match scheme {
-        Some(scheme) => dialect(scheme.kind, ns2),
+        Some(scheme) => {
+            if ns2 {
+                scheme.kind.of_ns2()
+            } else {
+                scheme.kind
+            }
+        }
         None if recovery == Recovery::Vegas && !ns2 => ControllerKind::Vegas(VegasDialect::Paper),
         None => base.controller.kind,
     };
@@ -158,8 +161,7 @@ pub(super) fn options(
     })
 }
 
-/// A controller by its name; ns-2's Reno halves the window where the RFCs halve what is under way, its Veno is Linux's, and
-/// its Vegas departs from the paper.
+/// A controller by its name.
 fn controller(field: &Field<'_>, ns2: bool) -> Result<ControllerKind, Fault> {
     let expected = r#"a controller, such as "westwood""#;
     let ids = congestion::REGISTRY.iter().map(|entry| entry.id);
@@ -171,17 +173,7 @@ fn controller(field: &Field<'_>, ns2: bool) -> Result<ControllerKind, Fault> {
     };
     let kind = entry.build(&[]);
     let kind = kind.map_err(|error| field.fault(error.to_string()))?;
-    Ok(dialect(kind, ns2))
-}
-
-/// A controller in whosever TCP it works.
-fn dialect(kind: ControllerKind, ns2: bool) -> ControllerKind {
-    match kind {
-        ControllerKind::Reno(_) if ns2 => ControllerKind::Reno(Decrease::Window),
-        ControllerKind::Veno(_) if ns2 => ControllerKind::Veno(BacklogRtt::Latest),
-        ControllerKind::Vegas(_) if ns2 => ControllerKind::Vegas(VegasDialect::Ns2),
-        other => other,
-    }
+    Ok(if ns2 { kind.of_ns2() } else { kind })
 }
 
 /// What a loss called wireless does: a name, or a table with a policy and its parameter.

@@ -4,7 +4,7 @@ use whyloss::Duration;
 
 use super::scheme::{self, Chosen};
 use super::{Choice, classifier, iftp, quic, tcp, tfrc};
-use crate::decider::{Decider, RECEIVERS, SENDERS};
+use crate::decider::{RECEIVERS, SENDERS};
 use crate::host::datagrams::{Law, Pattern, Spacing};
 use crate::host::web::Transfers;
 use crate::scenario::Transport;
@@ -61,18 +61,26 @@ pub(in crate::scenario) fn transport(
                 _ => None,
             };
             let decider = match (&scheme, classifier) {
-                (Some(scheme), None) => Decider::of(scheme.classifier.clone()),
+                (Some(scheme), None) => scheme.classifier.clone(),
                 _ => classifier::decider(classifier, &SENDERS)?,
             };
             if choice.name == "quic" {
                 return Ok(Transport::Quic {
-                    options: quic::options(&choice, scheme.as_deref(), classifier.is_some())?,
+                    options: quic::options(
+                        &choice,
+                        scheme.as_ref().map(|scheme| scheme.controller),
+                        classifier.is_some(),
+                    )?,
                     classifier: decider,
                 });
             }
             choice.only(&tcp::KEYS)?;
             Ok(Transport::Tcp {
-                options: tcp::options(&choice, scheme.as_deref(), packet)?,
+                options: tcp::options(
+                    &choice,
+                    scheme.as_ref().map(|scheme| scheme.controller),
+                    packet,
+                )?,
                 classifier: decider,
             })
         }

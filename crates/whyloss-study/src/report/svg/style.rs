@@ -160,6 +160,28 @@ mod tests {
         }
     }
 
+    /// `python/whyloss/plot.py` draws causes as the pages do.
+    #[test]
+    fn python_has_the_same_colours_shapes_and_words() {
+        use crate::outcome::{CAUSES, word};
+        let plot = include_str!("../../../../../python/whyloss/plot.py");
+        let matplotlib = |shape| match shape {
+            Sign::SQUARE => "s",
+            Sign::TRIANGLE => "^",
+            Sign::CROSS => "X",
+            other => panic!("no shape of a cause: {other}"),
+        };
+        let hex = |RGBColor(red, green, blue)| format!("#{red:02X}{green:02X}{blue:02X}");
+        for cause in CAUSES {
+            let (word, sign) = (word(cause), Sign::of_loss(Some(cause), Some(cause)));
+            let (colour, shape) = (hex(Style::of(sign).colour), matplotlib(sign.shape));
+            let line = format!("    \"{word}\": (\"{colour}\", \"{shape}\"),\n");
+            assert!(plot.contains(&line), "{line}");
+        }
+        let unasked = matplotlib(Sign::shape_of(None));
+        assert!(plot.contains(&format!("NOT_ASKED = \"{unasked}\"\n")));
+    }
+
     #[test]
     fn series_differ_in_colour_or_marker_up_to_72() {
         let mut seen = Vec::new();

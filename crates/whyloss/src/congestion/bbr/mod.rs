@@ -38,7 +38,7 @@
 //! # Losses called wireless
 //!
 //! The draft counts every loss. Of the packets of a loss event that is called wireless the transport does not tell,
-//! unless the policy treats it as congestion ([`Governed::spares_losses`](super::Governed::spares_losses)): they enter
+//! unless the policy treats it as congestion ([`UnderPolicy::spares_losses`](super::UnderPolicy::spares_losses)): they enter
 //! neither the loss rate nor the rounds with losses. A policy that sets the window has no lasting effect, since the model
 //! decides again with the next acknowledgement.
 

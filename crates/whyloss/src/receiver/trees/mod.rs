@@ -42,6 +42,8 @@ pub struct Trees {
     past: Past,
     /// Thousandths of log-odds.
     threshold: i32,
+    /// Of the latest gap, if there was evidence.
+    log_odds: Option<i32>,
 }
 
 /// How many of a flow's latest gaps looked like congestion by themselves.
@@ -93,6 +95,7 @@ impl Trees {
             signals: Signals::new(),
             past: Past::new(),
             threshold: (1e3 * threshold) as i32,
+            log_odds: None,
         }
     }
 }
@@ -112,10 +115,18 @@ impl ReceiverClassifier for Trees {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
         let described = self.signals.on_arrival(arrival, missing);
-        (missing > 0).then(|| match described {
-            Some(signals) => self.past.cause(log_odds(&signals), self.threshold),
+        if missing == 0 {
+            return None;
+        }
+        self.log_odds = described.map(|signals| log_odds(&signals));
+        Some(match self.log_odds {
+            Some(odds) => self.past.cause(odds, self.threshold),
             None => Cause::Congestion,
         })
+    }
+
+    fn odds(&self) -> Option<f64> {
+        self.log_odds.map(trees::odds)
     }
 }
 

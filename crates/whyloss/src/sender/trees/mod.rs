@@ -39,6 +39,8 @@ pub struct Trees {
     signals: Signals,
     /// Thousandths of log-odds.
     threshold: i32,
+    /// Of the latest loss, if there was evidence.
+    log_odds: Option<i32>,
 }
 
 impl Trees {
@@ -50,6 +52,7 @@ impl Trees {
         Self {
             signals: Signals::new(),
             threshold: (1e3 * threshold) as i32,
+            log_odds: None,
         }
     }
 }
@@ -72,10 +75,15 @@ impl SenderClassifier for Trees {
     }
 
     fn on_loss(&mut self, loss: &LossEvent) -> Cause {
-        match self.signals.on_loss(loss) {
-            Some(signals) if log_odds(&signals) <= self.threshold => Cause::Wireless,
+        self.log_odds = self.signals.on_loss(loss).map(|signals| log_odds(&signals));
+        match self.log_odds {
+            Some(odds) if odds <= self.threshold => Cause::Wireless,
             _ => Cause::Congestion,
         }
+    }
+
+    fn odds(&self) -> Option<f64> {
+        self.log_odds.map(trees::odds)
     }
 }
 

@@ -20,8 +20,8 @@
 
 use super::Sender;
 use crate::host::tcp::{Ack, Segment};
-use whyloss::event::Detection;
-use whyloss::{Cause, Time};
+use whyloss::Time;
+use whyloss::event::{Detection, MarkEvent};
 
 /// What an ECN-capable sender remembers.
 #[derive(Clone, Debug, Default)]
@@ -52,9 +52,17 @@ impl Sender {
         if !news || self.una <= cuts.until {
             return;
         }
-        let loss = self.loss_event(now, Detection::EcnCe, self.outstanding());
-        self.control.on_loss(&loss, Cause::Congestion);
-        self.note_cut(Detection::EcnCe);
+        let oldest = self.loss_event(now, Detection::Duplicates, self.outstanding());
+        let mark = MarkEvent::new(now, oldest.segment_size)
+            .first(oldest.first)
+            .sent(oldest.sent)
+            .transmissions(oldest.transmissions)
+            .in_flight(oldest.in_flight)
+            .window(oldest.window)
+            .rtt(oldest.rtt)
+            .min_rtt(oldest.min_rtt);
+        self.control.on_mark(&mark);
+        self.note_cut(None);
         self.open_window();
     }
 
@@ -69,16 +77,16 @@ impl Sender {
         self.ecn.as_deref().is_some_and(cut)
     }
 
-    /// The window was cut, or a recovery began that cuts no more.
-    pub(super) fn note_cut(&mut self, detection: Detection) {
+    /// The window was cut after a loss found so, or by a mark; or a recovery began that cuts no more.
+    pub(super) fn note_cut(&mut self, detection: Option<Detection>) {
         let sent = self.max;
         if let Some(cuts) = &mut self.ecn {
             cuts.until = sent;
             cuts.owed = true;
             match detection {
-                Detection::EcnCe => cuts.by_mark = sent,
+                None => cuts.by_mark = sent,
                 // What is lost of what is sent again says something new.
-                Detection::Timeout => cuts.by_mark = 0,
+                Some(Detection::Timeout) => cuts.by_mark = 0,
                 _ => {}
             }
         }

@@ -2,9 +2,10 @@
 //! since the largest takes 25 times the room.
 
 use whyloss::bandwidth::delivery_rate::{LostPacket, RateSample};
-use whyloss::congestion::{AnyController, Controller, Reno, Spared};
-use whyloss::event::{AckEvent, LossEvent, SentEvent};
-use whyloss::{Duration, Rate, Time};
+use whyloss::congestion::{AnyController, Controller, Reno, Spared, Vegas};
+use whyloss::dispatch_controller;
+use whyloss::event::{AckEvent, LossEvent, MarkEvent, SentEvent};
+use whyloss::{Rate, Time};
 
 /// A controller in a sender.
 #[derive(Clone, Debug)]
@@ -22,48 +23,19 @@ impl From<AnyController> for Held {
     }
 }
 
-/// Hands each call on to the controller.
-macro_rules! hand_on {
-    ($(fn $name:ident(&mut self $(, $argument:ident: $type:ty)*);)+ --- $(fn $read:ident(&self) -> $answer:ty;)+) => {
-        impl Controller for Held {
-            $(#[inline]
-            fn $name(&mut self $(, $argument: $type)*) {
-                match self {
-                    Self::Reno(inner) => inner.$name($($argument),*),
-                    Self::Any(inner) => inner.$name($($argument),*),
-                }
-            })+
-            $(#[inline]
-            fn $read(&self) -> $answer {
-                match self {
-                    Self::Reno(inner) => inner.$read(),
-                    Self::Any(inner) => inner.$read(),
-                }
-            })+
-        }
-    };
-}
+dispatch_controller!(Held { Reno, Any });
 
-hand_on! {
-    fn on_sent(&mut self, sent: &SentEvent);
-    fn on_ack(&mut self, ack: &AckEvent);
-    fn on_loss(&mut self, loss: &LossEvent);
-    fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared);
-    fn on_recovery_end(&mut self, now: Time, at_most: u64);
-    fn on_timeout(&mut self, loss: &LossEvent);
-    fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64);
-    fn on_mtu_change(&mut self, segment_size: u32);
-    fn on_rate_sample(&mut self, sample: &RateSample);
-    fn on_packet_lost(&mut self, packet: &LostPacket);
-    fn set_window(&mut self, cwnd: u64, ssthresh: u64);
-    ---
-    fn wants_rate_samples(&self) -> bool;
-    fn window(&self) -> u64;
-    fn ssthresh(&self) -> u64;
-    fn pacing_rate(&self) -> Option<Rate>;
-    fn fine_timeout(&self) -> Option<Duration>;
-    fn last_cut(&self) -> Option<Time>;
-    fn bandwidth(&self) -> Option<Rate>;
+impl Held {
+    /// Vegas, if it is Vegas: its recovery asks for more than a window.
+    pub(super) fn vegas(&self) -> Option<&Vegas> {
+        match self {
+            Self::Any(any) => match &**any {
+                AnyController::Vegas(vegas) => Some(vegas),
+                _ => None,
+            },
+            Self::Reno(_) => None,
+        }
+    }
 }
 
 #[cfg(test)]

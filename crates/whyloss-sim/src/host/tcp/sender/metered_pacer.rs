@@ -8,7 +8,7 @@
 //! acknowledged nor lost, or when the retransmission timer expires; with RACK-TLP, when time says so. A retransmission is lost, and repeated at once, when
 //! a segment that left three or more after it has arrived (RFC 9002's packet threshold; RFC 6675 waits for the timer,
 //! which no controller that shrugs off losses can afford). Whether the controller hears of a loss depends on the verdict
-//! about the loss event that goes on ([`Governed::spares_losses`](whyloss::congestion::Governed::spares_losses)).
+//! about the loss event that goes on ([`UnderPolicy::spares_losses`](whyloss::congestion::UnderPolicy::spares_losses)).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use super::held::Held;
 use super::scoreboard::DUP_THRESH;
 use crate::host::tcp::Ack;
 use whyloss::bandwidth::delivery_rate::{DeliveryRate, Snapshot};
-use whyloss::congestion::{Governed, send_quantum};
+use whyloss::congestion::{UnderPolicy, send_quantum};
 use whyloss::{Rate, Time};
 
 /// The window as it left, and the pacer.
@@ -44,7 +44,7 @@ pub(super) struct MeteredPacer {
 
 impl MeteredPacer {
     /// A meter, if the controller wants one.
-    pub(super) fn new(control: &Governed<Held>) -> Option<Box<Self>> {
+    pub(super) fn new(control: &UnderPolicy<Held>) -> Option<Box<Self>> {
         control.wants_rate_samples().then(|| {
             Box::new(Self {
                 path: DeliveryRate::default(),
@@ -121,14 +121,14 @@ impl MeteredPacer {
     }
 
     /// Of the segments below `end`, those that are under way and have not been looked at are lost.
-    fn lose(&mut self, now: Time, end: u64, control: &mut Governed<Held>) {
+    fn lose(&mut self, now: Time, end: u64, control: &mut UnderPolicy<Held>) {
         let range = self.settled..end;
         self.settled = self.settled.max(end);
         self.lose_range(now, range, control);
     }
 
     /// Retransmissions that three later segments have overtaken are lost. Answers whether there are any.
-    fn lose_retransmissions(&mut self, now: Time, control: &mut Governed<Held>) -> bool {
+    fn lose_retransmissions(&mut self, now: Time, control: &mut UnderPolicy<Held>) -> bool {
         let overtaken = self
             .path
             .newest_acked()
@@ -162,7 +162,7 @@ impl MeteredPacer {
         None
     }
 
-    fn lose_range(&mut self, now: Time, range: Range<u64>, control: &mut Governed<Held>) {
+    fn lose_range(&mut self, now: Time, range: Range<u64>, control: &mut UnderPolicy<Held>) {
         let (path, segments) = (&mut self.path, &mut self.segments);
         for segment in within(self.first, segments, range).filter(|s| s.is_under_way()) {
             if control.spares_losses() {

@@ -254,7 +254,7 @@ impl Sender {
             self.control.on_loss(&loss, cause);
             self.control.on_recovery_end(now, u64::MAX);
         }
-        self.note_cut(Detection::TimeThreshold);
+        self.note_cut(Some(Detection::TimeThreshold));
         self.conclude(now);
         self.open_window();
     }

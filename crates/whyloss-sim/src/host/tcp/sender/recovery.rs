@@ -199,7 +199,7 @@ impl Sender {
         if !self.was_cut_by_mark(self.una) {
             self.control.on_loss(&loss, cause);
         }
-        self.note_cut(detection);
+        self.note_cut(Some(detection));
         self.forget_timing();
         self.restart_timer(now);
     }

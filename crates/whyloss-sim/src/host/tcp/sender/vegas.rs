@@ -139,9 +139,15 @@ impl Sender {
         if !self.was_cut_by_mark(self.una) {
             self.control.on_loss(&loss, cause);
         }
-        self.note_cut(detection);
+        self.note_cut(Some(detection));
         if ns2 {
-            if self.control.last_cut() == Some(now) {
+            if self
+                .control
+                .controller()
+                .vegas()
+                .and_then(|vegas| vegas.last_cut())
+                == Some(now)
+            {
                 self.inflation = self.duplicates;
             }
             if loss.transmissions == 1 {
@@ -164,7 +170,7 @@ impl Sender {
     /// Whether segment `una` has been under way for longer than the fine-grained timeout.
     fn has_expired(&self, now: Time) -> bool {
         let departures = self.vegas.as_ref().and_then(|v| v.sent.of(self.una));
-        let timeout = self.control.fine_timeout();
+        let timeout = self.fine_timeout();
         match (departures, timeout) {
             (Some(departures), Some(timeout)) => now - departures.last >= timeout,
             _ => false,

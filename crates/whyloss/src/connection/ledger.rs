@@ -15,14 +15,15 @@
 //! later packets were acknowledged, was none that the stack tells of (an acknowledgement alone, a probe for a larger
 //! MTU): it is settled.
 
-use std::collections::VecDeque;
-use std::ops::Range;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use core::ops::Range;
 
-use whyloss::Time;
-use whyloss::bandwidth::delivery_rate::{DeliveryRate, Snapshot};
+use crate::Time;
+use crate::bandwidth::delivery_rate::{DeliveryRate, Snapshot};
 
 /// RFC 9002's kPacketThreshold.
-pub(crate) const PACKET_THRESHOLD: u64 = 3;
+pub(super) const PACKET_THRESHOLD: u64 = 3;
 
 /// Entries that are looked through one by one before all are searched.
 const NEAR: usize = 4;
@@ -60,68 +61,119 @@ impl Entry {
 
 /// The packets from the first one that is not settled on.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger {
+pub(super) struct Ledger {
     entries: VecDeque<Entry>,
     /// Of each entry, if somebody measures rates, what the rate was when it left.
     snapshots: VecDeque<Snapshot>,
     meter: Option<Box<DeliveryRate>>,
     sent: u64,
+    last: Option<u64>,
     /// The batch of acknowledgements that is being told, counting from 1, and the bytes that it acknowledged so far.
     batch: u64,
     fresh: u64,
+    /// Bytes of all entries neither acknowledged nor lost.
+    open: u64,
+    /// Entries that are remembered.
+    most: usize,
 }
 
 /// What a batch of acknowledgements did, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Passed {
+pub(super) struct Passed {
     /// Acknowledged bytes that the edge passed, of this batch and of those before.
-    pub(crate) acked: u64,
+    pub(super) acked: u64,
     /// Bytes of this batch that it did not pass, …
-    pub(crate) sacked: u64,
+    pub(super) sacked: u64,
     /// … and all of this batch.
-    pub(crate) fresh: u64,
+    pub(super) fresh: u64,
 }
 
 /// Where a loss begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FirstLost {
+pub(super) struct FirstLost {
     /// Offset of the first byte lost.
-    pub(crate) offset: u64,
+    pub(super) offset: u64,
     /// When it left.
-    pub(crate) left: Time,
+    pub(super) left: Time,
     /// The number of the last packet that left with it.
-    pub(crate) number: u64,
+    pub(super) number: u64,
 }
 
 impl Ledger {
     /// An empty ledger, which measures delivery rates if that is wanted.
-    pub(crate) fn new(metered: bool) -> Self {
+    pub(super) fn new(metered: bool) -> Self {
         Self {
             meter: metered.then(Box::default),
             batch: 1,
+            most: super::MOST_PACKETS,
             ..Self::default()
         }
     }
 
+    /// Remembers at most `most` entries.
+    pub(super) fn bound(&mut self, most: usize) {
+        self.most = most.max(1);
+    }
+
+    /// Bytes neither acknowledged nor lost.
+    pub(super) fn open(&self) -> u64 {
+        self.open
+    }
+
+    /// The first entry that is not settled.
+    pub(super) fn first(&self) -> Option<FirstLost> {
+        self.entries.front().map(Entry::first)
+    }
+
+    /// The number of the last packet sent.
+    pub(super) fn last(&self) -> Option<u64> {
+        self.last
+    }
+
+    /// When packet `number` left, and its bytes, if it is not settled. Numbers rise, and each packet has an entry.
+    pub(super) fn find(&self, number: u64) -> Option<(Time, u64)> {
+        let index = self.entries.partition_point(|entry| entry.last < number);
+        let entry = self.entries.get(index)?;
+        (entry.last == number && entry.open() > 0).then_some((entry.left, entry.open()))
+    }
+
+    /// Forgets the oldest entry, as if what is open of it had never left.
+    fn forget_oldest(&mut self) {
+        let Some(entry) = self.entries.pop_front() else {
+            return;
+        };
+        self.open -= entry.open();
+        if let Some(meter) = &mut self.meter
+            && let Some(mut snapshot) = self.snapshots.pop_front()
+        {
+            meter.on_spared_loss(&mut snapshot.split(entry.open() as u32));
+        }
+    }
+
     /// Bytes sent.
-    pub(crate) fn sent(&self) -> u64 {
+    pub(super) fn sent(&self) -> u64 {
         self.sent
     }
 
     /// Everything before this offset is settled.
-    pub(crate) fn edge(&self) -> u64 {
+    pub(super) fn edge(&self) -> u64 {
         self.entries.front().map_or(self.sent, |entry| entry.offset)
     }
 
     /// What measures delivery rates, if that is wanted.
-    pub(crate) fn meter(&mut self) -> Option<&mut DeliveryRate> {
+    pub(super) fn meter(&mut self) -> Option<&mut DeliveryRate> {
         self.meter.as_deref_mut()
     }
 
     /// Packets of `bytes` in all leave at `left`, the last of them number `last`. Gives the offset of the first byte.
-    pub(crate) fn push(&mut self, left: Time, bytes: u64, last: u64) -> u64 {
+    pub(super) fn push(&mut self, left: Time, bytes: u64, last: u64) -> u64 {
+        if self.entries.len() >= self.most {
+            self.forget_oldest();
+        }
         let offset = self.sent;
         self.sent += bytes;
+        self.open += bytes;
+        self.last = Some(last);
         if let Some(meter) = &mut self.meter {
             let size = u32::try_from(bytes).unwrap_or(u32::MAX);
             self.snapshots.push_back(meter.on_sent(left, size, false));
@@ -144,7 +196,7 @@ impl Ledger {
     }
 
     /// `bytes` of packets that left at `left` are acknowledged: the last ones, up to number `most`.
-    pub(crate) fn acked(&mut self, now: Time, left: Time, mut bytes: u64, most: u64) {
+    pub(super) fn acked(&mut self, now: Time, left: Time, mut bytes: u64, most: u64) {
         for index in self.at(left).rev() {
             let entry = &mut self.entries[index];
             if bytes == 0 {
@@ -162,6 +214,7 @@ impl Ledger {
             }
             entry.fresh += taken;
             self.fresh += taken;
+            self.open -= taken;
             bytes -= taken;
             self.meter_acked(now, index, taken);
         }
@@ -177,17 +230,18 @@ impl Ledger {
     }
 
     /// Packet `number` of `bytes` is lost.
-    pub(crate) fn lost(&mut self, number: u64, bytes: u64) -> Option<FirstLost> {
+    pub(super) fn lost(&mut self, number: u64, bytes: u64) -> Option<FirstLost> {
         let holds = |entry: &&mut Entry| entry.last >= number && entry.open() > 0;
         let entry = self.entries.iter_mut().find(holds)?;
         let taken = entry.open().min(bytes);
         entry.lost += taken;
         entry.untold += taken;
+        self.open -= taken;
         Some(entry.first())
     }
 
     /// `bytes` in packets of at most `mtu` are lost, the last of which left at `left`.
-    pub(crate) fn lost_until(&mut self, left: Time, bytes: u64, mtu: u64) -> Option<FirstLost> {
+    pub(super) fn lost_until(&mut self, left: Time, bytes: u64, mtu: u64) -> Option<FirstLost> {
         let at = self.at(left);
         let mut first = None;
         let mut rest = bytes;
@@ -200,6 +254,7 @@ impl Ledger {
                 }
                 entry.lost += open;
                 entry.untold += open;
+                self.open -= open;
                 rest = rest.saturating_sub(open);
             }
         }
@@ -211,6 +266,7 @@ impl Ledger {
                 first = first.or(Some(entry.first()));
                 entry.lost += taken;
                 entry.untold += taken;
+                self.open -= taken;
                 rest = rest.saturating_sub(taken);
             }
         }
@@ -218,7 +274,7 @@ impl Ledger {
     }
 
     /// Tells of each range of lost bytes that has not been told of, with the meter to put it on record.
-    pub(crate) fn tell_lost(&mut self, mut tell: impl FnMut(&mut DeliveryRate, &mut Snapshot)) {
+    pub(super) fn tell_lost(&mut self, mut tell: impl FnMut(&mut DeliveryRate, &mut Snapshot)) {
         let Some(meter) = &mut self.meter else {
             return;
         };
@@ -232,9 +288,9 @@ impl Ledger {
     }
 
     /// Packets up to number `largest` were acknowledged or not, and what of that is lost has been told.
-    pub(crate) fn overtake(&mut self, largest: u64) {
+    pub(super) fn overtake(&mut self, largest: u64) {
         // Of a burst any packet may stand for the one that is lost: it is overtaken as a whole.
-        let overtaken = |entry: &Entry| entry.last + PACKET_THRESHOLD <= largest;
+        let overtaken = |entry: &Entry| entry.last.saturating_add(PACKET_THRESHOLD) <= largest;
         if !self.entries.front().is_some_and(overtaken) {
             return;
         }
@@ -250,13 +306,14 @@ impl Ledger {
                     meter.on_spared_loss(&mut self.snapshots[index].split(open as u32));
                 }
                 entry.overtaken = true;
+                self.open -= open;
             }
         }
     }
 
     /// Moves the edge past all that is settled, at the end of a batch.
-    pub(crate) fn pass(&mut self) -> Passed {
-        let fresh = std::mem::take(&mut self.fresh);
+    pub(super) fn pass(&mut self) -> Passed {
+        let fresh = core::mem::take(&mut self.fresh);
         let (mut acked, mut sacked) = (0, fresh);
         while self.entries.front().is_some_and(|entry| entry.open() == 0)
             && let Some(entry) = self.entries.pop_front()
@@ -278,7 +335,7 @@ impl Ledger {
     }
 
     /// Entries for which there is room: all that is ever allocated.
-    pub(crate) fn held(&self) -> usize {
+    pub(super) fn held(&self) -> usize {
         self.entries.capacity() + self.snapshots.capacity()
     }
 

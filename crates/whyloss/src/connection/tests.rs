@@ -2,16 +2,17 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::vec::Vec;
 
-use whyloss::Cause::{self, Congestion, Wireless};
-use whyloss::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
-use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
-use whyloss::scheme::Scheme;
-use whyloss::sender::fq_rtt::FqRtt;
-use whyloss::sender::{SenderClassifier, Unaware};
-use whyloss::{Duration, Time};
+use crate::Cause::{self, Congestion, Wireless};
+use crate::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
+use crate::event::{AckEvent, Detection, LossEvent, SentEvent};
+use crate::schemes::{CongestionControl, Scheme};
+use crate::sender::fq_rtt::FqRtt;
+use crate::sender::{SenderClassifier, Unaware};
+use crate::{Duration, Time};
 
-use crate::adapter::Adapter;
+use super::Connection;
 
 const MTU: u64 = 1000;
 
@@ -46,8 +47,14 @@ const RENO: ControllerSpec = ControllerSpec {
     wireless: WirelessPolicy::Keep,
 };
 
-fn adapter<S: SenderClassifier>(classifier: S) -> Adapter<S> {
-    Adapter::new(classifier, &RENO, MTU as u16, None)
+fn adapter<S: SenderClassifier>(classifier: S) -> Connection<S> {
+    under(classifier, RENO)
+}
+
+fn under<S: SenderClassifier>(classifier: S, controller: ControllerSpec) -> Connection<S> {
+    let start = Connection::<S>::start(MTU as u32);
+    let control = CongestionControl::metered(classifier, controller.build(&start));
+    Connection::with(control, MTU as u32)
 }
 
 fn ms(ms: u64) -> Time {
@@ -56,7 +63,7 @@ fn ms(ms: u64) -> Time {
 
 /// An adapter and the packets that were sent, in the manner of either stack.
 struct Stack<S> {
-    adapter: Adapter<S>,
+    adapter: Connection<S>,
     numbered: bool,
     left: Vec<Time>,
     largest: Option<u64>,
@@ -83,9 +90,9 @@ impl<S: SenderClassifier> Stack<S> {
         for &number in numbers {
             let left = self.left[number as usize];
             if self.numbered {
-                self.adapter.on_ack_of(now, left, MTU, number);
+                self.adapter.on_acked(now, left, MTU, number);
             } else {
-                self.adapter.on_ack(now, left, MTU);
+                self.adapter.on_acked_at(now, left, MTU);
             }
         }
         self.largest = self.largest.max(numbers.last().copied());
@@ -101,8 +108,7 @@ impl<S: SenderClassifier> Stack<S> {
         } else {
             self.adapter.on_lost_until(left, MTU * numbers.len() as u64);
         }
-        self.adapter
-            .on_congestion_event(now, left, persistent, false);
+        self.adapter.on_lost(now, left, persistent);
     }
 }
 
@@ -298,10 +304,10 @@ fn of_a_burst_the_last_ones_were_acknowledged_and_the_first_ones_lost() {
     // Together under one number: in parts.
     let mut adapter = adapter(Unaware);
     adapter.on_sent(ms(0), 4 * MTU, 3);
-    adapter.on_ack(ms(100), ms(0), MTU);
-    adapter.on_ack(ms(100), ms(0), MTU);
+    adapter.on_acked_at(ms(100), ms(0), MTU);
+    adapter.on_acked_at(ms(100), ms(0), MTU);
     adapter.on_end_acks(ms(100), false, Some(1));
-    adapter.on_ack(ms(101), ms(0), 2 * MTU);
+    adapter.on_acked_at(ms(101), ms(0), 2 * MTU);
     adapter.on_end_acks(ms(101), false, Some(3));
     adapter.on_sent(ms(102), MTU, 4);
     assert_eq!(adapter.in_flight(), MTU);
@@ -353,7 +359,7 @@ fn both_kinds_of_stacks_tell_the_same() {
                 let scheme = Scheme::of(controller, "keep", "unaware").expect("known");
                 let heard = Rc::new(RefCell::new(Vec::new()));
                 let recorder = Recorder(Rc::clone(&heard), Congestion);
-                let adapter = Adapter::new(recorder, &scheme.controller, MTU as u16, None);
+                let adapter = under(recorder, scheme.controller);
                 let mut stack = Stack {
                     adapter,
                     numbered,

@@ -1,0 +1,44 @@
+//! What reads the command line, and where the command prints.
+
+use std::io::{self, Stdout, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser;
+use whyloss_sim::text::{Printable, printable};
+
+use crate::error::CliError;
+
+/// Standard output, on which nothing steers the terminal.
+pub(crate) fn output() -> Printable<Stdout> {
+    Printable::new(io::stdout())
+}
+
+/// Parses the command line; help, and what is wrong with it, are printed, and the exit code says so.
+pub(crate) fn parse<T: Parser>() -> Result<T, ExitCode> {
+    T::try_parse().map_err(|error| {
+        if error.use_stderr() {
+            // Arguments may be names of files, which may hold anything.
+            let text = error.render().to_string();
+            let _ = write!(io::stderr(), "{}", printable(&text));
+            return ExitCode::from(2);
+        }
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        conclude(printed.map_err(CliError::Output))
+    })
+}
+
+/// The exit code of what a command returned; says what went wrong.
+pub(crate) fn conclude(result: Result<(), CliError>) -> ExitCode {
+    // What waits in the buffer may find no room either.
+    let result = result.and_then(|()| Ok(io::stdout().flush()?));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader of our output has seen enough.
+        Err(error) if error.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(error) => {
+            // If standard error is closed as well, the exit code is all that is left.
+            let _ = writeln!(io::stderr(), "whyloss: {}", printable(&error.to_string()));
+            ExitCode::from(error.exit_code())
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The threads that run replications.
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use crate::error::CliError;
+
+/// More threads than this only cost.
+pub(crate) const MOST_JOBS: i64 = 1024;
+
+/// What rayon reads when `--jobs` is missing.
+const VARIABLE: &str = "RAYON_NUM_THREADS";
+
+/// A pool of so many threads: by default as many as the environment says, else one per core.
+///
+/// # Errors
+/// If the environment asks for more than [`MOST_JOBS`], or the threads cannot be started.
+pub(crate) fn pool(jobs: Option<u16>) -> Result<ThreadPool, CliError> {
+    let asked = std::env::var(VARIABLE).unwrap_or_default();
+    // Text that is no number is none to rayon either; digits without end are a number.
+    let is_number = !asked.is_empty() && asked.bytes().all(|byte| byte.is_ascii_digit());
+    let is_too_many = is_number && asked.parse().map_or(true, |asked: i64| asked > MOST_JOBS);
+    if jobs.is_none() && is_too_many {
+        return Err(CliError::TooManyThreads {
+            variable: VARIABLE,
+            asked,
+        });
+    }
+    let jobs = jobs.map_or(0, usize::from);
+    Ok(ThreadPoolBuilder::new().num_threads(jobs).build()?)
+}

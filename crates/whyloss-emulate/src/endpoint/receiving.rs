@@ -1,0 +1,676 @@
+//! The receiving end without its socket: datagrams and the time in, datagrams out.
+//!
+//! A host calls [`advance`](ReceivingEnd::advance) when [`next_timeout`](ReceivingEnd::next_timeout) has come,
+//! [`take`](ReceivingEnd::take) for each datagram, and after either [`poll`](ReceivingEnd::poll) until it has nothing.
+//!
+//! Peers choose every byte, the order and the source of what comes. They are held to this:
+//!
+//! | bound | |
+//! |---|---|
+//! | sessions | one at a time; no state before an address has sent a cookie back |
+//! | memory | a window of 65,536 numbers, 4,096 damaged bits of a packet, and with `--truth` a million verdicts |
+//! | answers | one for each datagram, no longer than that, to addresses that can be a host's; 100 refusals a second |
+//! | file | `out_limit` |
+//! | time | silence of `patience` ends a session, and with `once` unset that session alone |
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+
+use whyloss::iftp;
+use whyloss::iftp::packet::{Header, Sum};
+use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
+use whyloss::{Cause, Duration, Time, tfrc};
+
+use super::EndpointError;
+use super::arrivals::{Called, Line};
+use super::flow::Carriage;
+use super::opening::Cookies;
+use super::pattern::{differences, short_digest};
+use super::recv::{ReceiveOptions, Received};
+use super::seen::Seen;
+use super::sink::{Lines, Sink};
+use super::truth::{Fates, Scores};
+use super::wire::{
+    self, BELOW, Carrier, DATA_HEADER, Message, Refusal, Terms, TfrcData, TfrcFeedback, iftp_format,
+};
+
+/// Verdicts that are remembered for the truth.
+const MOST_VERDICTS: usize = 1_000_000;
+/// How often statistics are written.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long the end is repeated to a sender that has not heard it.
+const LINGER: Duration = Duration::from_millis(500);
+/// A sender that has been silent for so long may have been restarted.
+const REPLACEABLE: Duration = Duration::from_secs(2);
+/// Answers to unknown sessions, a second at most.
+const MOST_RESETS: u32 = 100;
+/// Damaged bits of a packet that are named in the log of arrivals.
+const MOST_DAMAGED: usize = 4_096;
+/// Answers that may wait for the host to send them; a host that takes them after each datagram never has so many.
+const MOST_ANSWERS: usize = 64;
+/// This end's time when it starts: clocks may be set back by a day.
+const EPOCH: Duration = Duration::from_secs(86_400);
+
+/// A transport at work.
+enum Engine {
+    Tfrc(Box<(tfrc::Receiver, Classifier)>),
+    Iftp,
+}
+
+struct Session {
+    terms: Terms,
+    peer: SocketAddr,
+    engine: Engine,
+    seen: Seen,
+    began: Time,
+    heard: Time,
+    ended: Option<Time>,
+    missing: Vec<(u32, Called)>,
+    bytes_before: u64,
+}
+
+/// The receiving end.
+pub struct ReceivingEnd {
+    options: ReceiveOptions,
+    cookies: Cookies,
+    session: Option<Session>,
+    received: Received,
+    sink: Sink,
+    stats: Lines,
+    arrivals: Lines,
+    answers: VecDeque<(Vec<u8>, SocketAddr)>,
+    /// The sender of the session before, its number, and what it was told at the end: it may not have heard.
+    before: Option<(SocketAddr, u32, Message)>,
+    /// How it ended, with `once`.
+    outcome: Option<Result<(), EndpointError>>,
+    /// When the resets of this second are counted from, and how many there were.
+    resets: (Time, u32),
+    report: Time,
+}
+
+impl ReceivingEnd {
+    /// An end without a session.
+    ///
+    /// # Errors
+    /// If a file of the options cannot be made.
+    pub fn new(options: &ReceiveOptions) -> Result<Self, EndpointError> {
+        Ok(Self {
+            cookies: Cookies::default(),
+            session: None,
+            received: Received::default(),
+            sink: Sink::open(options.out.as_deref(), options.out_limit)?,
+            stats: Lines::open("the statistics", options.stats.as_deref())?,
+            arrivals: Lines::open("the arrivals", options.arrivals.as_deref())?,
+            answers: VecDeque::new(),
+            before: None,
+            outcome: None,
+            resets: (Time::ZERO, 0),
+            report: Time::MAX,
+            options: options.clone(),
+        })
+    }
+
+    /// Whether the sender has said that the session is over.
+    pub fn has_ended(&self) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| session.ended.is_some())
+    }
+
+    /// What was received so far.
+    pub fn received(&self) -> &Received {
+        &self.received
+    }
+
+    /// Does what is due; answers how everything ended, once it has (with `once`).
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn advance(
+        &mut self,
+        now: Time,
+    ) -> Result<Option<Result<(), EndpointError>>, EndpointError> {
+        if let Some(session) = &self.session {
+            match session.ended {
+                Some(ended) if now - ended > LINGER => {
+                    if self.options.once {
+                        return Ok(Some(Ok(())));
+                    }
+                    self.end_session(now)?;
+                }
+                None if now - session.heard >= self.options.patience => {
+                    let silent = EndpointError::Silent {
+                        peer: session.peer.to_string(),
+                        seconds: self.options.patience.as_secs_f64(),
+                    };
+                    self.fail(silent, now)?;
+                }
+                _ => {}
+            }
+        }
+        if self.outcome.is_some() {
+            return Ok(self.outcome.take());
+        }
+        let own = self.own(now);
+        if let Some(session) = &mut self.session
+            && let Engine::Tfrc(end) = &mut session.engine
+            && session.ended.is_none()
+            && let Some(feedback) = end.0.on_timeout(own)
+        {
+            self.feed_back(&feedback);
+        }
+        if now >= self.report {
+            self.update(now);
+            self.stats.write(&self.received)?;
+            self.stats.flush()?;
+            self.arrivals.flush()?;
+            self.report += EVERY;
+        }
+        Ok(None)
+    }
+
+    /// When to call [`advance`](Self::advance), at the latest.
+    pub fn next_timeout(&self, now: Time) -> Time {
+        let Some(session) = &self.session else {
+            return Time::MAX;
+        };
+        let over = match session.ended {
+            Some(ended) => ended + LINGER + Duration::from_nanos(1),
+            None => session.heard + self.options.patience,
+        };
+        let timer = match &session.engine {
+            Engine::Tfrc(end) if session.ended.is_none() => self.machine(end.0.next_timeout(), now),
+            _ => Time::MAX,
+        };
+        over.min(timer).min(self.report)
+    }
+
+    /// Takes a datagram that arrived from there at `at`, a little before now.
+    ///
+    /// # Errors
+    /// If a file cannot be written. Nothing that a peer sends is an error.
+    pub fn take(
+        &mut self,
+        now: Time,
+        at: Time,
+        from: SocketAddr,
+        datagram: &[u8],
+    ) -> Result<(), EndpointError> {
+        let useful = is_host(from) && self.taken(now, at, from, datagram)?.is_some();
+        self.received.ignored += u64::from(!useful);
+        Ok(())
+    }
+
+    /// The next datagram to send, and where to.
+    pub fn poll(&mut self) -> Option<(Vec<u8>, SocketAddr)> {
+        self.answers.pop_front()
+    }
+
+    /// Counts an answer that the host could not send.
+    pub fn unanswered(&mut self) {
+        self.received.unanswered += 1;
+    }
+
+    /// Writes what is left, with verdicts scored if the session went well. `port` is where this end listened.
+    pub(super) fn finish(
+        &mut self,
+        now: Time,
+        well: bool,
+        port: u16,
+    ) -> Result<Received, EndpointError> {
+        if well {
+            self.received.truth = self.scores(port);
+        }
+        self.received.end = true;
+        self.update(now);
+        self.stats.write(&self.received)?;
+        self.stats.flush()?;
+        self.arrivals.flush()?;
+        Ok(self.received.clone())
+    }
+
+    /// Ends the session for this reason, and everything with `once`.
+    fn fail(&mut self, error: EndpointError, now: Time) -> Result<(), EndpointError> {
+        if self.options.once {
+            self.outcome = Some(Err(error));
+            return Ok(());
+        }
+        self.received.failed = Some(error.to_string());
+        self.end_session(now)
+    }
+
+    /// Forgets the session, if there is one, with a last line of statistics.
+    fn end_session(&mut self, now: Time) -> Result<(), EndpointError> {
+        if let Some(session) = &self.session {
+            let (packets, wrong) = (self.received.packets, self.received.wrong);
+            self.before = session.ended.map(|_| {
+                let told = Message::Ended { packets, wrong };
+                (session.peer, session.terms.session, told)
+            });
+            self.received.end = true;
+            self.update(now);
+            self.stats.write(&self.received)?;
+            self.stats.flush()?;
+            self.arrivals.flush()?;
+            self.session = None;
+            self.report = Time::MAX;
+        }
+        Ok(())
+    }
+
+    /// This end's clock.
+    fn own(&self, at: Time) -> Time {
+        self.options.skew.apply(at + EPOCH)
+    }
+
+    /// The machine's time at which this end's clock shows `own`, nearly: a little early rather than late.
+    fn machine(&self, own: Time, now: Time) -> Time {
+        if own == Time::MAX {
+            return Time::MAX;
+        }
+        now + (own - self.own(now)).max(Duration::ZERO)
+    }
+
+    fn feed_back(&mut self, feedback: &tfrc::Feedback) {
+        let Some(session) = &self.session else {
+            return;
+        };
+        let number = session
+            .terms
+            .first
+            .wrapping_add(session.seen.expected().wrapping_sub(1) as u32);
+        let packet = TfrcFeedback {
+            number,
+            feedback: *feedback,
+        };
+        let (packet, peer) = (packet.encode(session.terms.session), session.peer);
+        self.say(packet, peer);
+    }
+
+    /// Sends something that may be lost.
+    fn say(&mut self, packet: Vec<u8>, peer: SocketAddr) {
+        if self.answers.len() < MOST_ANSWERS {
+            self.answers.push_back((packet, peer));
+        }
+    }
+
+    /// Takes a datagram; `None` if it is of no use.
+    fn taken(
+        &mut self,
+        now: Time,
+        at: Time,
+        from: SocketAddr,
+        packet: &[u8],
+    ) -> Result<Option<()>, EndpointError> {
+        if let Some((session, message)) = Message::decode(packet) {
+            return self.message(session, message, from, now);
+        }
+        let ours = self
+            .session
+            .as_ref()
+            .filter(|session| session.peer == from && session.ended.is_none());
+        let Some(session) = ours else {
+            if let Some((session, ..)) = TfrcData::decode(packet) {
+                self.reset(session, Refusal::Unknown, from, now);
+            } else if packet.len() >= 16 && self.session.is_none() {
+                // It may be IFTP's.
+                let number = u32::from_be_bytes([packet[0], packet[1], packet[2], packet[3]]);
+                self.reset(number, Refusal::Unknown, from, now);
+            }
+            return Ok(None);
+        };
+        match session.engine {
+            Engine::Tfrc(_) => self.tfrc(packet, at),
+            Engine::Iftp => self.iftp(packet, at),
+        }
+    }
+
+    fn message(
+        &mut self,
+        number: u32,
+        message: Message,
+        from: SocketAddr,
+        now: Time,
+    ) -> Result<Option<()>, EndpointError> {
+        let current = self
+            .session
+            .as_ref()
+            .is_some_and(|session| session.terms.session == number && session.peer == from);
+        match message {
+            Message::Hello(terms) => {
+                self.received.cookies += 1;
+                let cookie = self.cookies.give(now, from, terms);
+                self.say(Message::Cookie(cookie).encode(number), from);
+            }
+            Message::Start(_, _) if current => self.say(Message::Accept.encode(number), from),
+            Message::Start(terms, cookie) => {
+                if !self.cookies.accept(now, from, terms, cookie) {
+                    self.received.wrong_cookies += 1;
+                    return Ok(None);
+                }
+                let carrier = match self.options.flow.carriage {
+                    Carriage::Tfrc(..) => Carrier::Tfrc,
+                    Carriage::Iftp(..) => Carrier::Iftp,
+                };
+                if carrier != terms.carrier || u32::from(terms.packet) <= BELOW + DATA_HEADER as u32
+                {
+                    self.reset(number, Refusal::Carrier, from, now);
+                    return Ok(None);
+                }
+                if let Some(session) = self
+                    .session
+                    .as_ref()
+                    .filter(|session| session.ended.is_none() || self.options.once)
+                {
+                    // The same host, and silence where it was: it was restarted.
+                    let silent = session.ended.is_none() && now - session.heard > REPLACEABLE;
+                    if silent && session.peer.ip() == from.ip() {
+                        self.fail(EndpointError::Replaced, now)?;
+                        if self.outcome.is_some() {
+                            return Ok(None);
+                        }
+                    } else {
+                        self.reset(number, Refusal::Busy, from, now);
+                        return Ok(None);
+                    }
+                }
+                self.end_session(now)?;
+                self.begin(terms, from, now);
+                self.say(Message::Accept.encode(number), from);
+            }
+            Message::End { packets, .. } if current => {
+                if let Some(session) = &mut self.session {
+                    session.ended.get_or_insert(now);
+                    session.heard = now;
+                }
+                self.received.sent = Some(packets);
+                let (packets, wrong) = (self.received.packets, self.received.wrong);
+                self.say(Message::Ended { packets, wrong }.encode(number), from);
+            }
+            Message::End { .. } => {
+                if let Some((_, _, told)) = self
+                    .before
+                    .filter(|&(peer, session, _)| (peer, session) == (from, number))
+                {
+                    self.say(told.encode(number), from);
+                    return Ok(Some(()));
+                }
+                self.reset(number, Refusal::Unknown, from, now);
+                return Ok(None);
+            }
+            _ => return Ok(None),
+        }
+        Ok(Some(()))
+    }
+
+    fn begin(&mut self, terms: Terms, peer: SocketAddr, now: Time) {
+        let engine = match &self.options.flow.carriage {
+            Carriage::Tfrc(options, classifier) => {
+                let receiver = tfrc::Receiver::new(options, u32::from(terms.packet));
+                Engine::Tfrc(Box::new((receiver, classifier.as_ref().clone())))
+            }
+            Carriage::Iftp(..) => Engine::Iftp,
+        };
+        self.received = Received {
+            ignored: self.received.ignored,
+            cookies: self.received.cookies,
+            wrong_cookies: self.received.wrong_cookies,
+            unanswered: self.received.unanswered,
+            ..Received::default()
+        };
+        self.session = Some(Session {
+            terms,
+            peer,
+            engine,
+            seen: Seen::new(),
+            began: now,
+            heard: now,
+            ended: None,
+            missing: Vec::new(),
+            bytes_before: 0,
+        });
+        self.report = now + EVERY;
+    }
+
+    /// Says that there is no such session, not too often, and in fewer bytes than were sent.
+    fn reset(&mut self, session: u32, refusal: Refusal, to: SocketAddr, now: Time) {
+        if now - self.resets.0 > Duration::from_secs(1) {
+            self.resets = (now, 0);
+        }
+        self.resets.1 = self.resets.1.saturating_add(1);
+        if self.resets.1 <= MOST_RESETS {
+            self.say(Message::Reset(refusal).encode(session), to);
+        }
+    }
+
+    fn tfrc(&mut self, packet: &[u8], at: Time) -> Result<Option<()>, EndpointError> {
+        let own = self.own(at);
+        let Some(session) = &mut self.session else {
+            return Ok(None);
+        };
+        let Some((number, data, payload)) = TfrcData::decode(packet) else {
+            return Ok(None);
+        };
+        if number != session.terms.session {
+            return Ok(None);
+        }
+        let expanded = wire::expand(data.number, session.terms.first, session.seen.expected());
+        let Some((sequence, missing)) =
+            expanded.and_then(|number| Some((number, session.seen.missing(number)?)))
+        else {
+            return Ok(None);
+        };
+        session.heard = at;
+        let again = !session.seen.mark(sequence);
+        let Engine::Tfrc(end) = &mut session.engine else {
+            return Ok(None);
+        };
+        let (receiver, classifier) = &mut **end;
+        let size = packet.len() as u32 + BELOW;
+        let data_of = tfrc::Data {
+            sequence,
+            ..data.data
+        };
+        let arrival = Arrival::new(sequence, data.data.stamp, own, size);
+        let verdict = classifier.on_arrival(&arrival, missing);
+        let feedback = receiver.on_data(own, &data_of, size, |_| {
+            verdict.unwrap_or(Cause::Congestion)
+        });
+        self.received.loss_event_rate = Some(receiver.loss_event_rate());
+        let wrong = short_digest(payload) != data.check;
+        let called = verdict.map(Called::from);
+        self.arrived(
+            sequence,
+            data.data.stamp,
+            own,
+            size,
+            missing,
+            called,
+            Vec::new(),
+            again,
+            wrong,
+            payload,
+        )?;
+        if let Some(feedback) = feedback {
+            self.feed_back(&feedback);
+        }
+        Ok(Some(()))
+    }
+
+    fn iftp(&mut self, packet: &[u8], at: Time) -> Result<Option<()>, EndpointError> {
+        let own = self.own(at);
+        let Some(session) = &mut self.session else {
+            return Ok(None);
+        };
+        let terms = session.terms;
+        let format = iftp_format(terms.coverage < terms.packet);
+        // UDP's length is damaged as any other field where nothing checks it.
+        let cut = terms.pattern && packet.len() as u32 + BELOW != u32::from(terms.packet);
+        let Some((header, covered)) = format
+            .decode_data(packet, Sum::default())
+            .ok()
+            .filter(|_| !cut)
+        else {
+            self.received.refused += 1;
+            return Ok(Some(()));
+        };
+        let ports = (u32::from(header.source_port) << 16) | u32::from(header.destination_port);
+        if ports != terms.session {
+            return Ok(None);
+        }
+        let expanded = wire::expand_short(header.number, terms.first, session.seen.expected());
+        let Some((sequence, missing)) =
+            expanded.and_then(|number| Some((number, session.seen.missing(number)?)))
+        else {
+            return Ok(None);
+        };
+        session.heard = at;
+        let again = !session.seen.mark(sequence);
+        let peer = session.peer;
+        let stamp = Time::from_nanos(u64::from(header.stamp) * format.tick_nanos());
+        let ack = iftp::Receiver.on_data(&iftp::Data { sequence, stamp });
+        let mut answer = [0; 16];
+        let reply = Header {
+            number: terms.first.wrapping_add(ack.sequence as u32) as u16,
+            stamp: header.stamp,
+            ..header
+        };
+        if let Ok(length) = format.encode_ack(&reply, &mut answer, Sum::default()) {
+            self.say(answer[..length].to_vec(), peer);
+        }
+        let payload = &packet[format.data_header()..];
+        let number = terms.first.wrapping_add(sequence as u32);
+        let mut damaged = Vec::new();
+        if terms.pattern {
+            let before = (BELOW as usize + format.data_header()) as u32 * 8;
+            damaged = differences(terms.session, number, payload);
+            damaged.truncate(MOST_DAMAGED);
+            for bit in &mut damaged {
+                *bit += before;
+            }
+        }
+        // What is covered is as it was sent, or the checksum lies.
+        let wrong = damaged
+            .iter()
+            .any(|&bit| bit < (covered as u32 + BELOW) * 8);
+        let size = packet.len() as u32 + BELOW;
+        let called = (missing > 0).then_some(Called::Congestion);
+        self.arrived(
+            sequence, stamp, own, size, missing, called, damaged, again, wrong, payload,
+        )?;
+        Ok(Some(()))
+    }
+
+    /// Counts, logs and hands over a data packet.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what both transports know of an arrival"
+    )]
+    fn arrived(
+        &mut self,
+        sequence: u64,
+        sent: Time,
+        received: Time,
+        size: u32,
+        missing: u64,
+        verdict: Option<Called>,
+        damaged: Vec<u32>,
+        again: bool,
+        wrong: bool,
+        payload: &[u8],
+    ) -> Result<(), EndpointError> {
+        let Some(session) = &mut self.session else {
+            return Ok(());
+        };
+        let number = session.terms.first.wrapping_add(sequence as u32);
+        if let Some(called) = verdict {
+            match called {
+                Called::Congestion => self.received.missing_congestion += missing,
+                Called::Wireless => self.received.missing_wireless += missing,
+            }
+            let most = self.options.truth.as_ref().map_or(0, |_| MOST_VERDICTS);
+            let room = most.saturating_sub(session.missing.len()) as u64;
+            let lost = (1..=missing.min(room))
+                .rev()
+                .map(|back| (number.wrapping_sub(back as u32), called));
+            session.missing.extend(lost);
+        }
+        if again {
+            self.received.repeated += 1;
+        } else {
+            self.received.packets += 1;
+            self.received.bytes += payload.len() as u64;
+            self.received.late += u64::from(sequence + 1 < session.seen.expected());
+            self.received.damaged += u64::from(!damaged.is_empty());
+            self.received.wrong += u64::from(wrong);
+            let (carrier, packet) = (session.terms.carrier, session.terms.packet);
+            let headers = BELOW as usize
+                + match carrier {
+                    Carrier::Tfrc => DATA_HEADER,
+                    Carrier::Iftp => iftp_format(false).data_header(),
+                };
+            let size = usize::from(packet).saturating_sub(headers);
+            let written = self.sink.write(sequence, size, payload)?;
+            self.received.beyond += u64::from(!written);
+        }
+        self.arrivals.write(&Line {
+            number,
+            sequence,
+            sent: sent.as_nanos(),
+            received: received.as_nanos(),
+            size,
+            missing,
+            verdict,
+            damaged,
+        })
+    }
+
+    fn update(&mut self, now: Time) {
+        let Some(session) = &mut self.session else {
+            return;
+        };
+        let headers = match session.terms.carrier {
+            Carrier::Tfrc => DATA_HEADER,
+            Carrier::Iftp => iftp_format(false).data_header(),
+        } as u64
+            + u64::from(BELOW);
+        let whole = self.received.bytes + self.received.packets * headers;
+        let at = (now.min(session.ended.unwrap_or(now)) - session.began).as_secs_f64();
+        self.received.kbit_per_s =
+            (whole - session.bytes_before) as f64 * 8e-3 / (at - self.received.at).max(1e-3);
+        self.received.at = at;
+        session.bytes_before = whole;
+    }
+
+    /// Verdicts against the log of an emulator.
+    fn scores(&self, port: u16) -> Option<Scores> {
+        let (session, directory) = (self.session.as_ref()?, self.options.truth.as_deref()?);
+        let short = |number: u32| match session.terms.carrier {
+            Carrier::Tfrc => number,
+            Carrier::Iftp => u32::from(number as u16),
+        };
+        let numbers: Vec<u32> = session
+            .missing
+            .iter()
+            .map(|&(number, _)| short(number))
+            .collect();
+        let fates = Fates::await_all(directory, &numbers, |headers| {
+            IpAddr::V4(headers.source) == session.peer.ip()
+                && headers.source_port == Some(session.peer.port())
+                && headers.destination_port == Some(port)
+        });
+        let mut scores = Scores::default();
+        for (number, (_, called)) in numbers.iter().zip(&session.missing) {
+            scores.count(fates.cause(*number), *called);
+        }
+        Some(scores)
+    }
+}
+
+/// Whether a datagram can be from a host that hears an answer: a forged source may be none.
+fn is_host(from: SocketAddr) -> bool {
+    let ip = match from.ip() {
+        IpAddr::V4(ip) => ip,
+        IpAddr::V6(_) => return true,
+    };
+    from.port() != 0 && !ip.is_unspecified() && !ip.is_multicast() && !ip.is_broadcast()
+}

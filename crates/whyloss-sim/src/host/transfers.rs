@@ -1,0 +1,185 @@
+//! SizedTransfers of a finite size: when each begins, and how long it took.
+//!
+//! ```text
+//! once        one transfer, at the flow's start
+//! in turn     each begins when the source knows that the one before has arrived
+//! Poisson     so many a second on average; each waits for those before it
+//! completion  from the moment the source has a transfer to send until the sink has all of it, in order
+//! ```
+//!
+//! All transfers of a flow use one connection, so a later one starts with the window that earlier ones left. `web`
+//! opens a new connection for each transfer ([`super::web`]).
+
+use std::collections::VecDeque;
+
+use whyloss::{Duration, Time};
+use whyloss_link::Random;
+
+use super::supply::{Arrivals, SizedTransfers};
+use crate::delay::DelaySummary;
+
+/// The transfers of a flow that have begun and have not arrived, and those to come.
+#[derive(Debug)]
+pub(crate) struct Backlog {
+    size: u64,
+    arrivals: Arrivals,
+    random: Random,
+    /// When the next transfer begins, as far as is known.
+    due: Time,
+    /// SizedTransfers that have begun.
+    begun: u64,
+    /// When those of them began that the sink lacks, oldest first.
+    beginnings: VecDeque<Time>,
+}
+
+impl Backlog {
+    /// The transfers of a flow that starts at `start`.
+    pub(crate) fn new(transfers: &SizedTransfers, start: Time, random: Random) -> Self {
+        let mut backlog = Self {
+            size: transfers.size,
+            arrivals: transfers.arrivals,
+            random,
+            due: start,
+            begun: 0,
+            beginnings: VecDeque::new(),
+        };
+        if let Arrivals::Poisson { per_second } = backlog.arrivals {
+            let gap = backlog.gap(per_second);
+            backlog.due += gap;
+        }
+        backlog
+    }
+
+    /// When the source must be woken for the next transfer; [`Time::MAX`] if only an answer can begin one.
+    pub(crate) fn due(&self) -> Time {
+        self.due
+    }
+
+    /// Bytes of a transfer.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Begins what is due at `now`, if the source knows that `finished` transfers arrived. Returns how many have begun.
+    pub(crate) fn refresh(&mut self, now: Time, finished: u64) -> u64 {
+        match self.arrivals {
+            Arrivals::Once => {
+                if self.due <= now {
+                    self.begin(self.due);
+                    self.due = Time::MAX;
+                }
+            }
+            Arrivals::InTurn => {
+                let first = self.due <= now;
+                if first || (self.begun > 0 && finished >= self.begun) {
+                    self.begin(now);
+                    self.due = Time::MAX;
+                }
+            }
+            Arrivals::Poisson { per_second } => {
+                while self.due <= now {
+                    self.begin(self.due);
+                    let gap = self.gap(per_second);
+                    self.due += gap;
+                }
+            }
+        }
+        self.begun
+    }
+
+    /// The sink has all of the oldest transfer that it lacked. Returns when that began.
+    pub(crate) fn completed(&mut self) -> Option<Time> {
+        self.beginnings.pop_front()
+    }
+
+    /// When the transfers began that the sink lacks, oldest first.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = Time> + '_ {
+        self.beginnings.iter().copied()
+    }
+
+    fn begin(&mut self, at: Time) {
+        self.begun += 1;
+        self.beginnings.push_back(at);
+    }
+
+    /// At least a nanosecond, so that the arrivals of any moment come to an end.
+    fn gap(&mut self, per_second: f64) -> Duration {
+        Duration::from_secs_f64(self.random.exponential(1.0 / per_second))
+            .max(Duration::from_nanos(1))
+    }
+}
+
+/// Completion times of a flow's transfers that began inside the measurement window.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TransferResult {
+    /// From a transfer's beginning until the sink had all of it. Jitter has no meaning here.
+    pub times: DelaySummary,
+    /// SizedTransfers that the sink lacked at the end.
+    pub unfinished: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use whyloss_link::Streams;
+
+    fn backlog(arrivals: Arrivals) -> Backlog {
+        let transfers = SizedTransfers {
+            size: 1_000,
+            arrivals,
+        };
+        let random = Streams::new(3).stream("transfers", 0);
+        Backlog::new(&transfers, seconds(1), random)
+    }
+
+    fn seconds(seconds: u64) -> Time {
+        Time::from_nanos(seconds * 1_000_000_000)
+    }
+
+    #[test]
+    fn once_begins_at_the_start_and_never_again() {
+        let mut backlog = backlog(Arrivals::Once);
+        assert_eq!(
+            (backlog.refresh(Time::ZERO, 0), backlog.due()),
+            (0, seconds(1))
+        );
+        assert_eq!(
+            (backlog.refresh(seconds(2), 0), backlog.due()),
+            (1, Time::MAX)
+        );
+        assert_eq!(backlog.refresh(seconds(9), 1), 1);
+        // It began when it was due, whenever the source looked.
+        assert_eq!(backlog.completed(), Some(seconds(1)));
+        assert_eq!(backlog.completed(), None);
+    }
+
+    #[test]
+    fn in_turn_waits_until_the_one_before_has_arrived() {
+        let mut backlog = backlog(Arrivals::InTurn);
+        assert_eq!(backlog.refresh(seconds(1), 0), 1);
+        assert_eq!(
+            (backlog.refresh(seconds(3), 0), backlog.due()),
+            (1, Time::MAX)
+        );
+        assert_eq!(backlog.refresh(seconds(4), 1), 2);
+        assert_eq!(
+            backlog.unfinished().collect::<Vec<_>>(),
+            [seconds(1), seconds(4)]
+        );
+    }
+
+    #[test]
+    fn poisson_has_its_rate_and_does_not_wait() {
+        let mut backlog = backlog(Arrivals::Poisson { per_second: 2.0 });
+        let begun = backlog.refresh(seconds(10_001), 0);
+        // 20 000 on average, with a standard deviation of 141.
+        assert!((19_400..20_600).contains(&begun), "{begun}");
+        assert_eq!(backlog.unfinished().count() as u64, begun);
+        assert!(
+            backlog
+                .unfinished()
+                .zip(backlog.unfinished().skip(1))
+                .all(|(a, b)| a < b)
+        );
+    }
+}

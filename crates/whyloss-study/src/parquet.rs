@@ -1,0 +1,189 @@
+//! Parquet files from anywhere: the one boundary that all readers pass.
+//!
+//! The crate that decodes them takes counts, offsets and sizes as a file states them, and panics on some that make no sense.
+//! [`open`] checks what it can before anything is decoded, and [`guard`] turns what is left into an error.
+//!
+//! | checked | why |
+//! |---|---|
+//! | a column lies within the file | offsets may be negative, or far beyond its end |
+//! | rows for each byte ([`ROWS`]) | a few bytes may stand for any number of rows |
+//! | a page's size, unpacked ([`PACKED`], [`PAGE`]) | memory is taken for it before it is unpacked |
+
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::{ChunkReader, FileReader as _, Length, SerializedFileReader};
+
+/// Rows for each byte of a file at most: each row has a time or a number of its own.
+const ROWS: u64 = 8;
+/// Bytes that Snappy makes of one: copies of 64 bytes take three.
+const PACKED: u64 = 22;
+/// Bytes of the largest page that is read, unpacked.
+const PAGE: u64 = 64 << 20;
+/// Bytes in which the sizes of a page stand.
+const HEAD: u64 = 18;
+
+thread_local! {
+    /// Whether a panic of this thread is to be told of by its error alone.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs what reads a Parquet file; a panic of it is an error.
+///
+/// # Errors
+/// Those of `read`, and [`ParquetError::General`] in the place of a panic.
+pub fn guard<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !QUIET.get() {
+                before(info);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let done = panic::catch_unwind(AssertUnwindSafe(read));
+    QUIET.set(false);
+    done.unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+        let said = said.unwrap_or("no reason");
+        Err(ParquetError::General(format!("it is damaged ({said})")))
+    })
+}
+
+/// Opens a file and checks what it states of itself. All that reads on is to be run by [`guard`].
+///
+/// # Errors
+/// If it is no Parquet file, or states what cannot be.
+pub fn open<R: ChunkReader + 'static>(source: R) -> Result<SerializedFileReader<Checked<R>>> {
+    guard(|| {
+        let length = source.len();
+        let reader = SerializedFileReader::new(Checked(source))?;
+        check(reader.metadata(), length)?;
+        Ok(reader)
+    })
+}
+
+fn wrong<T>(what: String) -> Result<T> {
+    Err(ParquetError::General(what))
+}
+
+fn check(metadata: &ParquetMetaData, length: u64) -> Result<()> {
+    let mut rows = 0_u64;
+    for (number, group) in metadata.row_groups().iter().enumerate() {
+        let Ok(some) = u64::try_from(group.num_rows()) else {
+            return wrong(format!("row group {number} has a negative number of rows"));
+        };
+        rows = rows.saturating_add(some);
+        for column in group.columns() {
+            let start = column
+                .dictionary_page_offset()
+                .unwrap_or(column.data_page_offset());
+            let inside = u64::try_from(start)
+                .ok()
+                .zip(u64::try_from(column.compressed_size()).ok())
+                .and_then(|(start, bytes)| start.checked_add(bytes))
+                .is_some_and(|end| end <= length);
+            if !inside {
+                let name = column.column_path().string();
+                return wrong(format!(
+                    "column `{name}` of row group {number} does not lie within the file"
+                ));
+            }
+        }
+    }
+    if rows > length.saturating_mul(ROWS) {
+        return wrong(format!(
+            "it has {rows} rows in {length} bytes, more than {ROWS} in each"
+        ));
+    }
+    Ok(())
+}
+
+/// A file whose pages are looked at before they are unpacked.
+#[derive(Debug)]
+pub struct Checked<R>(R);
+
+impl<R: Length> Length for Checked<R> {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl<R: ChunkReader> ChunkReader for Checked<R> {
+    type T = R::T;
+
+    /// What is read from somewhere on, and not as a whole, begins with the header of a page.
+    fn get_read(&self, start: u64) -> Result<R::T> {
+        let head = HEAD.min(self.len().saturating_sub(start));
+        let head = self.0.get_bytes(start, head as usize)?;
+        if let Some((unpacked, packed)) = sizes(&head)
+            && (unpacked > PAGE || unpacked > (packed + HEAD) * PACKED)
+        {
+            return wrong(format!(
+                "a page of {packed} bytes claims to have {unpacked}, unpacked"
+            ));
+        }
+        self.0.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<bytes::Bytes> {
+        self.0.get_bytes(start, length)
+    }
+}
+
+/// A page's sizes, unpacked and packed: the second and third field of its header, in Thrift's compact protocol (fields
+/// in a row, of 32 bits: 0x15, and a variable-length number whose lowest bit is the sign).
+fn sizes(mut head: &[u8]) -> Option<(u64, u64)> {
+    let mut field = || {
+        let (&0x15, rest) = head.split_first()? else {
+            return None;
+        };
+        let end = rest.iter().position(|byte| byte & 0x80 == 0)?;
+        let (number, rest) = rest.split_at(end + 1);
+        head = rest;
+        let bits = number.iter().rev().take(8);
+        let bits = bits.fold(0_u64, |bits, &byte| bits << 7 | u64::from(byte & 0x7f));
+        // A negative one is refused elsewhere.
+        Some(bits >> 1)
+    };
+    let _kind = field()?;
+    Some((field()?, field()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_and_no_noise() {
+        let damaged = guard::<()>(|| panic!("index {}", 7)).map_err(|error| error.to_string());
+        assert_eq!(
+            damaged,
+            Err("Parquet error: it is damaged (index 7)".to_owned())
+        );
+        assert_eq!(guard(|| Ok(3)).ok(), Some(3));
+        assert!(!QUIET.get());
+    }
+
+    #[test]
+    fn a_page_says_how_large_it_is() {
+        // Page of data (0), 300 bytes unpacked, 5 packed.
+        let head = [0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0x0a, 0x2c];
+        assert_eq!(sizes(&head), Some((300, 5)));
+        assert_eq!(sizes(&head[..6]), None);
+        assert_eq!(sizes(b"PAR1"), None);
+    }
+
+    #[test]
+    fn no_bytes_make_it_panic() {
+        for bytes in [&b""[..], b"PAR1", b"PAR1PAR1", b"PAR1\xff\xff\xff\xffPAR1"] {
+            assert!(open(bytes::Bytes::from_static(bytes)).is_err());
+        }
+    }
+}

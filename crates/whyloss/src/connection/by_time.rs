@@ -1,0 +1,156 @@
+//! The same for stacks whose callbacks name packets by the time at which they left, one by one, with the end of a batch: what
+//! the adapters of quinn and noq call. Several packets may leave as one.
+
+use super::{Connection, Detection, FirstLost, MarkEvent, PACKET_THRESHOLD, SentEvent, Verdict};
+use crate::congestion::Controller;
+use crate::sender::SenderClassifier;
+use crate::{Duration, Time};
+
+#[doc(hidden)]
+impl<S: SenderClassifier, C: Controller> Connection<S, C> {
+    /// Packets of `bytes` in all leave, the last of them number `last`.
+    #[inline]
+    pub fn on_sent(&mut self, now: Time, bytes: u64, last: u64) {
+        let offset = self.ledger.push(now, bytes, last);
+        let sent = SentEvent::new(now, bytes)
+            .offset(offset)
+            .in_flight(self.ledger.sent() - self.ledger.edge());
+        self.control.on_sent(&sent);
+    }
+
+    /// The window, and nothing else, stopped the stack from sending.
+    pub fn on_window_limited(&mut self) {
+        if let Some(meter) = self.ledger.meter() {
+            meter.mark_window_limited();
+        }
+    }
+
+    /// The same, if no further packet fits the window now: for a stack that does not say.
+    pub fn infer_window_limited(&mut self) {
+        // Only the meter wants to know.
+        if self.ledger.meter().is_some()
+            && self.ledger.sent() - self.ledger.edge() + u64::from(self.mtu) >= self.window()
+        {
+            self.on_window_limited();
+        }
+    }
+
+    /// A packet of `bytes` that left at `left` is acknowledged.
+    #[inline]
+    pub fn on_acked_at(&mut self, now: Time, left: Time, bytes: u64) {
+        if self.batch.left != Some(left) {
+            self.enter(now, u64::MAX);
+            self.batch.left = Some(left);
+        }
+        self.batch.bytes += bytes;
+        self.batch.newest = self.batch.newest.max(Some(left));
+    }
+
+    /// The packet with this number, likewise.
+    #[inline]
+    pub fn on_acked(&mut self, now: Time, left: Time, bytes: u64, number: u64) {
+        self.ledger.acked(now, left, bytes, number);
+        self.batch.newest = self.batch.newest.max(Some(left));
+    }
+
+    /// Enters the packets of one time in the ledger, of which none has a number above `most`.
+    fn enter(&mut self, now: Time, most: u64) {
+        if let Some(left) = self.batch.left.take() {
+            let bytes = core::mem::take(&mut self.batch.bytes);
+            self.ledger.acked(now, left, bytes, most);
+        }
+    }
+
+    /// The batch ends; the largest number acknowledged so far is told. Whoever tells of losses at once has told of all up to
+    /// the one of the batch before: what is not settled there is none that counts.
+    pub fn on_end_acks(&mut self, now: Time, app_limited: bool, largest: Option<u64>) {
+        self.enter(now, largest.unwrap_or(u64::MAX));
+        if self.batch.newest.is_some()
+            && let Some(before) = self.largest
+        {
+            self.ledger.overtake(before);
+        }
+        self.finish_batch(now, app_limited, largest);
+    }
+
+    /// The batch ends; losses may be told of later than the next one.
+    pub fn finish_batch(&mut self, now: Time, app_limited: bool, largest: Option<u64>) {
+        let Some(newest) = self.batch.newest.take() else {
+            return;
+        };
+        self.largest = largest.max(self.largest);
+        let mut rtt = None;
+        if self.newest < Some(newest) {
+            self.newest = Some(newest);
+            rtt = Some(now - newest).filter(|&rtt| rtt > Duration::ZERO);
+            self.latest_rtt = rtt.or(self.latest_rtt);
+            self.min_rtt = self.min_rtt.into_iter().chain(rtt).min();
+        }
+        let in_recovery = self.recovery.goes_on;
+        let ends = in_recovery && self.recovery.start < Some(newest);
+        if ends {
+            self.recovery.goes_on = false;
+            self.recovery.hold = None;
+        }
+        self.tell_ack(now, rtt, app_limited, in_recovery);
+        if ends {
+            self.control.on_recovery_end(now, u64::MAX);
+        }
+    }
+
+    /// Packet `number` of `bytes` is lost; the congestion event follows.
+    pub fn on_packet_lost(&mut self, number: u64, bytes: u64) {
+        let first = self.ledger.lost(number, bytes);
+        self.recovery.first = self.recovery.first.or(first);
+        self.recovery.lost += u32::from(first.is_some());
+    }
+
+    /// Packets of `bytes` in all are lost, the last of which left at `left`; the congestion event follows.
+    pub fn on_lost_until(&mut self, left: Time, bytes: u64) {
+        let mtu = u64::from(self.mtu);
+        self.recovery.first = self.ledger.lost_until(left, bytes, mtu);
+        self.recovery.lost = if bytes > mtu { 2 } else { 1 };
+    }
+
+    /// Packets were lost, the last of which left at `left`.
+    pub fn on_lost(&mut self, now: Time, left: Time, persistent: bool) -> Option<Verdict> {
+        let first = self.recovery.first.take();
+        let lost = core::mem::take(&mut self.recovery.lost);
+        if self.belongs(left) && !persistent {
+            self.recovery.hold = None;
+            self.tell_lost(now);
+            return None;
+        }
+        let overtaken = |first: FirstLost| {
+            self.largest
+                .is_some_and(|largest| first.number.saturating_add(PACKET_THRESHOLD) <= largest)
+        };
+        let detection = match first {
+            _ if persistent => Detection::PersistentCongestion,
+            Some(first) if overtaken(first) => Detection::Duplicates,
+            _ => Detection::TimeThreshold,
+        };
+        let loss = self.loss(now, detection, first);
+        Some(self.tell_loss(&loss, lost == 1))
+    }
+
+    /// Packets were marked, the last of which left at `left`.
+    pub fn on_marked(&mut self, now: Time, left: Time) {
+        if self.belongs(left) {
+            return self.tell_lost(now);
+        }
+        let mark = MarkEvent::new(now, self.mtu)
+            .first(self.ledger.edge())
+            .in_flight(self.ledger.sent() - self.ledger.edge())
+            .window(self.control.window())
+            .rtt(self.latest_rtt)
+            .min_rtt(self.min_rtt);
+        self.control.on_mark(&mark);
+        self.begin_recovery(now, true, None);
+    }
+
+    /// Whether what happened to a packet that left at `left` belongs to the recovery that began last.
+    fn belongs(&self, left: Time) -> bool {
+        self.recovery.start.is_some_and(|start| left <= start)
+    }
+}

@@ -1,0 +1,103 @@
+//! The ideal LDA of Milenkoski & Stojcevska 2010, section 4 (MIL-2, MIL-4, MIL-7): any window's scheme, told the truth.
+//!
+//! ```text
+//! 3 duplicates   the first lost packet was corrupted once, at any time    nothing changes: cwnd, ssthresh, estimate
+//!                else                                                     as without the LDA
+//! timeout        not asked                                                as without the LDA
+//! ```
+//!
+//! NewRenoLDA goes with NewReno's recovery, WestwoodLDA with fast retransmit alone, as UCLA's module for ns-2. VegasLDA is in
+//! [`vegas`](super::vegas). The paper asks a record of corrupted packets that nothing prunes, so a packet that the radio
+//! corrupted once counts as corrupted ever after.
+
+use super::{Entry, Scheme, westwood};
+use crate::policy::WirelessPolicy;
+
+/// What an oracle looks up about a loss event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Lookup {
+    /// The packets whose cause is looked up.
+    pub of: LookupOf,
+    /// Whether a packet once corrupted counts as corrupted ever after, also when a queue drops its retransmission (MIL-7
+    /// (b)). Otherwise its latest loss counts.
+    pub remembers: bool,
+    /// Whether timeouts are classified; otherwise they count as congestion (MIL-7 (c)).
+    pub timeouts: bool,
+}
+
+impl Lookup {
+    /// The paper's (MIL-7).
+    pub const MIL: Self = Self {
+        of: LookupOf::First,
+        remembers: true,
+        timeouts: false,
+    };
+}
+
+impl Default for Lookup {
+    /// NewReno-Ideal-LP's (MAR-4): any packet of the window, at its latest loss, at timeouts too.
+    fn default() -> Self {
+        Self {
+            of: LookupOf::Window,
+            remembers: false,
+            timeouts: true,
+        }
+    }
+}
+
+/// The packets whose cause an oracle looks up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LookupOf {
+    /// All packets known to be lost in the window: congestion if any of them was lost to congestion (MAR-4).
+    #[default]
+    Window,
+    /// The first lost packet alone (MIL-7).
+    First,
+    /// The packet before it, the last one acknowledged, to the letter of MIL's text (MIL-7 (a)).
+    Acknowledged,
+}
+
+pub(super) const NEWRENO: Entry<Lookup> = Entry::new(
+    ("newreno-lda", "NewRenoLDA"),
+    "NewReno that is told which losses are wireless, and keeps its window at them",
+    "Milenkoski & Stojcevska 2010, section 4.1",
+    &[],
+    |_| Ok(ideal(super::newreno())),
+);
+
+pub(super) const WESTWOOD: Entry<Lookup> = Entry::new(
+    ("westwood-lda", "WestwoodLDA"),
+    "UCLA's Westwood that is told which losses are wireless, and keeps window and estimate at them",
+    "Milenkoski & Stojcevska 2010, section 4.2",
+    &[],
+    |_| Ok(ideal(westwood::ucla())),
+);
+
+/// Gives `scheme` the ideal LDA.
+pub fn ideal<J>(scheme: Scheme<J>) -> Scheme<Lookup> {
+    let mut ideal = scheme.classified(Lookup::MIL);
+    ideal.controller.wireless = WirelessPolicy::Keep;
+    ideal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{BEGUN, loss};
+    use super::*;
+    use crate::Cause::{Congestion, Wireless};
+    use crate::event::Detection;
+
+    /// Of 30 segments 20 are under way: half of those remain, or all 30.
+    #[test]
+    fn the_window_stays_or_is_halved() {
+        let scheme = ideal(super::super::newreno());
+        for (cause, window, ssthresh) in [(Wireless, 30_000, 15_000), (Congestion, 10_000, 10_000)]
+        {
+            let mut control = scheme.controller.build(&BEGUN);
+            control.on_loss(&loss(Detection::Duplicates), cause);
+            assert_eq!((control.window(), control.ssthresh()), (window, ssthresh));
+        }
+        let asked = Lookup::MIL;
+        assert!(asked.remembers && !asked.timeouts && asked.of == LookupOf::First);
+    }
+}

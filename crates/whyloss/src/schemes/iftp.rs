@@ -1,0 +1,61 @@
+//! IFTP and IFTP-W (ElAarag, Moedinger & Hogg 2008, sections 4, 5.2 and 7).
+//!
+//! ```text
+//! rate      n packets in a round trip; n grows as Reno's window does: threshold 32, at most 50 packets
+//! loss      n/2, whatever the cause
+//! timeout   n = 1, threshold n/2
+//! IFTP-W    the same sender; the checksum covers the header and the first bytes of the payload alone
+//! ```
+//!
+//! The covered section belongs to the wire format ([`packet`](crate::iftp::packet)): a link damages a packet for IFTP where
+//! it does not for IFTP-W, and the sender is one.
+
+use super::{Entry, Scheme};
+use crate::iftp::Options;
+use crate::sender::{Classifier, Unaware};
+
+pub(super) const ENTRY: Entry<Classifier, Options> = Entry::new(
+    ("iftp", "IFTP"),
+    "a rate that emulates Reno's window, every loss congestion",
+    "ElAarag, Moedinger & Hogg 2008, section 4",
+    &[],
+    |_| Ok(scheme()),
+);
+
+/// Makes IFTP, of which IFTP-W is a wire format.
+pub fn scheme() -> Scheme<Classifier, Options> {
+    of(Unaware)
+}
+
+/// Makes IFTP with this classifier.
+pub(super) fn of(classifier: impl Into<Classifier>) -> Scheme<Classifier, Options> {
+    Scheme {
+        controller: Options::default(),
+        classifier: classifier.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::iftp::{Advice, Reaction};
+
+    /// Section 5.2: threshold 32, at most 50 packets, three duplicates. Every loss halves n.
+    #[test]
+    fn constants_of_the_paper() {
+        let Scheme {
+            controller,
+            mut classifier,
+        } = scheme();
+        assert_eq!(
+            (
+                controller.initial_ssthresh,
+                controller.max_window,
+                controller.duplicates
+            ),
+            (32, 50, 3)
+        );
+        let loss = super::super::tests::loss(crate::event::Detection::Duplicates);
+        assert_eq!(Advice::of(&mut classifier, &loss).reaction, Reaction::Halve);
+    }
+}

@@ -1,0 +1,312 @@
+//! What a paper puts together under one name: a classifier, a controller and a policy, a file each. The only definition:
+//! scenarios, experiments, QUIC, the kernel's comparison and Python take it from here.
+//!
+//! | file | names | classifier | controller | a loss called wireless |
+//! |---|---|---|---|---|
+//! | [`newreno_lp`] | NewReno-LP, NewReno-Ideal-LP | Vegas predictor, or the truth | Reno | window = FlightSize |
+//! | [`ideal_lda`] | NewRenoLDA, WestwoodLDA | the truth | Reno, Westwood | window kept |
+//! | [`vegas`] | Vegas, VegasLDA | none, or the truth | Vegas | window and timeout kept |
+//! | [`westwood`] | Westwood, of the papers and of UCLA's module; Westwood+ | none | Westwood | – |
+//! | [`westwood_nr`] | Westwood-NR | none | Westwood with ABSE | – |
+//! | [`tibet`] | TIBET | none | Westwood with TIBET's filter | – |
+//! | [`balde`] | TCP BaLDE | LDEA | BaLDE with SARBE | window kept, ssthresh set |
+//! | [`veno`] | TCP Veno | Veno | Veno | window · 4/5 |
+//! | [`whyloss`] | Whyloss, Whyloss over Reno | its own trees | CUBIC, Reno | cut by the odds |
+//! | [`iftp`] | IFTP, IFTP-W | none | IFTP | – |
+//! | [`iftpv`] | IFTPV | enhanced Veno | IFTP | rate kept, or 4/5 |
+//! | [`tfrc`] | TFRC of Cen et al. with any receiver classifier | any | TFRC | not in the loss history |
+//!
+//! [`REGISTRY`] names all that can run anywhere, [`IDEAL`] those that ask the truth, which only a simulation knows, and
+//! [`IFTP`] those of IFTP. Any other scheme is made of three names, or of values:
+//!
+//! ```
+//! use whyloss::congestion::{ControllerKind, CubicDialect, Start};
+//! use whyloss::event::{AckEvent, Detection, LossEvent};
+//! use whyloss::policy::WirelessPolicy;
+//! use whyloss::schemes::{Scheme, find};
+//! use whyloss::sender::trees::Trees;
+//! use whyloss::{Cause, Duration, Time};
+//!
+//! let newreno_lp = find("newreno-lp").expect("registered").build(&[])?;
+//! let cubic_trees = Scheme::of("cubic", "keep", "trees")?;
+//! let same = Scheme::new(ControllerKind::Cubic(CubicDialect::Rfc9438), WirelessPolicy::Keep, Trees::default());
+//! assert_eq!(cubic_trees, same);
+//!
+//! let mut control = cubic_trees.start(&Start::new(1200))?;
+//! let now = Time::from_nanos(1_000_000_000);
+//! control.on_ack(&AckEvent::new(now, 1200).acked(1200).rtt(Some(Duration::from_millis(50))));
+//! let cause = control.on_loss(&LossEvent::new(now, Detection::Duplicates, 1200).in_flight(12_000).window(13_200));
+//! assert_eq!(cause, Cause::Congestion);
+//! assert!(control.window() < 13_200);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! The way in which losses are found and repaired (NewReno's, Vegas's) belongs to the transport; each file says which one
+//! the paper has.
+//!
+//! # Adding a scheme
+//!
+//! One file here, its `mod` line, and one line in [`REGISTRY`].
+
+pub mod balde;
+mod control;
+pub mod ideal_lda;
+pub mod iftp;
+pub mod iftpv;
+pub mod newreno_lp;
+pub mod tfrc;
+pub mod tibet;
+pub mod vegas;
+pub mod veno;
+pub mod westwood;
+pub mod westwood_nr;
+pub mod whyloss;
+
+pub use control::{CongestionControl, NeedsRateSamples};
+pub use ideal_lda::{Lookup, LookupOf};
+
+use core::fmt;
+
+use crate::congestion::{
+    self, ControllerKind, ControllerSpec, CopaModes, CubicDialect, Decrease, ScreamTarget, Start,
+};
+use crate::policy::{self, WirelessPolicy};
+use crate::receiver;
+use crate::registry::{self, Name, ParameterError};
+use crate::sender::{self, Classifier, Unaware};
+
+/// A classifier, a controller and a policy that belong together.
+///
+/// `J` tells the causes of losses: a classifier at its start, or [what an oracle looks up](Lookup). `C` controls
+/// congestion: a window's controller under its policy, or the options of a rate's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheme<J = Classifier, C = ControllerSpec> {
+    /// Controls congestion.
+    pub controller: C,
+    /// Tells the causes of losses.
+    pub classifier: J,
+}
+
+impl<J, C> Scheme<J, C> {
+    /// Lets `classifier` tell the causes instead.
+    pub fn classified<K>(self, classifier: K) -> Scheme<K, C> {
+        self.map(|_| classifier)
+    }
+
+    /// Lets what `change` makes of the classifier tell the causes.
+    pub fn map<K>(self, change: impl FnOnce(J) -> K) -> Scheme<K, C> {
+        Scheme {
+            controller: self.controller,
+            classifier: change(self.classifier),
+        }
+    }
+}
+
+impl Scheme {
+    /// Puts the three together.
+    pub fn new(
+        kind: ControllerKind,
+        wireless: WirelessPolicy,
+        classifier: impl Into<Classifier>,
+    ) -> Self {
+        Self {
+            controller: ControllerSpec { kind, wireless },
+            classifier: classifier.into(),
+        }
+    }
+
+    /// Puts together what the registries call by these names, with their default parameters.
+    ///
+    /// # Errors
+    /// When a registry does not know its name.
+    pub fn of(controller: &str, policy: &str, classifier: &str) -> Result<Self, SchemeError> {
+        let kind = named("controller", congestion::find(controller), controller)?;
+        let wireless = named("policy", policy::find(policy), policy)?;
+        let classifier = named("classifier", sender::find(classifier), classifier)?;
+        Ok(Self::new(kind, wireless, classifier))
+    }
+
+    /// Starts a connection under this scheme, for a transport that tells no rate samples.
+    ///
+    /// # Errors
+    /// When the controller wants them; [`start_metered`](Self::start_metered) is for a transport that tells them, and
+    /// `connection::Connection` measures them itself.
+    pub fn start(&self, start: &Start) -> Result<CongestionControl, NeedsRateSamples> {
+        CongestionControl::new(self.classifier.clone(), self.controller.build(start))
+    }
+
+    /// Starts a connection under this scheme, for a transport that tells rate samples and lost packets.
+    pub fn start_metered(&self, start: &Start) -> CongestionControl {
+        CongestionControl::metered(self.classifier.clone(), self.controller.build(start))
+    }
+}
+
+fn named<C>(
+    what: &'static str,
+    entry: Option<&registry::Entry<C>>,
+    id: &str,
+) -> Result<C, SchemeError> {
+    let unknown = || SchemeError::Unknown(what, Name::new(id));
+    let entry = entry.ok_or_else(unknown)?;
+    entry.build(&[]).map_err(SchemeError::Parameter)
+}
+
+/// Why a scheme cannot be put together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SchemeError {
+    /// No controller, policy or classifier (which of them comes first) has this name.
+    Unknown(&'static str, Name),
+    /// The defaults do not go together.
+    Parameter(ParameterError),
+}
+
+impl fmt::Display for SchemeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(what, name) => match *what {
+                "controller" => unknown(f, what, *name, congestion::REGISTRY),
+                "policy" => unknown(f, what, *name, policy::REGISTRY),
+                _ if receiver::find(name.as_str()).is_some() => {
+                    write!(f, "`{name}` is a receiver classifier; senders have ")?;
+                    list(f, sender::REGISTRY)
+                }
+                _ => unknown(f, what, *name, sender::REGISTRY),
+            },
+            Self::Parameter(error) => error.fmt(f),
+        }
+    }
+}
+
+/// Says that nothing has this name, and what was meant or what there is.
+fn unknown<C>(
+    f: &mut fmt::Formatter<'_>,
+    what: &str,
+    name: Name,
+    known: &[registry::Entry<C>],
+) -> fmt::Result {
+    write!(f, "no {what} is called `{name}`; ")?;
+    match registry::nearest(name.as_str(), known.iter().map(|entry| entry.id)) {
+        Some(near) => write!(f, "did you mean `{near}`?"),
+        None => f.write_str("there are ").and_then(|()| list(f, known)),
+    }
+}
+
+fn list<C>(f: &mut fmt::Formatter<'_>, known: &[registry::Entry<C>]) -> fmt::Result {
+    for (index, entry) in known.iter().enumerate() {
+        let comma = if index == 0 { "" } else { ", " };
+        write!(f, "{comma}{}", entry.id)?;
+    }
+    Ok(())
+}
+
+impl core::error::Error for SchemeError {}
+
+/// One line of the registry.
+pub type Entry<J = Classifier, C = ControllerSpec> = registry::Entry<Scheme<J, C>>;
+
+/// A scheme without a classifier of its own.
+fn unaware(kind: impl Into<ControllerKind>) -> Scheme {
+    Scheme::new(kind.into(), WirelessPolicy::default(), Unaware)
+}
+
+/// Every scheme that can run anywhere, under its name in the literature.
+pub static REGISTRY: &[Entry] = &[
+    NEWRENO,
+    newreno_lp::ENTRY,
+    westwood::ENTRY,
+    westwood::UCLA,
+    westwood_nr::ENTRY,
+    westwood::PLUS,
+    tibet::ENTRY,
+    balde::ENTRY,
+    veno::ENTRY,
+    vegas::ENTRY,
+    CUBIC,
+    CUBIC_FQRTT,
+    CUBIC_TREES,
+    BBR,
+    COPA,
+    SCREAM,
+    whyloss::ENTRY,
+    whyloss::RENO,
+];
+
+/// The ideal schemes, which ask the truth.
+pub static IDEAL: &[Entry<Lookup>] = &[
+    newreno_lp::IDEAL,
+    ideal_lda::NEWRENO,
+    ideal_lda::WESTWOOD,
+    vegas::LDA,
+];
+
+/// The schemes of IFTP.
+pub static IFTP: &[Entry<Classifier, crate::iftp::Options>] = &[iftp::ENTRY, iftpv::ENTRY];
+
+const NEWRENO: Entry = Entry::new(
+    ("newreno", "NewReno"),
+    "Reno's window, every loss congestion; goes with NewReno's recovery",
+    "RFC 5681, RFC 6582",
+    &[],
+    |_| Ok(newreno()),
+);
+
+fn newreno() -> Scheme {
+    unaware(ControllerKind::Reno(Decrease::FlightSize))
+}
+
+const CUBIC: Entry = Entry::new(
+    ("cubic", "CUBIC"),
+    "a cubic function of the time since the last loss, every loss congestion",
+    "RFC 9438",
+    &[],
+    |_| Ok(unaware(ControllerKind::Cubic(CubicDialect::Rfc9438))),
+);
+
+const CUBIC_FQRTT: Entry = Entry::new(
+    ("cubic-fqrtt", "CUBIC with fqRTT"),
+    "CUBIC that keeps its window at a loss while the round-trip time is far from that of a full queue",
+    "quicly, issue 687, 2026",
+    &[],
+    |_| Scheme::of("cubic", "keep", "fqrtt").map_err(|_| "its parts in the registries"),
+);
+
+const CUBIC_TREES: Entry = Entry::new(
+    ("cubic-trees", "CUBIC with trees"),
+    "CUBIC that keeps its window at a loss that forty small trees call wireless",
+    "this project, docs/classifier.md",
+    &[],
+    |_| Scheme::of("cubic", "keep", "trees").map_err(|_| "its parts in the registries"),
+);
+
+const BBR: Entry = Entry::new(
+    ("bbr", "BBR version 3"),
+    "paces at the measured bandwidth; heeds losses above 2 %",
+    "draft-ietf-ccwg-bbr-06, 2026",
+    &[],
+    |_| Ok(unaware(ControllerKind::Bbr)),
+);
+
+const COPA: Entry = Entry::new(
+    ("copa", "Copa"),
+    "the rate that the queueing delay allows; heeds losses only beside flows that fill the queue",
+    "Arun & Balakrishnan, NSDI 2018",
+    &[],
+    |_| Ok(unaware(ControllerKind::Copa(CopaModes::Both))),
+);
+
+const SCREAM: Entry = Entry::new(
+    ("scream", "SCReAM"),
+    "a queueing delay of 0.1 to 0.4 s, for media; its window alone",
+    "RFC 8298, section 4.1.2",
+    &[],
+    |_| Ok(unaware(ControllerKind::Scream(ScreamTarget::Adapts))),
+);
+
+/// Finds the scheme of that id.
+pub fn find(id: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().find(|entry| entry.id == id)
+}
+
+#[cfg(test)]
+mod tests;

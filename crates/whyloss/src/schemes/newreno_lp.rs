@@ -1,0 +1,68 @@
+//! NewReno-LP: NewReno with the Vegas predictor (Martignon & Fratta 2005, section 2; MAR-3, MAR-4).
+//!
+//! ```text
+//! V_P = (cwnd/RTT_min − cwnd/RTT)·RTT_min     segments
+//! loss while V_P ≥ 3 was seen last            congestion: ssthresh = FlightSize/2
+//! loss while V_P ≤ 1 was seen last            wireless:   ssthresh = cwnd = FlightSize     [bytes]
+//! timeout                                     the same for ssthresh, cwnd = SMSS
+//! ```
+//!
+//! Goes with NewReno's recovery. NewReno-Ideal-LP asks the truth instead of the predictor: a window that lost anything to
+//! congestion lost it to congestion. The paper's figures run it on ns-2's TCP, which halves the window where the text halves
+//! the flight size: [`ControllerKind::of_ns2`] is that one departure.
+
+use super::{Entry, Lookup, Scheme};
+use crate::congestion::{ControllerKind, Decrease};
+use crate::policy::WirelessPolicy;
+use crate::sender::vegas::Vegas;
+
+pub(super) const ENTRY: Entry = Entry::new(
+    ("newreno-lp", "NewReno-LP"),
+    "NewReno that takes a loss for wireless while the Vegas predictor sees no queue: the window becomes FlightSize",
+    "Martignon & Fratta 2005, section 2",
+    &[],
+    |_| Ok(scheme()),
+);
+
+pub(super) const IDEAL: Entry<Lookup> = Entry::new(
+    ("newreno-ideal-lp", "NewReno-Ideal-LP"),
+    "NewReno-LP that is told the truth",
+    "Martignon & Fratta 2005, section 5.1",
+    &[],
+    |_| Ok(ideal()),
+);
+
+/// Makes NewReno-LP.
+pub fn scheme() -> Scheme {
+    Scheme::new(
+        ControllerKind::Reno(Decrease::FlightSize),
+        WirelessPolicy::FlightSize,
+        Vegas::predictor(),
+    )
+}
+
+/// Makes NewReno-Ideal-LP.
+pub fn ideal() -> Scheme<Lookup> {
+    scheme().classified(Lookup::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{begun, loss, queued};
+    use super::*;
+    use crate::Cause;
+    use crate::event::Detection;
+
+    /// 20 of 30 segments are under way. V_P is 0 at first; with 120 ms of RTT over 100 ms it is 30·(1 − 100/120) = 5.
+    #[test]
+    fn the_flight_size_or_its_half() {
+        let duplicates = loss(Detection::Duplicates);
+        let mut control = begun(&scheme());
+        assert_eq!(control.on_loss(&duplicates), Cause::Wireless);
+        assert_eq!((control.window(), control.ssthresh()), (20_000, 20_000));
+        let mut control = begun(&scheme());
+        control.on_ack(&queued(120));
+        assert_eq!(control.on_loss(&duplicates), Cause::Congestion);
+        assert_eq!((control.window(), control.ssthresh()), (10_000, 10_000));
+    }
+}

@@ -1,0 +1,56 @@
+//! TFRC with a receiver classifier, as Cen, Cosman & Voelker (MMCN 2002) compare them (CEN-13, CEN-14).
+//!
+//! ```text
+//! rate              TFRC's, ns-2's; packets count without a header
+//! a gap             the classifier gives one cause for all its packets
+//! congestion        enters the loss history
+//! wireless          does not: the packets count as received
+//! ```
+//!
+//! Section 3 has the base classifiers Biaz, mBiaz, Spike and ZigZag, section 7 the hybrids ZBS to ZBS3, which take one of the
+//! three by the spacing of packets: each is one [receiver classifier](crate::receiver::REGISTRY). *Unaware* TFRC has none,
+//! *omniscient* TFRC asks the truth.
+
+use super::Scheme;
+use crate::receiver::Classifier;
+use crate::tfrc::Options;
+
+/// Makes TFRC as ns-2 has it with this classifier, without its 32 bytes of header: with them no scheme could use more than 96 %
+/// of a link in packets of 762 bytes, and the paper's do.
+pub fn scheme(classifier: impl Into<Classifier>) -> Scheme<Classifier, Options> {
+    Scheme {
+        controller: OPTIONS,
+        classifier: classifier.into(),
+    }
+}
+
+/// The TFRC of all.
+pub const OPTIONS: Options = Options {
+    header: 0,
+    ..Options::ns2()
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::receiver::zbs::Zbs;
+    use crate::receiver::{Arrival, ReceiverClassifier};
+    use crate::{Cause, Time};
+
+    /// 1 packet of 762 bytes in 7.62 ms, alone on the link: T_narr is small, so mBiaz decides, and a gap that takes its packets'
+    /// time is wireless.
+    #[test]
+    fn a_hybrid_is_one_classifier() {
+        let Scheme {
+            controller,
+            mut classifier,
+        } = scheme(Zbs::zbs3());
+        assert_eq!(controller.header, 0);
+        let slot = |k: u64| Time::from_nanos(k * 7_620_000);
+        for k in 0..200 {
+            classifier.on_arrival(&Arrival::new(k, slot(k), slot(k + 5), 762), 0);
+        }
+        let after = Arrival::new(201, slot(201), slot(206), 762);
+        assert_eq!(classifier.on_arrival(&after, 1), Some(Cause::Wireless));
+    }
+}

@@ -1,0 +1,35 @@
+//! TIBET: Westwood with segment sizes and the gaps between acknowledgements filtered apart (Capone, Fratta & Martignon, IEEE
+//! TMC 3(2), 2004; Martignon & Fratta 2005, section 3; MAR-6).
+//!
+//! ```text
+//! Bw        mean size of a segment / mean gap between acknowledgements            [bytes/s]
+//! loss      ssthresh = max(Bw·RTT_min, 2·SMSS), cwnd = min(cwnd, ssthresh)        [bytes]
+//! timeout   ssthresh likewise, cwnd = SMSS
+//! ```
+//!
+//! Goes with NewReno's recovery.
+
+use super::{Entry, Scheme, unaware};
+use crate::congestion::WestwoodOptions;
+
+pub(super) const ENTRY: Entry = Entry::new(
+    ("tibet", "TIBET"),
+    "Westwood with segment sizes and gaps filtered apart; goes with NewReno's recovery",
+    "Capone, Fratta & Martignon, IEEE TMC 3(2), 2004",
+    &[],
+    |_| Ok(scheme()),
+);
+
+/// Makes TIBET.
+pub fn scheme() -> Scheme {
+    unaware(WestwoodOptions::tibet())
+}
+
+#[cfg(test)]
+mod tests {
+    /// 1000 bytes every 10 ms for 100 ms are 10 segments.
+    #[test]
+    fn what_the_rate_fills() {
+        assert_eq!(super::super::tests::fills(&super::scheme()), (10, 10));
+    }
+}

@@ -1,0 +1,54 @@
+//! TCP Vegas (Brakmo & Peterson, IEEE JSAC 13(8), 1995), and VegasLDA (Milenkoski & Stojcevska 2010, section 4.3; MIL-5,
+//! MIL-6).
+//!
+//! ```text
+//! Diff       cwnd − sent·BaseRTT/RTT; below 1 segment cwnd grows by one a round trip, above 3 it shrinks by one
+//! loss       of W segments ⌈3W/4⌉ remain, ⌊W/2⌋ if the packet had been sent more than once
+//! VegasLDA   a loss that the truth calls wireless changes neither the window nor the fine-grained timeout
+//! ```
+//!
+//! Both go with Vegas's recovery, which asks the controller for its fine-grained timeout.
+
+use super::{Entry, Lookup, Scheme, ideal_lda, unaware};
+use crate::congestion::{ControllerKind, VegasDialect};
+
+pub(super) const ENTRY: Entry = Entry::new(
+    ("vegas", "Vegas"),
+    "one to three segments in the queues; goes with Vegas's recovery",
+    "Brakmo & Peterson, IEEE JSAC 13(8), 1995",
+    &[],
+    |_| Ok(scheme()),
+);
+
+pub(super) const LDA: Entry<Lookup> = Entry::new(
+    ("vegas-lda", "VegasLDA"),
+    "Vegas that is told which losses are wireless, and keeps window and timeout at them",
+    "Milenkoski & Stojcevska 2010, section 4.3",
+    &[],
+    |_| Ok(ideal_lda::ideal(scheme())),
+);
+
+/// Makes Vegas.
+pub fn scheme() -> Scheme {
+    unaware(ControllerKind::Vegas(VegasDialect::Paper))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{BEGUN, begun, loss};
+    use super::*;
+    use crate::Cause;
+    use crate::event::Detection;
+
+    /// ⌈3·30/4⌉ = 23 segments remain.
+    #[test]
+    fn three_quarters_or_all() {
+        let duplicates = loss(Detection::Duplicates);
+        let mut control = begun(&scheme());
+        control.on_loss(&duplicates);
+        assert_eq!(control.window(), 23_000);
+        let mut told = ideal_lda::ideal(scheme()).controller.build(&BEGUN);
+        told.on_loss(&duplicates, Cause::Wireless);
+        assert_eq!(told.window(), 30_000);
+    }
+}

@@ -1,0 +1,89 @@
+//! Westwood: Reno's growth, and after a loss the window that a bandwidth estimate fills (Casetti et al., MobiCom 2001).
+//!
+//! ```text
+//! loss      ssthresh = max(Bw·RTT_min, 2·SMSS), cwnd = min(cwnd, ssthresh)        [bytes]
+//! timeout   ssthresh likewise, cwnd = SMSS
+//! ```
+//!
+//! | scheme | Bw, the estimate | repaired by | in |
+//! |---|---|---|---|
+//! | [`scheme`] | a sample per acknowledgement, fixed filter | Reno's recovery | Milenkoski & Stojcevska 2010, equations 3 to 6 (MIL-3) |
+//! | [`ucla`] | the same, divided at timeouts | fast retransmit alone | what their figures run, and Martignon & Fratta's: `tcp-westwood.cc` 1.3 |
+//! | [`ucla_timed`] | filtered by the time between acknowledgements, divided at timeouts | fast retransmit alone | Le & Hong 2006, section 4 (BAL-1) |
+//! | [`plus`] | a sample per round trip | NewReno's recovery | Mascolo et al., CCR 34(2), 2004 |
+
+use super::{Entry, Scheme, unaware};
+use crate::congestion::WestwoodOptions;
+
+pub(super) const ENTRY: Entry = Entry::new(
+    ("westwood", "Westwood"),
+    "at a loss, what the acknowledgements' rate fills; goes with Reno's recovery",
+    "Casetti et al., MobiCom 2001; Milenkoski & Stojcevska 2010, section 3.2",
+    &[],
+    |_| Ok(scheme()),
+);
+
+pub(super) const UCLA: Entry = Entry::new(
+    ("westwood-ucla", "Westwood (UCLA)"),
+    "Westwood of UCLA's module for ns-2, which divides at timeouts; goes with fast retransmit alone",
+    "tcp-westwood.cc 1.3, 2002; Milenkoski & Stojcevska 2010, section 3.2",
+    &[],
+    |_| Ok(ucla()),
+);
+
+pub(super) const PLUS: Entry = Entry::new(
+    ("westwood-plus", "Westwood+"),
+    "Westwood with one sample per round trip; goes with NewReno's recovery",
+    "Mascolo et al., CCR 34(2), 2004",
+    &[],
+    |_| Ok(plus()),
+);
+
+/// Makes Westwood by its equations.
+pub fn scheme() -> Scheme {
+    unaware(WestwoodOptions::per_ack())
+}
+
+/// Makes the Westwood of UCLA's module, with its filter of type 1.
+pub fn ucla() -> Scheme {
+    unaware(WestwoodOptions::ucla())
+}
+
+/// Makes the Westwood of UCLA's module, with its filter of type 3.
+pub fn ucla_timed() -> Scheme {
+    unaware(WestwoodOptions::ucla_timed())
+}
+
+/// Makes Westwood+.
+pub fn plus() -> Scheme {
+    unaware(WestwoodOptions::plus())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{begun, fills, loss};
+    use super::*;
+    use crate::event::Detection;
+
+    /// 100 kB/s for 100 ms are 10 segments.
+    #[test]
+    fn what_the_rate_fills() {
+        for scheme in [scheme(), ucla(), ucla_timed(), plus()] {
+            assert_eq!(fills(&scheme), (10, 10), "{scheme:?}");
+        }
+    }
+
+    /// Without an estimate: half of 20 segments under way by the equations, 2 segments in the module.
+    #[test]
+    fn before_there_is_a_rate() {
+        for (scheme, window) in [(scheme(), 10_000), (ucla(), 2_000)] {
+            let mut control = scheme.start_metered(&super::super::tests::BEGUN);
+            control.on_loss(&loss(Detection::Duplicates));
+            assert_eq!(control.window(), window);
+        }
+        // A timeout starts the window anew, whatever the estimate.
+        let mut control = begun(&ucla());
+        control.on_loss(&loss(Detection::Timeout));
+        assert_eq!(control.window(), 1000);
+    }
+}

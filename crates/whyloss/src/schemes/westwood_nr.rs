@@ -1,0 +1,34 @@
+//! Westwood-NR: Westwood with adaptive bandwidth share estimation (Wang et al., GLOBECOM 2002; Martignon & Fratta 2005,
+//! section 3; MAR-5).
+//!
+//! ```text
+//! loss      ssthresh = max(ABSE·RTT_min, 2·SMSS), cwnd = min(cwnd, ssthresh)      [bytes]
+//! timeout   ssthresh likewise, cwnd = SMSS
+//! ```
+//!
+//! Goes with NewReno's recovery.
+
+use super::{Entry, Scheme, unaware};
+use crate::congestion::WestwoodOptions;
+
+pub(super) const ENTRY: Entry = Entry::new(
+    ("westwood-nr", "Westwood-NR"),
+    "Westwood with ABSE's estimate; goes with NewReno's recovery",
+    "Wang et al., GLOBECOM 2002; Martignon & Fratta 2005, section 3",
+    &[],
+    |_| Ok(scheme()),
+);
+
+/// Makes Westwood-NR.
+pub fn scheme() -> Scheme {
+    unaware(WestwoodOptions::abse())
+}
+
+#[cfg(test)]
+mod tests {
+    /// 100 kB/s for 100 ms are 10 segments.
+    #[test]
+    fn what_the_rate_fills() {
+        assert_eq!(super::super::tests::fills(&super::scheme()), (10, 10));
+    }
+}

@@ -1,0 +1,164 @@
+//! A connection by packet numbers: every controller of the registry works through it, and no order of calls breaks it.
+
+#[path = "../examples/quic.rs"]
+#[allow(dead_code, reason = "the example's main")]
+mod quic;
+
+use proptest::prelude::*;
+use whyloss::connection::Connection;
+use whyloss::event::Detection;
+use whyloss::schemes::Scheme;
+use whyloss::{Cause, Duration, Time, congestion};
+
+fn ms(ms: u64) -> Time {
+    Time::from_nanos(ms * 1_000_000)
+}
+
+#[test]
+fn every_controller_fills_a_clean_link() {
+    for entry in congestion::REGISTRY {
+        let scheme = Scheme::of(entry.id, "keep", "trees").expect("registered");
+        let (share, _) = quic::run(&scheme, u64::MAX, 30);
+        assert!(share >= 85.0, "{}: {share:.1} %", entry.id);
+    }
+}
+
+/// One packet in 100 is lost on the air, and the queue holds twice what the path does.
+#[test]
+fn what_is_told_apart_keeps_the_link_busy() {
+    let of = |classifier| {
+        let scheme = Scheme::of("cubic", "keep", classifier).expect("registered");
+        quic::run(&scheme, 100, 60)
+    };
+    let ((unaware, _), (trees, [congestion, wireless])) = (of("unaware"), of("trees"));
+    assert!(trees > 2.0 * unaware, "{trees} {unaware}");
+    assert!(wireless > 5 * congestion, "{congestion} {wireless}");
+}
+
+fn begun(classifier: &str) -> Connection {
+    let scheme = Scheme::of("reno", "keep", classifier).expect("registered");
+    let mut connection = Connection::new(&scheme, 1000);
+    for number in 0..10 {
+        connection.on_packet_sent(number, 1000, ms(number), false);
+    }
+    connection
+}
+
+/// Ten packets of 1000 bytes; the initial window is ten of them.
+#[test]
+fn a_window_by_hand() {
+    let mut connection = begun("unaware");
+    assert_eq!(
+        (connection.window(), connection.in_flight()),
+        (10_000, 10_000)
+    );
+    connection.on_packets_acked([0], ms(100));
+    assert_eq!(
+        (connection.window(), connection.in_flight()),
+        (11_000, 9_000)
+    );
+    connection.on_packets_acked([2, 3, 4], ms(104));
+    let verdict = connection
+        .on_packets_lost([1], ms(104))
+        .expect("a new event");
+    assert_eq!(
+        (verdict.cause, verdict.odds, verdict.detection),
+        (Cause::Congestion, None, Detection::Duplicates)
+    );
+    assert_eq!(Some(verdict), connection.last_verdict());
+    // Half of the nine packets from the first lost one on.
+    assert_eq!(
+        (connection.window(), connection.in_flight()),
+        (4_500, 5_000)
+    );
+    // What left before the recovery began belongs to it.
+    assert_eq!(connection.on_packets_lost([5], ms(105)), None);
+    connection.on_spurious(ms(106));
+    assert_eq!(connection.window(), 11_000);
+    // What is settled, unknown or out of order does nothing.
+    connection.on_packets_acked([0, 1, 5, 99], ms(107));
+    connection.on_packet_sent(3, 1000, ms(107), false);
+    assert_eq!(
+        (connection.window(), connection.in_flight()),
+        (11_000, 4_000)
+    );
+}
+
+#[test]
+fn marks_and_timeouts_by_hand() {
+    let mut connection = begun("vegas");
+    connection.on_packets_acked([0], ms(100));
+    connection.on_ecn_ce(ms(100));
+    assert_eq!(
+        (connection.window(), connection.last_verdict()),
+        (4_500, None)
+    );
+    // Once per recovery period.
+    connection.on_ecn_ce(ms(101));
+    assert_eq!(connection.window(), 4_500);
+    let verdict = connection.on_timeout(ms(1_100));
+    assert_eq!(verdict.detection, Detection::Timeout);
+    assert_eq!(connection.on_packets_lost(1..10, ms(1_100)), None);
+    assert_eq!((connection.window(), connection.in_flight()), (2_000, 0));
+}
+
+/// Trees give odds once they have heard eight acknowledgements, and the cause is on the side of the odds.
+#[test]
+fn odds_go_with_the_verdict() {
+    let mut connection = begun("trees");
+    for number in 0..9 {
+        connection.on_packets_acked([number], ms(100 + number));
+        connection.on_packet_sent(10 + number, 1000, ms(100 + number), false);
+    }
+    connection.on_packets_acked([10, 11, 12], ms(202));
+    let verdict = connection.on_packets_lost([9], ms(202)).expect("an event");
+    let odds = verdict.odds.expect("evidence");
+    assert!(odds > 0.0 && odds.is_finite());
+}
+
+#[test]
+fn the_oldest_packet_is_forgotten_at_the_bound() {
+    let scheme = Scheme::of("bbr", "keep", "unaware").expect("registered");
+    let mut connection = Connection::new(&scheme, 1000).most_packets(100);
+    for number in 0..10_000 {
+        connection.on_packet_sent(number, 1000, ms(number), false);
+    }
+    assert_eq!(connection.in_flight(), 100_000);
+    assert!(connection.held() <= 256);
+    connection.on_packets_acked([0, 9_900], ms(10_000));
+    assert_eq!(connection.in_flight(), 99_000);
+}
+
+proptest! {
+    /// Any calls in any order: at least two packets may be under way, nothing more is under way than was sent, no panic.
+    #[test]
+    fn any_order_of_calls(
+        controller in 0..congestion::REGISTRY.len(),
+        calls in prop::collection::vec((0_u8..9, any::<u64>(), 0_u64..60), 0..300),
+    ) {
+        let scheme = Scheme::of(congestion::REGISTRY[controller].id, "percent", "trees").expect("registered");
+        let mut connection = Connection::new(&scheme, 1200).most_packets(64);
+        let (mut now, mut next, mut sent) = (Time::ZERO, 0_u64, 0_u64);
+        for (kind, a, b) in calls {
+            now += Duration::from_nanos((a % 20_000_000) as i64);
+            match kind {
+                0..=2 => {
+                    next = next.saturating_add(if b == 0 { a } else { 1 });
+                    let bytes = if b == 1 { a } else { 1200 };
+                    connection.on_packet_sent(next, bytes, now, a % 7 == 0);
+                    sent = sent.saturating_add(bytes);
+                }
+                3 | 4 => connection.on_packets_acked(next.saturating_sub(b)..=next.saturating_sub(b / 2), now),
+                5 => drop(connection.on_packets_lost([next.saturating_sub(b), a], now)),
+                6 => connection.on_ecn_ce(now),
+                7 if a % 2 == 0 => connection.on_spurious(now),
+                7 => connection.on_mtu_change(a as u32 % 9000),
+                _ if a % 2 == 0 => drop(connection.on_timeout(now)),
+                _ => drop(connection.on_persistent_congestion(now)),
+            }
+            prop_assert!(connection.window() >= 2);
+            prop_assert!(connection.in_flight() <= sent);
+            prop_assert!(connection.pacing_rate().is_none_or(|rate| rate.as_bps() > 0));
+        }
+    }
+}
