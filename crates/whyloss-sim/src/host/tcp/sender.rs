@@ -281,7 +281,7 @@ impl Sender {
             }
         }
         if self.deadline == Time::MAX {
-            self.deadline = now + self.rto.timeout();
+            self.deadline = now.later(self.rto.timeout());
         }
         Some(Segment {
             sequence,
@@ -343,7 +343,7 @@ impl Sender {
         self.on_timeout_by_time(now, cleared);
         self.timed_sequence = UNTIMED;
         self.rto.back_off();
-        self.deadline = now + self.rto.timeout();
+        self.deadline = now.later(self.rto.timeout());
         self.open_window();
         self.settle();
     }
@@ -582,7 +582,7 @@ impl Sender {
     #[inline]
     fn restart_timer(&mut self, now: Time) {
         self.deadline = if self.una < self.max {
-            now + self.rto.timeout()
+            now.later(self.rto.timeout())
         } else {
             Time::MAX
         };
@@ -662,7 +662,7 @@ impl Sender {
         };
         let (sent, now) = self.ticks(sent, now);
         self.rto.sample(sent, now);
-        let rtt = now - sent;
+        let rtt = now.since(sent);
         self.note_rtt(rtt);
         Some(rtt)
     }
