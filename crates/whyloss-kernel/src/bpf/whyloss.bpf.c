@@ -46,8 +46,9 @@ INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detect
 
 	if (s && detection != MARK) {
 		weigh(tp, p, s, detection == TIMEOUT);
-		p->judge.starting = is_starting(tp, p);
-		cut = cut_of(s, p->judge.odds, tp->packets_out, p->judge.starting);
+		/* HyStart may have ended slow start, but no loss has. */
+		p->judge.starting = !p->congestion && !p->marks;
+		cut = cut_of(s, tp->mss_cache, p->judge.odds, p->judge.starting);
 		remember_loss(tp, s, (u64)tp->packets_out * tp->mss_cache);
 	}
 	p->judge.cut = cut;
