@@ -221,8 +221,8 @@ impl Beside {
         };
         let then = signals.on_loss(&loss);
         tally.states_differ += u64::from(!describes(event, then.as_ref()));
-        // The kernel's CUBIC knows whether slow start was cut before.
-        let ssthresh = if event.starting {
+        // The window is the kernel's, and so is what the program calls its first cut.
+        let ssthresh = if event.cut.first {
             u64::MAX
         } else {
             loss.window
@@ -235,7 +235,7 @@ impl Beside {
             Cause::Congestion
         };
         // A verdict that differs is counted where it is compared.
-        let alike = cause != event.cause || cut == u64::from(event.cut);
+        let alike = cause != event.cause || cut == u64::from(event.cut.thousandths);
         tally.verdicts_differ += u64::from(!alike);
         cause
     }
