@@ -48,7 +48,7 @@ pub const CONTROLS: &[Control] = &[
     Control {
         id: "whyloss",
         name: "wl_whyloss",
-        summary: "the kernel's CUBIC, which keeps its window at a loss that our trees call wireless",
+        summary: "the kernel's CUBIC, which cuts its window by the odds of congestion",
         source: "this project's own",
         algorithm: Algorithm::Whyloss,
     },

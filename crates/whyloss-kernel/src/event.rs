@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use whyloss::Cause;
 
 /// Bytes of an event.
-pub const EVENT: usize = 96;
+pub const EVENT: usize = 104;
 /// Bytes of an event with addresses.
 pub const INTRODUCTION: usize = EVENT + 48;
 /// Bytes of a socket's state.
@@ -111,6 +111,17 @@ pub struct Event {
     pub odds: Option<i32>,
     /// A digest of the signals behind the odds.
     pub digest: u32,
+    /// The latest answer by odds.
+    pub cut: Cut,
+}
+
+/// An answer to the odds of congestion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// The share of the reduction that was made.
+    pub thousandths: u16,
+    /// Whether no loss had cut the window before.
+    pub first: bool,
 }
 
 /// The ends of a connection.
@@ -184,6 +195,7 @@ impl Event {
         let [lost_out, mss, stamp] = std::array::from_fn(|_| fields.u32());
         let [congested, _ecn, fresh, late] = fields.take();
         let (odds, digest) = (fields.u32() as i32, fields.u32());
+        let (cut, first) = (fields.u16(), fields.u8());
         let detection = match detection {
             0 => Detection::Duplicates,
             1 => Detection::Probe,
@@ -236,6 +248,10 @@ impl Event {
             late: late != 0,
             odds: (odds != i32::MIN).then_some(odds),
             digest,
+            cut: Cut {
+                thousandths: cut,
+                first: first != 0,
+            },
         };
         Some((event, Ends::read(rest)))
     }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use whyloss::bandwidth::{AnyEstimator, BandwidthEstimator as _};
+use whyloss::congestion::{Controller as _, Start, Under, Whyloss};
 use whyloss::event::{AckEvent, Detection as Found, LossEvent};
 use whyloss::sender::trees::{self, Signals};
 use whyloss::sender::{Classifier, SenderClassifier as _};
@@ -38,7 +39,7 @@ pub struct Tally {
     pub states_differ: u64,
     /// Losses compared.
     pub losses: u64,
-    /// Those about which the verdicts differ.
+    /// Those about which the verdicts differ, or the cuts.
     pub verdicts_differ: u64,
     /// Estimates compared.
     pub estimates: u64,
@@ -78,8 +79,8 @@ impl Tally {
 #[derive(Clone, Debug)]
 struct Beside {
     classifier: Classifier,
-    /// The signals, for controls with trees.
-    signals: Option<Signals>,
+    /// The signals and the controller, for the control that acts on the odds.
+    odds: Option<(Signals, Whyloss)>,
     estimator: Option<(AnyEstimator, Bound)>,
     /// The serial of the next event.
     next: u32,
@@ -158,11 +159,13 @@ impl Judge {
             return;
         }
         self.tally.sockets += 1;
-        let classifier = self.algorithm.classifier();
         let estimator = self.algorithm.estimator();
         let beside = Beside {
-            signals: matches!(classifier, Classifier::Trees(_)).then(Signals::new),
-            classifier,
+            odds: (self.algorithm == Algorithm::Whyloss).then(|| {
+                let start = Start::new(event.mss.max(1));
+                (Signals::new(), Whyloss::new(&start, Under::Cubic))
+            }),
+            classifier: self.algorithm.classifier(),
             estimator: estimator.map(|spec| {
                 let bound = Bound::of(self.algorithm, event.mss);
                 (spec.build(event.mss), bound)
@@ -183,7 +186,8 @@ impl Beside {
         if let Classifier::Vegas(vegas) = &self.classifier {
             tally.states_differ += u64::from(vegas.is_congested() != event.congested);
         }
-        if let Some(signals) = &mut self.signals {
+        if let Some((signals, controller)) = &mut self.odds {
+            controller.on_ack(&ack);
             signals.on_ack(&ack);
             let loss = loss(event, Found::Duplicates, self.acknowledged);
             let now = signals.clone().on_loss(&loss);
@@ -212,11 +216,28 @@ impl Beside {
             Detection::Timeout => Found::Timeout,
         };
         let loss = loss(event, found, self.acknowledged);
-        if let Some(signals) = &mut self.signals {
-            let then = signals.on_loss(&loss);
-            tally.states_differ += u64::from(!describes(event, then.as_ref()));
-        }
-        self.classifier.on_loss(&loss)
+        let Some((signals, controller)) = &mut self.odds else {
+            return self.classifier.on_loss(&loss);
+        };
+        let then = signals.on_loss(&loss);
+        tally.states_differ += u64::from(!describes(event, then.as_ref()));
+        // The window is the kernel's, and so is what the program calls its first cut.
+        let ssthresh = if event.cut.first {
+            u64::MAX
+        } else {
+            loss.window
+        };
+        controller.set_window(loss.window, ssthresh);
+        let cut = controller.cut(&loss);
+        let cause = if cut == 0 {
+            Cause::Wireless
+        } else {
+            Cause::Congestion
+        };
+        // A verdict that differs is counted where it is compared.
+        let alike = cause != event.cause || cut == u64::from(event.cut.thousandths);
+        tally.verdicts_differ += u64::from(!alike);
+        cause
     }
 }
 

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use whyloss::congestion::{Controller as _, Start, Under, Whyloss};
 use whyloss::event::{AckEvent, Detection, LossEvent};
-use whyloss::sender::trees::{COUNT, Signals};
+use whyloss::sender::trees::{COUNT, Signals, log_odds};
 use whyloss::{Duration, Time};
 
 /// Compiles a file of `tests/host` with the programs' headers, and returns the executable.
@@ -44,10 +45,11 @@ struct Event {
     lost: u32,
     state: u32,
     timeout: bool,
+    starting: bool,
 }
 
 impl Event {
-    fn bytes(&self) -> Vec<u8> {
+    fn bytes(&self, odds: i32) -> Vec<u8> {
         let mut bytes = self.now_us.to_ne_bytes().to_vec();
         for value in [
             self.acked,
@@ -58,6 +60,8 @@ impl Event {
             self.lost,
             self.state,
             u32::from(self.timeout),
+            odds.cast_unsigned(),
+            u32::from(self.starting),
         ] {
             bytes.extend(value.to_ne_bytes());
         }
@@ -118,16 +122,25 @@ fn flow(mut seed: u64, count: usize) -> Vec<Event> {
             lost: if lost { cwnd as u32 } else { 0 },
             state: if recovering > 0 { 3 } else { 0 },
             timeout: draw(10) == 0,
+            starting: draw(4) == 0,
         }
     };
     (0..count).map(&mut event).collect()
 }
 
-/// Describes a loss after each event with the library; zeros during the warm-up.
-fn described(flow: &[Event]) -> Vec<[i16; COUNT]> {
+/// A loss after an event, and its cut in thousandths if it was found.
+#[derive(Debug, PartialEq)]
+struct Loss {
+    signals: [i16; COUNT],
+    cut: u32,
+}
+
+/// Judges a loss after each event with the library, and returns its log-odds too; zeros during the warm-up.
+fn judged(flow: &[Event]) -> Vec<(Loss, i32)> {
     let mut signals = Signals::new();
+    let mut controller = Whyloss::new(&Start::new(1_448), Under::Cubic);
     let mut acknowledged = 0;
-    let describe = |event: &Event| {
+    let judge = |event: &Event| {
         acknowledged += u64::from(event.acked);
         let now = Time::from_nanos(event.now_us * 1_000);
         let window = u64::from(event.cwnd) * u64::from(event.mss);
@@ -140,6 +153,7 @@ fn described(flow: &[Event]) -> Vec<[i16; COUNT]> {
             .rtt((event.rtt_us > 0).then_some(rtt))
             .in_recovery(event.state >= 3);
         signals.on_ack(&ack);
+        controller.on_ack(&ack);
         let detection = if event.timeout {
             Detection::Timeout
         } else {
@@ -149,46 +163,56 @@ fn described(flow: &[Event]) -> Vec<[i16; COUNT]> {
             .first(acknowledged)
             .in_flight(u64::from(event.lost) * u64::from(event.mss))
             .window(window);
-        let seen = if event.lost > 0 {
-            signals.on_loss(&loss)
+        let (seen, cut) = if event.lost > 0 {
+            let ssthresh = if event.starting { u64::MAX } else { window };
+            controller.set_window(window, ssthresh);
+            (signals.on_loss(&loss), controller.cut(&loss))
         } else {
-            signals.clone().on_loss(&loss)
+            (signals.clone().on_loss(&loss), 1_000)
         };
-        seen.unwrap_or([0; COUNT])
+        let odds = seen.as_ref().map_or(i32::MIN, log_odds);
+        let signals = seen.unwrap_or([0; COUNT]);
+        let cut = cut as u32;
+        (Loss { signals, cut }, odds)
     };
-    flow.iter().map(describe).collect()
+    flow.iter().map(judge).collect()
 }
 
 #[test]
-fn signals_are_the_librarys() {
+fn signals_and_cuts_are_the_librarys() {
     let program = compiled("signals");
-    let mut known = 0;
+    let (mut known, mut cuts) = (0, [0; 3]);
     for seed in 0..16 {
         let flow = flow(seed, 30_000);
+        let library = judged(&flow);
+        let told = flow.iter().zip(&library);
+        let bytes: Vec<u8> = told
+            .flat_map(|(event, (_, odds))| event.bytes(*odds))
+            .collect();
         let heard = Path::new(env!("CARGO_TARGET_TMPDIR")).join("whyloss-events");
-        std::fs::write(
-            &heard,
-            flow.iter().flat_map(Event::bytes).collect::<Vec<_>>(),
-        )
-        .unwrap();
+        std::fs::write(&heard, bytes).unwrap();
         let output = Command::new(&program)
             .stdin(Stdio::from(std::fs::File::open(&heard).unwrap()))
             .output()
             .unwrap();
         assert!(output.status.success());
-        let ours = output.stdout.chunks_exact(2 * COUNT).map(|seen| {
-            let mut signals = [0; COUNT];
-            for (signal, bytes) in signals.iter_mut().zip(seen.chunks_exact(2)) {
-                *signal = i16::from_ne_bytes([bytes[0], bytes[1]]);
+        let ours = output.stdout.chunks_exact(2 * COUNT + 4).map(|bytes| {
+            let number = |at: usize| i16::from_ne_bytes([bytes[2 * at], bytes[2 * at + 1]]);
+            Loss {
+                signals: std::array::from_fn(number),
+                cut: u32::from_ne_bytes(*bytes.last_chunk().unwrap()),
             }
-            signals
         });
-        let library = described(&flow);
         assert_eq!(ours.len(), library.len());
-        for (index, (ours, library)) in ours.zip(library).enumerate() {
+        for (index, (ours, (library, _))) in ours.zip(library).enumerate() {
             assert_eq!(ours, library, "event {index} of flow {seed}");
-            known += usize::from(library != [0; COUNT]);
+            known += usize::from(library.signals != [0; COUNT]);
+            cuts[usize::from(library.cut > 0) + usize::from(library.cut == 1_000)] += 1;
         }
     }
-    assert!(known > 300_000);
+    // Flows without such losses would compare nothing.
+    assert!(
+        known > 300_000 && cuts[0] > 100 && cuts[1] > 10,
+        "{known} {cuts:?}"
+    );
 }

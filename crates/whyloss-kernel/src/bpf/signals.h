@@ -16,6 +16,8 @@ enum {
 	CLASSES = 16,
 	/* Acknowledgements that move the edge before signals are worth anything. */
 	WARM_UP = 8,
+	/* Samples in a round trip before its smallest shows a queue. */
+	SAMPLES = 8,
 };
 
 #define SHORT_US 10000000ULL
@@ -38,6 +40,12 @@ struct extrema {
 	struct span both;
 };
 
+/* The largest of the smallest round-trip times of whole round trips, and the window after it. */
+struct standing {
+	s64 rtt;    /* ns; 0: none */
+	u64 window; /* bytes */
+};
+
 struct density {
 	real came[CLASSES];
 	real lost[CLASSES];
@@ -52,6 +60,8 @@ struct signals {
 	real trough;
 	struct extrema shorter;
 	struct extrema longer;
+	struct standing standing[2]; /* of the current bucket of the long time, and of the previous one */
+	s64 round_min;		     /* ns, outside recoveries */
 	struct extrema windows;
 	struct extrema backlogs;
 	struct extrema t_min;
@@ -69,6 +79,8 @@ struct signals {
 	u64 recover;	  /* the recovery is over when all before this is acknowledged */
 	u32 acks;
 	u32 duplicates;
+	u32 empties; /* of cut.h: share of losses at an empty queue, 65536ths */
+	u32 round_samples;
 	u8 has_recover;
 	u8 spare[7];
 	s16 seen[SIGNALS]; /* the latest description */
@@ -153,6 +165,7 @@ INLINE void begin_signals(struct signals *s)
 	__builtin_memset(s, 0, sizeof(*s));
 	forget(&s->shorter);
 	forget(&s->longer);
+	s->round_min = S64_MAX;
 	forget(&s->windows);
 	forget(&s->backlogs);
 	forget(&s->t_min);
@@ -172,6 +185,9 @@ INLINE void turn_buckets(struct signals *s, u64 now)
 	if (now - s->since[1] >= LONG_US) {
 		s->since[1] = now;
 		turn(&s->longer);
+		s->standing[1] = s->standing[0];
+		s->standing[0].rtt = 0;
+		s->standing[0].window = 0;
 	}
 }
 
@@ -264,13 +280,24 @@ INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_u
 	add(&s->windows, PARTS * (s64)cwnd);
 	if (rtt_us > 0) {
 		sample(s, (s64)rtt_us * NANOS, cwnd);
-		if (!in_recovery)
+		if (!in_recovery) {
+			/* A receiver may hold back what it acknowledges during a recovery. */
+			if ((s64)rtt_us * NANOS < s->round_min)
+				s->round_min = (s64)rtt_us * NANOS;
+			s->round_samples++;
 			count(s, acked, cwnd);
+		}
 	}
 	if (s->acknowledged >= s->round_end) {
 		s->round_end = s->acknowledged + in_flight;
 		s->began[1] = s->began[0];
 		s->began[0] = (u64)cwnd * tp->mss_cache;
+		if (s->round_samples >= SAMPLES && s->round_min > s->standing[0].rtt) {
+			s->standing[0].rtt = s->round_min;
+			s->standing[0].window = s->began[0];
+		}
+		s->round_min = S64_MAX;
+		s->round_samples = 0;
 	}
 	if (s->acks < WARM_UP)
 		s->acks++;

@@ -33,7 +33,9 @@ struct judge {
 	u8 has_end;
 	s32 odds;   /* trees: thousandths of log-odds of congestion, at the latest loss; watched: now */
 	u32 digest; /* of the signals behind the odds */
-	u32 spare;
+	u16 cut;    /* of the latest loss, thousandths of the reduction */
+	u8 starting; /* whether that was before the first cut */
+	u8 spare;
 };
 
 /* The odds before the warm-up is over, and of controls without trees. */
@@ -103,6 +105,9 @@ struct event {
 	u8 late;  /* ASKED: the kernel had asked before, and the program was not run */
 	s32 odds;
 	u32 digest;
+	u16 cut; /* ASKED: thousandths of the reduction */
+	u8 starting;
+	u8 spare[5];
 };
 
 /* SOCKET: who it is. */
@@ -138,8 +143,8 @@ struct counts {
 	u64 untold; /* events that found no room */
 };
 
-_Static_assert(sizeof(struct event) == 96, "src/event.rs has it");
-_Static_assert(sizeof(struct introduction) == 144, "src/event.rs has it");
+_Static_assert(sizeof(struct event) == 104, "src/event.rs has it");
+_Static_assert(sizeof(struct introduction) == 152, "src/event.rs has it");
 _Static_assert(sizeof(struct socket_state) == 256, "src/event.rs has it");
 _Static_assert(sizeof(struct control) == 56, "src/shared.rs has it");
 
@@ -243,6 +248,8 @@ INLINE void fill(struct event *event, struct tcp_sock *tp, struct socket_state *
 	event->late = 0;
 	event->odds = p->judge.odds;
 	event->digest = p->judge.digest;
+	event->cut = p->judge.cut;
+	event->starting = p->judge.starting;
 }
 
 /* Who a socket is. */

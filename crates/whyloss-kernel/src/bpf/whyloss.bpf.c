@@ -42,14 +42,17 @@ INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detect
 {
 	struct tcp_sock *tp = tcp_of(sk);
 	struct signals *s = signals_of(sk);
-	enum cause cause = CONGESTION;
+	u32 cut = FULL;
 
 	if (s && detection != MARK) {
 		weigh(tp, p, s, detection == TIMEOUT);
+		/* HyStart may have ended slow start, but no loss has. */
+		p->judge.starting = !p->congestion && !p->marks;
+		cut = cut_of(s, tp->mss_cache, p->judge.odds, p->judge.starting);
 		remember_loss(tp, s, (u64)tp->packets_out * tp->mss_cache);
-		cause = p->judge.congested ? CONGESTION : WIRELESS;
 	}
-	return answer(sk, p, detection, cause, respond(sk, p, detection, cause));
+	p->judge.cut = cut;
+	return answer(sk, p, detection, cut ? CONGESTION : WIRELESS, respond(sk, p, detection, cut));
 }
 
 INLINE void learn(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us)

@@ -1,6 +1,6 @@
 use super::*;
 use crate::control::CONTROLS;
-use crate::event::Recovery;
+use crate::event::{Cut, Recovery};
 
 const MSS: u32 = 1_448;
 
@@ -32,6 +32,7 @@ fn event(kind: Kind, serial: u32) -> Event {
         late: false,
         odds: None,
         digest: 0,
+        cut: Cut::default(),
     }
 }
 
@@ -130,6 +131,32 @@ fn a_program_that_sees_other_signals_is_found() {
     assert_eq!(judge.tally().states_differ, 3);
     judge.hear(&honest(12));
     assert_eq!(judge.tally().states_differ, 3);
+}
+
+#[test]
+fn a_program_that_cuts_otherwise_is_found() {
+    let answers = [
+        (0, Cause::Wireless),
+        (1, Cause::Congestion),
+        (1_000, Cause::Congestion),
+    ];
+    let differing = answers.map(|(thousandths, cause)| {
+        let mut judge = judge(Algorithm::Whyloss);
+        for serial in 1..=20 {
+            judge.hear(&ack(serial, 80_000, true));
+        }
+        judge.hear(&Event {
+            cut: Cut {
+                thousandths,
+                first: true,
+            },
+            cause,
+            ..event(Kind::Asked(Detection::Duplicates), 21)
+        });
+        judge.tally().verdicts_differ
+    });
+    // Before the first cut a loss costs nothing or everything.
+    assert!(matches!(differing, [0, 1, 1] | [1, 1, 0]), "{differing:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* Runs the programs' signals outside the kernel: reads events from standard input, and describes a
- * loss after each on standard output.
+ * loss after each, and its cut, on standard output.
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,8 @@ static u32 most(u32 a, u32 b)
 	return a > b ? a : b;
 }
 
-#include "signals.h"
+#define NO_ODDS (-0x7fffffff - 1)
+#include "cut.h"
 
 struct event {
 	u64 now_us;
@@ -47,6 +48,8 @@ struct event {
 	u32 lost; /* segments in flight at a loss found then; 0: no loss */
 	u32 state;
 	u32 timeout;
+	s32 odds; /* the library's, of that loss */
+	u32 starting;
 };
 
 int main(void)
@@ -54,6 +57,7 @@ int main(void)
 	static struct signals s;
 	struct tcp_sock tp = {};
 	struct event event;
+	u32 cut;
 
 	begin_signals(&s);
 	while (fread(&event, sizeof(event), 1, stdin) == 1) {
@@ -65,9 +69,13 @@ int main(void)
 		hear(&tp, &s, event.state, event.acked, event.rtt_us);
 		if (!describe(&tp, &s, event.timeout))
 			memset(s.seen, 0, sizeof(s.seen));
-		if (event.lost)
+		cut = FULL;
+		if (event.lost) {
+			cut = cut_of(&s, event.mss, event.odds, event.starting);
 			remember_loss(&tp, &s, (u64)event.lost * event.mss);
+		}
 		fwrite(s.seen, sizeof(s.seen), 1, stdout);
+		fwrite(&cut, sizeof(cut), 1, stdout);
 	}
 	return 0;
 }

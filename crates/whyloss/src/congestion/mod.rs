@@ -45,6 +45,7 @@ mod scream;
 mod vegas;
 mod veno;
 mod westwood;
+mod whyloss;
 mod window;
 mod windowed;
 
@@ -58,6 +59,8 @@ pub use scream::{Scream, ScreamTarget};
 pub use vegas::{Vegas, VegasDialect};
 pub use veno::{BacklogRtt, Veno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
+pub(crate) use whyloss::Queue;
+pub use whyloss::{Under, Whyloss};
 pub use window::{Growth, Window, may_grow};
 
 pub use crate::policy::{Spared, UnderPolicy, WirelessPolicy};
@@ -213,6 +216,8 @@ pub enum ControllerKind {
     Scream(ScreamTarget),
     /// See [`Vegas`].
     Vegas(VegasDialect),
+    /// See [`Whyloss`].
+    Whyloss(Under),
 }
 
 impl Default for ControllerKind {
@@ -247,6 +252,7 @@ impl ControllerKind {
             Self::Copa(modes) => AnyController::Copa(Copa::new(start, modes)),
             Self::Scream(target) => AnyController::Scream(Scream::new(start, target)),
             Self::Vegas(dialect) => AnyController::Vegas(Vegas::new(start, dialect)),
+            Self::Whyloss(under) => AnyController::Whyloss(Whyloss::new(start, under)),
         }
     }
 }
@@ -291,7 +297,7 @@ macro_rules! dispatch_controller {
 any! {
     /// Any of the controllers, dispatched without indirection.
     #[derive(Clone, Debug)]
-    pub enum AnyController by dispatch_controller { Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas }
+    pub enum AnyController by dispatch_controller { Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas, Whyloss }
 }
 
 #[cfg(test)]
