@@ -59,14 +59,7 @@ pub(super) fn options(
     scheme: Option<ControllerSpec>,
     packet: u32,
 ) -> Result<Options, Fault> {
-    let segment_size = choice.or(
-        "segment",
-        packet.saturating_sub(HEADER),
-        |field| match field.bytes()? {
-            bytes @ 1..=65_535 => Ok(bytes as u32),
-            _ => Err(field.unexpected("from 1 to 65535 bytes")),
-        },
-    )?;
+    let segment_size = segment(choice, packet)?;
     let named = choice.get("controller").and_then(|field| field.item.text());
     let repairs = match (named, scheme.map(|scheme| scheme.kind)) {
         (Some("vegas"), _) | (None, Some(ControllerKind::Vegas(_))) => Recovery::Vegas,
@@ -167,6 +160,18 @@ pub(super) fn options(
         })?,
         ..base
     })
+}
+
+/// Bytes that a full segment counts for.
+fn segment(choice: &Choice<'_>, packet: u32) -> Result<u32, Fault> {
+    choice.or(
+        "segment",
+        packet.saturating_sub(HEADER),
+        |field| match field.bytes()? {
+            bytes @ 1..=65_535 => Ok(bytes as u32),
+            _ => Err(field.unexpected("from 1 to 65535 bytes")),
+        },
+    )
 }
 
 /// A controller by its name.
