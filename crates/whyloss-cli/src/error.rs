@@ -23,6 +23,9 @@ use crate::threads::MOST_JOBS;
 /// Why the command did not do all it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
+    /// The program's own algorithms cannot be named.
+    #[error(transparent)]
+    Registry(#[from] whyloss_sim::registry::RegistryError),
     /// A name that nothing has.
     #[error(
         "no {kind} is called `{name}`{}; `whyloss list` names them all",
@@ -301,10 +304,11 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    /// See the table in `main.rs`.
+    /// See the table in `lib.rs`.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Unknown { .. }
+            Self::Registry(_)
+            | Self::Unknown { .. }
             | Self::UnknownControl { .. }
             | Self::UnknownPaper { .. }
             | Self::PaperNotExperiment(_)

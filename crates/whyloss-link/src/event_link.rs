@@ -116,7 +116,7 @@ impl Pace {
                 if last.0 != size {
                     *last = (size, rate.transmission_time(size));
                 }
-                start + last.1
+                start.later(last.1)
             }
             Self::Drawn(process) => process.departure(start, size),
         }
@@ -377,7 +377,7 @@ impl EventLink {
             } else if self.bursts.is_some() && !self.accessed {
                 self.accessed = true;
                 let access = self.bursts.map_or(Duration::ZERO, |bursts| bursts.access);
-                self.busy_until = turn + access;
+                self.busy_until = turn.later(access);
             } else if let Some(bursts) = self.bursts {
                 self.send_burst(turn, &bursts);
             } else if let Some((packet, sent)) = self.send(turn, turn) {
@@ -564,7 +564,7 @@ impl Server {
             Harm::None => Fate::Delivered(self.arrival(sent)),
             Harm::Damaged(bit) => Fate::Damaged(self.arrival(sent), bit),
             // What is given up delays nobody behind it.
-            Harm::Lost => Fate::Lost(Cause::Wireless, sent.departure + sent.late),
+            Harm::Lost => Fate::Lost(Cause::Wireless, sent.departure.later(sent.late)),
         }
     }
 
@@ -572,10 +572,10 @@ impl Server {
     #[inline]
     fn arrival(&mut self, sent: &Sent) -> Time {
         self.change_delay(sent.departure);
-        let mut arrival = sent.departure + sent.late + self.delay;
+        let mut arrival = sent.departure.later(sent.late).later(self.delay);
         let mut in_order = self.arq.in_order;
         if let Some(jitter) = &mut self.jitter {
-            arrival += jitter.draw();
+            arrival = arrival.later(jitter.draw());
             in_order &= jitter.spec.in_order;
         }
         if in_order {

@@ -260,7 +260,7 @@ impl Link {
         let Some(start) = rest.queue.enter(now, self.busy_until, size, transmission) else {
             return Fate::Lost(Cause::Congestion, now);
         };
-        let departure = start + transmission;
+        let departure = start.later(transmission);
         if departure >= rest.delay_until {
             rest.change_delay(departure, self.busy_until);
         }
@@ -272,7 +272,7 @@ impl Link {
                 Harm::Lost => return Fate::Lost(Cause::Wireless, departure),
             }
         }
-        Fate::Delivered(departure + rest.delay)
+        Fate::Delivered(departure.later(rest.delay))
     }
 
     /// Lets the packets of the size that was asked about last take the short cut.

@@ -33,11 +33,12 @@ impl<N> Variant<N> {
             transport: Transport::Tcp {
                 options,
                 classifier: SenderDecider::unaware(),
+                controller: None,
             },
         }
     }
 
-    /// The same with other choices of TCP's, if it is TCP.
+    /// Changes TCP's choices, if it is TCP.
     pub(crate) fn with_tcp(mut self, change: impl FnOnce(&mut Options)) -> Self {
         if let Transport::Tcp { options, .. } = &mut self.transport {
             change(options);

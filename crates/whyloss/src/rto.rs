@@ -110,7 +110,7 @@ impl Rto {
     pub fn sample(&mut self, sent: Time, now: Time) {
         let tick = self.tick.as_nanos();
         let sample = if tick <= 1 {
-            (now - sent).as_nanos()
+            now.since(sent).as_nanos()
         } else {
             (now.as_nanos() / tick as u64) as i64 - (sent.as_nanos() / tick as u64) as i64
         };

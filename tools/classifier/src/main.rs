@@ -3,9 +3,11 @@
 
 mod dump;
 mod judge;
+mod look;
 mod model;
 mod networks;
 mod scenario;
+mod schemes;
 mod senders;
 
 use std::path::PathBuf;
@@ -65,6 +67,47 @@ enum Command {
         #[arg(long, default_value_t = 5)]
         seeds: u64,
     },
+    /// Print what each loss event of a scenario's first flow looks like.
+    Look {
+        /// The file.
+        file: PathBuf,
+        /// As `whyloss run` takes it.
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        sets: Vec<String>,
+    },
+    /// Compare whole schemes: what each receives, and what it takes from a plain flow where no channel loses.
+    Schemes {
+        /// Controllers, or controllers with classifiers (`cubic+trees`), with commas between; the first is what the others'
+        /// goodput is a share of.
+        contenders: String,
+        /// Judged flows are QUIC's.
+        #[arg(long)]
+        quic: bool,
+        /// Narrow links have room for 4 to 8 packets.
+        #[arg(long)]
+        shallow: bool,
+        /// Other queues, as the arena has them.
+        #[arg(long, default_value = "drawn", value_parser = queue)]
+        queue: Queue,
+        /// Seconds of a run, of which the first ten do not count.
+        #[arg(long, default_value_t = 130)]
+        seconds: u32,
+        /// How many seeds of each network.
+        #[arg(long, default_value_t = 1)]
+        seeds: u64,
+        /// Rows of loss events instead.
+        #[arg(long)]
+        rows: bool,
+        /// Of networks whose channels lose nothing.
+        #[arg(long)]
+        clean: bool,
+        /// Only what they take.
+        #[arg(long)]
+        only_harm: bool,
+        /// A file for the values of each network.
+        #[arg(long)]
+        csv: Option<PathBuf>,
+    },
     /// Let the drivers compete in a loop.
     Judge {
         /// Nanoseconds of clock noise.
@@ -115,6 +158,7 @@ fn queue(name: &str) -> Result<Queue, String> {
 
 fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let args = Args::parse();
+    whyloss_quic::sim::install();
     let drivers = networks::Drivers::new(&args.drivers)?;
     let mut drawn = networks::Drawn {
         seed: args.seed,
@@ -145,6 +189,33 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
             sets,
             seeds,
         } => scenario::run(&file, &flows, &sets, seeds, &drivers),
+        Command::Look { file, sets } => look::run(&file, &sets, &args.drivers, args.seed),
+        Command::Schemes {
+            contenders,
+            quic,
+            shallow,
+            queue,
+            seconds,
+            only_harm,
+            csv,
+            rows,
+            clean,
+            seeds,
+        } => {
+            drawn.queue = queue;
+            let setting = schemes::Setting {
+                drawn,
+                quic,
+                shallow,
+                seconds,
+                seeds,
+            };
+            let contenders: Vec<String> = contenders.split(',').map(str::to_owned).collect();
+            if rows {
+                return schemes::look(setting, &contenders[0], clean);
+            }
+            schemes::run(setting, &contenders, only_harm, csv.as_deref())
+        }
         Command::Judge {
             noise,
             csv,

@@ -114,7 +114,7 @@ impl DropTail {
     #[inline]
     pub(super) fn start_due(&mut self, now: Time) {
         while self.packets > 0 && self.start <= now {
-            self.start += self.front.transmission;
+            self.start = self.start.later(self.front.transmission);
             self.packets -= 1;
             self.bytes -= u64::from(self.front.size);
             self.front.count -= 1;

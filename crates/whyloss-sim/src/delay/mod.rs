@@ -93,7 +93,7 @@ impl Watch for Delays {
         if let Some(origin) = origin
             && self.window.contains(at)
         {
-            flow.record(at - origin);
+            flow.record(at.since(origin));
         }
     }
 }

@@ -46,7 +46,7 @@ impl Stretch {
     pub(super) fn cross(&mut self, now: Time, window: Window) -> (Time, bool) {
         let inside = now.as_nanos().wrapping_sub(window.from.as_nanos()) < self.within;
         self.count += u64::from(inside);
-        (now + self.crossing, inside)
+        (now.later(self.crossing), inside)
     }
 }
 
@@ -58,7 +58,7 @@ impl Network {
         let stretch = &self.stretches[stretch];
         let mut at = now;
         for &(link, crossing) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
-            at += crossing;
+            at = at.later(crossing);
             self.wires[link as usize].count_at(at, stretch.size, self.window);
         }
     }

@@ -535,7 +535,7 @@ impl Ends {
         } else {
             Duration::ZERO
         };
-        path.events.push(self.entities[end], deadline + late);
+        path.events.push(self.entities[end], deadline.later(late));
     }
 }
 

@@ -45,6 +45,7 @@ mod scream;
 mod vegas;
 mod veno;
 mod westwood;
+mod whyloss;
 mod window;
 mod windowed;
 
@@ -58,6 +59,8 @@ pub use scream::{Scream, ScreamTarget};
 pub use vegas::{Vegas, VegasDialect};
 pub use veno::{BacklogRtt, Veno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
+pub(crate) use whyloss::Queue;
+pub use whyloss::{Under, Whyloss};
 pub use window::{Growth, Window, may_grow};
 
 pub use crate::policy::{Spared, UnderPolicy, WirelessPolicy};
@@ -213,6 +216,8 @@ pub enum ControllerKind {
     Scream(ScreamTarget),
     /// See [`Vegas`].
     Vegas(VegasDialect),
+    /// See [`Whyloss`].
+    Whyloss(Under),
 }
 
 impl Default for ControllerKind {
@@ -247,6 +252,7 @@ impl ControllerKind {
             Self::Copa(modes) => AnyController::Copa(Copa::new(start, modes)),
             Self::Scream(target) => AnyController::Scream(Scream::new(start, target)),
             Self::Vegas(dialect) => AnyController::Vegas(Vegas::new(start, dialect)),
+            Self::Whyloss(under) => AnyController::Whyloss(Whyloss::new(start, under)),
         }
     }
 }
@@ -262,10 +268,13 @@ impl From<WestwoodOptions> for ControllerKind {
 #[macro_export]
 macro_rules! dispatch_controller {
     ($enum:ident $variants:tt) => {
+        $crate::dispatch_controller!($enum $variants #[inline]);
+    };
+    ($enum:ident $variants:tt #[$inline:meta]) => {
         $crate::dispatch! {
             impl Controller for $enum $variants
-            #[inline] fn on_sent(&mut self, sent: &SentEvent);
-            #[inline] fn on_ack(&mut self, ack: &AckEvent);
+            #[$inline] fn on_sent(&mut self, sent: &SentEvent);
+            #[$inline] fn on_ack(&mut self, ack: &AckEvent);
             fn on_loss(&mut self, loss: &LossEvent);
             fn on_mark(&mut self, mark: &MarkEvent);
             fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared);
@@ -273,13 +282,13 @@ macro_rules! dispatch_controller {
             fn on_timeout(&mut self, loss: &LossEvent);
             fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64);
             fn on_mtu_change(&mut self, segment_size: u32);
-            #[inline] fn wants_rate_samples(&self) -> bool;
+            #[$inline] fn wants_rate_samples(&self) -> bool;
             fn on_rate_sample(&mut self, sample: &RateSample);
             fn on_packet_lost(&mut self, packet: &LostPacket);
             fn set_window(&mut self, cwnd: u64, ssthresh: u64);
-            #[inline] fn window(&self) -> u64;
+            #[$inline] fn window(&self) -> u64;
             fn ssthresh(&self) -> u64;
-            #[inline] fn pacing_rate(&self) -> Option<Rate>;
+            #[$inline] fn pacing_rate(&self) -> Option<Rate>;
             fn bandwidth(&self) -> Option<Rate>;
         }
     };
@@ -288,7 +297,7 @@ macro_rules! dispatch_controller {
 any! {
     /// Any of the controllers, dispatched without indirection.
     #[derive(Clone, Debug)]
-    pub enum AnyController by dispatch_controller { Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas }
+    pub enum AnyController by dispatch_controller { Reno, Westwood, Balde, Veno, Cubic, Bbr, Copa, Scream, Vegas, Whyloss }
 }
 
 #[cfg(test)]

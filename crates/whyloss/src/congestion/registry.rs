@@ -1,8 +1,8 @@
 //! The registry: every controller by name. Scenarios and the command read [`REGISTRY`].
 
 use super::{
-    BacklogRtt, ControllerKind, CopaModes, CubicDialect, Decrease, ScreamTarget, VegasDialect,
-    WestwoodOptions,
+    BacklogRtt, ControllerKind, CopaModes, CubicDialect, Decrease, ScreamTarget, Under,
+    VegasDialect, WestwoodOptions,
 };
 use crate::bandwidth::DuplicateAcks;
 use crate::macros::registry;
@@ -60,5 +60,11 @@ registry! {
 
         "vegas", "Vegas", "one to three segments in the queues, by round-trip time; goes with Vegas's recovery",
         "Brakmo & Peterson, IEEE JSAC 13(8), 1995", () => ControllerKind::Vegas(VegasDialect::Paper);
+
+        "whyloss", "Whyloss", "CUBIC that a loss cuts by the odds of congestion, where the path has shown its queue",
+        "this project, docs/scheme.md", () => ControllerKind::Whyloss(Under::Cubic);
+
+        "whyloss-reno", "Whyloss over Reno", "Reno that a loss cuts by the odds of congestion, where the path has shown its queue",
+        "this project, docs/scheme.md", () => ControllerKind::Whyloss(Under::Reno);
     }
 }

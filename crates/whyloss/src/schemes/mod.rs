@@ -1,5 +1,5 @@
-//! What a paper puts together under one name: a classifier, a controller and a policy, a file each. The only definition:
-//! scenarios, experiments, QUIC, the kernel's comparison and Python take it from here.
+//! Defines each scheme, a classifier, a controller and a policy that a paper puts together under one name, in a file of its
+//! own. Scenarios, experiments, QUIC, the kernel's comparison and Python take it from here.
 //!
 //! | file | names | classifier | controller | a loss called wireless |
 //! |---|---|---|---|---|
@@ -11,6 +11,7 @@
 //! | [`tibet`] | TIBET | none | Westwood with TIBET's filter | – |
 //! | [`balde`] | TCP BaLDE | LDEA | BaLDE with SARBE | window kept, ssthresh set |
 //! | [`veno`] | TCP Veno | Veno | Veno | window · 4/5 |
+//! | [`whyloss`] | Whyloss, Whyloss over Reno | its own trees | CUBIC, Reno | cut by the odds |
 //! | [`iftp`] | IFTP, IFTP-W | none | IFTP | – |
 //! | [`iftpv`] | IFTPV | enhanced Veno | IFTP | rate kept, or 4/5 |
 //! | [`tfrc`] | TFRC of Cen et al. with any receiver classifier | any | TFRC | not in the loss history |
@@ -59,6 +60,7 @@ pub mod vegas;
 pub mod veno;
 pub mod westwood;
 pub mod westwood_nr;
+pub mod whyloss;
 
 pub use control::{CongestionControl, NeedsRateSamples};
 pub use ideal_lda::{Lookup, LookupOf};
@@ -227,6 +229,8 @@ pub static REGISTRY: &[Entry] = &[
     BBR,
     COPA,
     SCREAM,
+    whyloss::ENTRY,
+    whyloss::RENO,
 ];
 
 /// The ideal schemes, which ask the truth.

@@ -74,7 +74,7 @@ impl Ends {
         if !self.flow.may_send(deadline, path.window, observer) {
             return None;
         }
-        let (mut first, event) = (None, deadline + self.late);
+        let (mut first, event) = (None, deadline.later(self.late));
         let mut parcel = Parcel::default();
         while self.poll_late(deadline, &mut parcel, path, observer) {
             let (network, events) = (&mut path.network, &mut path.events);

@@ -18,6 +18,7 @@
 //! is lost where an event is found, and where an acknowledgement of its recovery is partial.
 
 use super::super::rounds::Rounds;
+use crate::congestion::Queue;
 use crate::event::{AckEvent, LossEvent};
 use crate::trees::{CLASSES, Extrema, class, hundredths, position, ratio};
 use crate::{Duration, Time};
@@ -64,6 +65,9 @@ const WARM_UP: u32 = 8;
 const SHORT: i64 = 10_000_000_000;
 const LONG: i64 = 60_000_000_000;
 
+/// Samples of a round trip from which on its smallest R tells a queue from acknowledgements that waited.
+const SAMPLES: u32 = 8;
+
 /// Fractions of segments that extrema of windows and backlogs count in.
 const PARTS: f64 = 100.0;
 
@@ -79,6 +83,10 @@ pub struct Signals {
     rtt: i64,
     rtt_before: i64,
     trough: f64,
+    /// Smallest R of the round trip under way, and how many there were; recoveries left out.
+    of_round: (i64, u32),
+    /// The largest of these of the long time.
+    standing: Standing,
     /// When the buckets of the short and of the long time began.
     since: [Time; 2],
     short: Extrema,
@@ -116,6 +124,8 @@ impl Signals {
             rtt: 0,
             rtt_before: 0,
             trough: 0.0,
+            of_round: (i64::MAX, 0),
+            standing: Standing::default(),
             since: [Time::ZERO; 2],
             short: Extrema::NONE,
             long: Extrema::NONE,
@@ -174,6 +184,16 @@ impl Signals {
         described
     }
 
+    /// What round trips say of the queue.
+    pub(crate) fn queue(&self) -> Queue {
+        Queue {
+            least: self.long.get().0,
+            largest: self.standing.get().0,
+            window: self.standing.get().1,
+            now: self.rtt.min(self.trough as i64),
+        }
+    }
+
     /// An acknowledgement that moves the left edge.
     #[inline]
     fn advance(&mut self, ack: &AckEvent) {
@@ -195,11 +215,20 @@ impl Signals {
         if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
             self.sample(rtt.as_nanos(), window);
             if !ack.in_recovery {
+                // During a recovery the receiver may have held back what it acknowledges.
+                self.of_round = (
+                    self.of_round.0.min(rtt.as_nanos()),
+                    self.of_round.1.saturating_add(1),
+                );
                 self.count(acked, window);
             }
         }
         if self.rounds.end_with(ack) {
             self.began = [ack.window, self.began[0]];
+            let (least, samples) = core::mem::replace(&mut self.of_round, (i64::MAX, 0));
+            if samples >= SAMPLES {
+                self.standing.raise(least, ack.window);
+            }
         }
         self.acks = (self.acks + 1).min(WARM_UP);
     }
@@ -217,6 +246,7 @@ impl Signals {
         if (now - self.since[1]).as_nanos() >= LONG {
             self.since[1] = now;
             self.long.turn();
+            self.standing.turn();
         }
     }
 
@@ -324,6 +354,35 @@ impl Signals {
 impl Default for Signals {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Of the round trips of the last one to two buckets of time, the largest of their smallest R, in nanoseconds, and the window at
+/// its end, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Standing {
+    now: (i64, u64),
+    before: (i64, u64),
+}
+
+impl Standing {
+    #[inline]
+    fn raise(&mut self, rtt: i64, window: u64) {
+        if rtt > self.now.0 {
+            self.now = (rtt, window);
+        }
+    }
+
+    fn turn(&mut self) {
+        self.before = core::mem::take(&mut self.now);
+    }
+
+    fn get(&self) -> (i64, u64) {
+        if self.now.0 > self.before.0 {
+            self.now
+        } else {
+            self.before
+        }
     }
 }
 

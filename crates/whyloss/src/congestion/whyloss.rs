@@ -1,0 +1,438 @@
+//! Whyloss: a window that a loss cuts by the odds that a queue refused it, and only where the path has shown its queue.
+//!
+//! This project's own (2026); `docs/scheme.md` derives it, and says what it is worth and where it falls short.
+//!
+//! ```text
+//! m        ns, the smallest round-trip time of the last one to two minutes
+//! S        ns, the largest of that time of what whole round trips had for their smallest, in as many as have eight samples outside
+//!          recoveries
+//! W        bytes, the window at the end of the round trip of S
+//! r        ns, the smaller of the last round-trip time and the smallest, forgotten with gain 1/8: what the packet before the lost
+//!          one met
+//! L        thousandths of log-odds of congestion, from the trees of senders
+//!
+//! seen     ⇔ W·(S − m) ≥ 6·SMSS·S                                        six own segments have waited in a queue
+//! empty    ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms                         and it is empty now
+//! ρ       += (65536·[empty] − ρ)/16     at each loss while seen; 0 at first   65536ths
+//!
+//! cut c    = 0                                    seen, empty               thousandths of the base controller's
+//!          = clamp(L − 500, 0, 1000)              seen, not empty, ρ ≥ 8192
+//!          = 0 if L ≤ 1000, else 1000             in the first slow start (L ≤ 2000 where 32·(r − m) ≤ m)
+//!          = 1000                                 otherwise
+//! window   = before − (before − what the base controller leaves)·c/1000
+//! ```
+//!
+//! A packet that met an empty queue was not refused by it, whatever the odds. Where losses come at an empty queue at least now and
+//! then (ρ), there is a channel that loses, and the odds decide about the others. Where no queue has shown itself (a few packets of
+//! buffer, a policer, many flows on a long path), nothing tells the two causes apart: a loss cuts as ever.
+//!
+//! What holds by construction, and the tests hold it to it. Once the first slow start is over, with
+//! κ the cut and κ′ what the base controller would have cut of the same window:
+//!
+//! ```text
+//! κ = κ′                       unless six own segments have waited in a queue for a round trip, a minute or two ago at most
+//! κ = κ′                       while the queue holds more than an eighth of its largest, or 4 ms, unless ρ ≥ 1/8
+//! 0 ≤ κ ≤ κ′                   always: no loss makes the window larger
+//! κ = κ′                       at ECN marks and at persistent congestion
+//! ```
+
+use super::{Controller, Cubic, CubicDialect, Decrease, Reno, Spared, Start};
+use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
+use crate::sender::trees::{Signals, log_odds};
+use crate::{Duration, Time};
+
+/// Own segments in the largest queue from which on it counts as seen.
+const SEEN: i64 = 6;
+/// A queue is empty up to this delay: CoDel drops at no less than 5 ms.
+const EMPTY: Duration = Duration::from_millis(4);
+/// 65536ths: the share of losses at an empty queue from which on the odds decide about the others.
+const EVIDENCE: i32 = 65536 / 8;
+/// Losses that this share remembers.
+const MEMORY: i32 = 16;
+/// Thousandths of log-odds at which cuts begin.
+const FIRST_CUT: i32 = 500;
+/// Thousandths of log-odds above which slow start's first cut is made.
+const SLOW_START: i32 = 1000;
+/// A cut in full.
+const FULL: u64 = 1000;
+
+/// What grows the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum Under {
+    /// [`Cubic`] of RFC 9438.
+    #[default]
+    Cubic,
+    /// [`Reno`] of RFC 5681.
+    Reno,
+}
+
+/// The state of Whyloss. See the top of its file for the formula.
+#[derive(Clone, Debug)]
+pub struct Whyloss {
+    base: Base,
+    signals: Signals,
+    /// ρ.
+    empties: i32,
+    /// Whether the last loss left the window as it was.
+    spared: bool,
+}
+
+#[derive(Clone, Debug)]
+enum Base {
+    Cubic(Cubic),
+    Reno(Reno),
+}
+
+macro_rules! base {
+    ($self:ident.$name:ident($($argument:expr),*)) => {
+        match &mut $self.base {
+            Base::Cubic(base) => base.$name($($argument),*),
+            Base::Reno(base) => base.$name($($argument),*),
+        }
+    };
+    (&$self:ident.$name:ident()) => {
+        match &$self.base {
+            Base::Cubic(base) => base.$name(),
+            Base::Reno(base) => base.$name(),
+        }
+    };
+}
+
+impl Whyloss {
+    /// Whyloss over that controller, at its start.
+    pub fn new(start: &Start, under: Under) -> Self {
+        let base = match under {
+            Under::Cubic => Base::Cubic(Cubic::new(start, CubicDialect::Rfc9438)),
+            Under::Reno => Base::Reno(Reno::new(start, Decrease::FlightSize)),
+        };
+        Self {
+            base,
+            signals: Signals::new(),
+            empties: 0,
+            spared: false,
+        }
+    }
+
+    /// c: how much of the cut a loss is worth, in thousandths. Counts the loss, as [`Controller::on_loss`] does.
+    pub fn cut(&mut self, loss: &LossEvent) -> u64 {
+        let queue = self.signals.queue();
+        let Some(signals) = self.signals.on_loss(loss) else {
+            return FULL;
+        };
+        let odds = log_odds(&signals);
+        if self.ssthresh() == u64::MAX {
+            let bound = SLOW_START * (1 + i32::from(queue.is_flat()));
+            return if odds <= bound { 0 } else { FULL };
+        }
+        if !queue.is_seen(loss) {
+            return FULL;
+        }
+        let empty = queue.is_empty();
+        self.empties += (65536 * i32::from(empty) - self.empties) / MEMORY;
+        if empty {
+            0
+        } else if self.empties >= EVIDENCE {
+            (odds - FIRST_CUT).clamp(0, FULL as i32) as u64
+        } else {
+            FULL
+        }
+    }
+}
+
+impl Controller for Whyloss {
+    fn on_sent(&mut self, sent: &SentEvent) {
+        base!(self.on_sent(sent));
+    }
+
+    #[inline]
+    fn on_ack(&mut self, ack: &AckEvent) {
+        self.signals.on_ack(ack);
+        base!(self.on_ack(ack));
+    }
+
+    fn on_loss(&mut self, loss: &LossEvent) {
+        let cut = self.cut(loss);
+        self.spared = cut == 0;
+        if self.spared {
+            return base!(self.on_spared_loss(loss, Spared::Wholly));
+        }
+        let before = self.window();
+        base!(self.on_loss(loss));
+        let off = before.saturating_sub(self.window());
+        if cut < FULL && off > 0 {
+            let kept = before - off / FULL * cut - off % FULL * cut / FULL;
+            base!(self.set_window(kept, kept));
+        }
+    }
+
+    fn on_mark(&mut self, mark: &MarkEvent) {
+        self.spared = false;
+        base!(self.on_mark(mark));
+    }
+
+    /// It has a classifier of its own, and asks no other.
+    fn on_spared_loss(&mut self, loss: &LossEvent, _: Spared) {
+        self.on_loss(loss);
+    }
+
+    fn on_recovery_end(&mut self, now: Time, at_most: u64) {
+        // What is taken off a window that was spared, slow start brings back.
+        let window = self.window();
+        if self.spared && at_most < window {
+            let ssthresh = self.ssthresh().max(window);
+            base!(self.set_window(at_most, ssthresh));
+        }
+        base!(self.on_recovery_end(now, at_most));
+    }
+
+    fn on_timeout(&mut self, loss: &LossEvent) {
+        let cut = match loss.detection {
+            Detection::PersistentCongestion => FULL,
+            _ => self.cut(loss),
+        };
+        self.spared = false;
+        let before = self.ssthresh();
+        base!(self.on_timeout(loss));
+        if cut == 0 && !loss.repeated {
+            // Slow start brings the window back; unlimited means that it still ran, which it shall not past what was reached.
+            let least = if before == u64::MAX { 0 } else { before };
+            let window = self.window();
+            base!(self.set_window(window, least.max(loss.window)));
+        }
+    }
+
+    fn on_mtu_change(&mut self, segment_size: u32) {
+        base!(self.on_mtu_change(segment_size));
+    }
+
+    fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
+        base!(self.on_spurious_loss(now, cwnd, ssthresh));
+    }
+
+    fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
+        base!(self.set_window(cwnd, ssthresh));
+    }
+
+    #[inline]
+    fn window(&self) -> u64 {
+        base!(&self.window())
+    }
+
+    fn ssthresh(&self) -> u64 {
+        base!(&self.ssthresh())
+    }
+}
+
+/// What round trips say of the queue, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Queue {
+    /// m.
+    pub(crate) least: i64,
+    /// S; 0 before one is known.
+    pub(crate) largest: i64,
+    /// W, in bytes.
+    pub(crate) window: u64,
+    /// r.
+    pub(crate) now: i64,
+}
+
+impl Queue {
+    fn depth(&self) -> i64 {
+        self.largest.saturating_sub(self.least)
+    }
+
+    fn is_seen(&self, loss: &LossEvent) -> bool {
+        let depth = i128::from(self.depth());
+        let own = depth * i128::from(self.window);
+        let segments = i128::from(SEEN) * i128::from(loss.segment_size.max(1));
+        depth > 0
+            && (own >= segments * i128::from(self.largest) || 3 * depth >= i128::from(self.least))
+    }
+
+    fn is_flat(&self) -> bool {
+        (self.now - self.least).saturating_mul(32) <= self.least
+    }
+
+    fn is_empty(&self) -> bool {
+        let waits = self.now - self.least;
+        waits.saturating_mul(8) <= self.depth() && waits <= EMPTY.as_nanos()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::tests::START;
+    use proptest::prelude::*;
+    use std::boxed::Box;
+    use std::vec::Vec;
+
+    const MS: u64 = 1_000_000;
+
+    /// A path whose round trips take what the test says, at a window that is full.
+    struct Path {
+        now: u64,
+        acknowledged: u64,
+        controllers: [Box<dyn Controller>; 2],
+    }
+
+    impl Path {
+        /// Whyloss, and its base controller by itself.
+        fn new(under: Under) -> Self {
+            let base: Box<dyn Controller> = match under {
+                Under::Cubic => Box::new(Cubic::new(&START, CubicDialect::Rfc9438)),
+                Under::Reno => Box::new(Reno::new(&START, Decrease::FlightSize)),
+            };
+            Self {
+                now: 0,
+                acknowledged: 0,
+                controllers: [Box::new(Whyloss::new(&START, under)), base],
+            }
+        }
+
+        fn windows(&self) -> [u64; 2] {
+            [0, 1].map(|at: usize| self.controllers[at].window())
+        }
+
+        /// So many segments are acknowledged, each a millisecond after the one before.
+        fn acks(&mut self, count: u32, rtt_us: u64) {
+            for _ in 0..count {
+                self.now += MS;
+                self.acknowledged += 1000;
+                for controller in &mut self.controllers {
+                    let window = controller.window();
+                    let ack = AckEvent::new(Time::from_nanos(self.now), 1000).acked(1000);
+                    let ack = ack.acknowledged(self.acknowledged).in_flight(window);
+                    let rtt = Duration::from_micros(rtt_us as i64);
+                    controller.on_ack(&ack.window(window).rtt(Some(rtt)));
+                }
+            }
+        }
+
+        fn loss(&mut self, detection: Detection) {
+            self.now += MS;
+            for controller in &mut self.controllers {
+                let window = controller.window();
+                let loss = LossEvent::new(Time::from_nanos(self.now), detection, 1000);
+                let loss = loss
+                    .first(self.acknowledged)
+                    .in_flight(window)
+                    .window(window);
+                if detection.is_timeout() {
+                    controller.on_timeout(&loss);
+                } else {
+                    controller.on_loss(&loss);
+                }
+            }
+        }
+
+        fn set(&mut self, window: u64) {
+            for controller in &mut self.controllers {
+                controller.set_window(window, window);
+            }
+        }
+    }
+
+    /// Of a window of a hundred segments that waited 50 of 150 ms, 33 were in the queue.
+    fn with_a_queue() -> Path {
+        let mut path = Path::new(Under::Cubic);
+        path.acks(20, 100_000);
+        path.set(100_000);
+        path.acks(400, 150_000);
+        path.set(100_000);
+        path
+    }
+
+    #[test]
+    fn a_loss_at_an_empty_queue_cuts_nothing() {
+        let mut path = with_a_queue();
+        path.acks(1, 103_900);
+        path.set(100_000);
+        path.loss(Detection::Duplicates);
+        assert_eq!(path.windows(), [100_000, 70_000]);
+    }
+
+    #[test]
+    fn a_loss_at_a_queue_cuts_in_full_until_others_came_at_an_empty_one() {
+        let mut path = with_a_queue();
+        path.acks(1, 104_100);
+        path.set(100_000);
+        path.loss(Detection::Duplicates);
+        assert_eq!(path.windows(), [70_000, 70_000]);
+        for _ in 0..3 {
+            path.acks(1, 100_000);
+            path.loss(Detection::Duplicates);
+        }
+        // ρ is 1 − (15/16)³ = 0.18: the odds decide, and three losses at other delays speak for the channel.
+        path.set(100_000);
+        path.acks(10, 110_000);
+        path.set(100_000);
+        path.loss(Detection::Duplicates);
+        assert_eq!(path.windows(), [100_000, 70_000]);
+    }
+
+    #[test]
+    fn marks_and_persistent_congestion_cut_in_full() {
+        let mut path = with_a_queue();
+        path.acks(1, 100_000);
+        path.set(100_000);
+        path.loss(Detection::PersistentCongestion);
+        let [own, base] = path.windows();
+        assert_eq!(own, base);
+        let mut path = with_a_queue();
+        path.acks(1, 100_000);
+        path.set(100_000);
+        let now = Time::from_nanos(path.now);
+        for controller in &mut path.controllers {
+            controller.on_mark(&MarkEvent::new(now, 1000).in_flight(100_000).window(100_000));
+        }
+        assert_eq!(path.windows(), [70_000, 70_000]);
+    }
+
+    fn what() -> impl Strategy<Value = Vec<(u32, u64, u8)>> {
+        prop::collection::vec((1..60_u32, 0..1000_u64, 0..8_u8), 1..60)
+    }
+
+    proptest! {
+        /// A queue of fewer than six own segments: the base controller, to the byte. (The first loss comes before enough was heard,
+        /// and ends slow start.)
+        #[test]
+        fn without_a_queue_it_is_its_base_controller(
+            events in what(),
+            under in prop::sample::select(&[Under::Cubic, Under::Reno][..]),
+        ) {
+            let mut path = Path::new(under);
+            path.acks(3, 100_000);
+            path.loss(Detection::Duplicates);
+            for (count, jitter, loss) in events {
+                // Windows of at most 2000 segments wait for 0 to 250 µs of 100 ms.
+                path.acks(count, 100_000 + jitter / 4);
+                match loss {
+                    0 => path.loss(Detection::Timeout),
+                    1..4 => path.loss(Detection::Duplicates),
+                    _ => {}
+                }
+                let [own, base] = path.windows();
+                prop_assert!(own < 2_000_000);
+                prop_assert_eq!(own, base);
+            }
+        }
+
+        /// From the same window, a loss leaves no less than the base controller would, and no more than there was.
+        #[test]
+        fn a_cut_lies_between_nothing_and_its_base_controllers(events in what()) {
+            let mut path = Path::new(Under::Cubic);
+            for (count, wait, loss) in events {
+                path.acks(count, 100_000 + 100 * wait);
+                let [window, _] = path.windows();
+                if loss > 0 && window > 4000 {
+                    path.set(window);
+                    path.loss(Detection::Duplicates);
+                    let [own, base] = path.windows();
+                    prop_assert!(base <= own && own <= window, "{} of {}, {}", own, window, base);
+                }
+            }
+        }
+    }
+}
