@@ -349,6 +349,47 @@ fn sources_that_are_no_hosts_are_not_answered() {
     assert_eq!(end.received().ignored, 4);
 }
 
+/// Gives an end a data packet with a payload of 1,120 bytes.
+fn give(end: &mut ReceivingEnd, now: Time, peer: SocketAddr, session: u32, number: u32) {
+    let data = Data {
+        sequence: 0,
+        stamp: at(0),
+        rtt: Duration::ZERO,
+        t_rto: Duration::ZERO,
+        round: 0,
+        urgent: false,
+    };
+    let packet = TfrcData {
+        number,
+        data,
+        check: super::pattern::short_digest(&[1; 1_120]),
+    };
+    let packet = packet.encode(session, &[1; 1_120]);
+    end.take(now, now, peer, &packet).unwrap();
+}
+
+#[test]
+fn a_file_holds_one_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out");
+    let options = ReceiveOptions {
+        out: Some(path.clone()),
+        ..receiving("tfrc", false)
+    };
+    let mut end = ReceivingEnd::new(&options).unwrap();
+    for (session, packets) in [(1, 3), (2, 1)] {
+        let now = at(u64::from(session) * 3_000);
+        let _ = end.advance(now).unwrap();
+        assert_eq!(open(&mut end, now, from(1), session), Some(Message::Accept));
+        for number in 0..packets {
+            give(&mut end, now, from(1), session, number);
+        }
+        while end.poll().is_some() {}
+        let size = std::fs::metadata(&path).unwrap().len();
+        assert_eq!(size, u64::from(packets) * 1_120);
+    }
+}
+
 #[test]
 fn a_file_ends_at_its_limit() {
     let directory = tempfile::tempdir().unwrap();
@@ -361,21 +402,7 @@ fn a_file_ends_at_its_limit() {
     let mut end = ReceivingEnd::new(&options).unwrap();
     open(&mut end, at(0), from(1), SESSION).unwrap();
     for number in [0, 2, 3, 1 << 20] {
-        let data = Data {
-            sequence: 0,
-            stamp: at(0),
-            rtt: Duration::ZERO,
-            t_rto: Duration::ZERO,
-            round: 0,
-            urgent: false,
-        };
-        let packet = TfrcData {
-            number,
-            data,
-            check: super::pattern::short_digest(&[1; 1_120]),
-        };
-        end.take(at(1), at(1), from(1), &packet.encode(SESSION, &[1; 1_120]))
-            .unwrap();
+        give(&mut end, at(1), from(1), SESSION, number);
     }
     assert_eq!((end.received().packets, end.received().beyond), (4, 2));
     assert_eq!(std::fs::metadata(path).unwrap().len(), 3 * 1_120);

@@ -374,7 +374,7 @@ impl ReceivingEnd {
                     }
                 }
                 self.end_session(now)?;
-                self.begin(terms, from, now);
+                self.begin(terms, from, now)?;
                 self.say(Message::Accept.encode(number), from);
             }
             Message::End { packets, .. } if current => {
@@ -402,7 +402,8 @@ impl ReceivingEnd {
         Ok(Some(()))
     }
 
-    fn begin(&mut self, terms: Terms, peer: SocketAddr, now: Time) {
+    fn begin(&mut self, terms: Terms, peer: SocketAddr, now: Time) -> Result<(), EndpointError> {
+        self.sink.restart()?;
         let engine = match &self.options.flow.carriage {
             Carriage::Tfrc(options, classifier) => {
                 let receiver = tfrc::Receiver::new(options, u32::from(terms.packet));
@@ -429,6 +430,7 @@ impl ReceivingEnd {
             bytes_before: 0,
         });
         self.report = now + EVERY;
+        Ok(())
     }
 
     /// Says that there is no such session, not too often, and in fewer bytes than were sent.

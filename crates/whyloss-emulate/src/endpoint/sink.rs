@@ -34,6 +34,22 @@ impl Sink {
         }
     }
 
+    /// Empties a file for another session.
+    pub(super) fn restart(&mut self) -> Result<(), EndpointError> {
+        let Self::File(path, file, _) = self else {
+            return Ok(());
+        };
+        let emptied = file.metadata().and_then(|found| {
+            // Devices and pipes have no length.
+            if found.is_file() {
+                file.set_len(0)
+            } else {
+                Ok(())
+            }
+        });
+        emptied.map_err(failed(DATA, path))
+    }
+
     /// Takes the payload of packet `sequence` of a session whose payloads have `size` bytes; answers whether it lies within
     /// the limit.
     pub(super) fn write(
