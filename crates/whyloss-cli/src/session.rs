@@ -81,7 +81,7 @@ pub(crate) struct RecvArgs {
     /// Write what arrives into a file, each packet at its place; `-` for standard output, in the order of arrival.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Keep the file at --out within this size: packets beyond are dropped and counted.
+    /// Keep the files at --out and --arrivals within this size each: what lies beyond is dropped and counted.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
     out_limit: String,
     /// Go on with other sessions after the first, one at a time; a session that fails ends alone.

@@ -408,6 +408,30 @@ fn a_file_ends_at_its_limit() {
     assert_eq!(std::fs::metadata(path).unwrap().len(), 3 * 1_120);
 }
 
+#[test]
+fn a_log_of_arrivals_ends_at_its_limit() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("arrivals");
+    let options = ReceiveOptions {
+        arrivals: Some(path.clone()),
+        out_limit: 300,
+        ..receiving("tfrc", true)
+    };
+    let mut end = ReceivingEnd::new(&options).unwrap();
+    open(&mut end, at(0), from(1), SESSION).unwrap();
+    // A repeat is logged as well.
+    for number in [0, 0, 1, 2, 3, 3] {
+        give(&mut end, at(1), from(1), SESSION, number);
+    }
+    end.finish(at(2), true, 5_000).unwrap();
+    let log = std::fs::read(path).unwrap();
+    let lines = super::arrivals::read(&log[..]).unwrap();
+    assert!(log.len() <= 300 && lines.len() >= 2, "{lines:?}");
+    let numbers: Vec<u32> = lines.iter().map(|line| line.number).collect();
+    assert!([0, 0, 1, 2, 3, 3].starts_with(&numbers));
+    assert_eq!(end.received().unlogged, 6 - lines.len() as u64);
+}
+
 proptest! {
     /// Noise in the shape of each message, at any time: no panic, one session, no more answers than datagrams.
     #[test]

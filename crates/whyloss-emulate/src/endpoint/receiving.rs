@@ -10,7 +10,7 @@
 //! | sessions | one at a time; no state before an address has sent a cookie back |
 //! | memory | a window of 65,536 numbers, 4,096 damaged bits of a packet, and with `--truth` a million verdicts |
 //! | answers | one for each datagram, no longer than that, to addresses that can be a host's; 100 refusals a second |
-//! | file | `out_limit` |
+//! | files | `out_limit` for the data, and the same for the log of arrivals |
 //! | time | silence of `patience` ends a session, and with `once` unset that session alone |
 
 use std::collections::VecDeque;
@@ -99,8 +99,12 @@ impl ReceivingEnd {
             session: None,
             received: Received::default(),
             sink: Sink::open(options.out.as_deref(), options.out_limit)?,
-            stats: Lines::open("the statistics", options.stats.as_deref())?,
-            arrivals: Lines::open("the arrivals", options.arrivals.as_deref())?,
+            stats: Lines::open("the statistics", options.stats.as_deref(), u64::MAX)?,
+            arrivals: Lines::open(
+                "the arrivals",
+                options.arrivals.as_deref(),
+                options.out_limit,
+            )?,
             answers: VecDeque::new(),
             before: None,
             outcome: None,
@@ -614,7 +618,7 @@ impl ReceivingEnd {
             let written = self.sink.write(sequence, size, payload)?;
             self.received.beyond += u64::from(!written);
         }
-        self.arrivals.write(&Line {
+        let logged = self.arrivals.write(&Line {
             number,
             sequence,
             sent: sent.as_nanos(),
@@ -623,7 +627,9 @@ impl ReceivingEnd {
             missing,
             verdict,
             damaged,
-        })
+        })?;
+        self.received.unlogged += u64::from(!logged);
+        Ok(())
     }
 
     fn update(&mut self, now: Time) {

@@ -25,7 +25,7 @@ pub struct ReceiveOptions {
     pub flow: Flow,
     /// Where data goes: a file, `-` for standard output, or nowhere.
     pub out: Option<PathBuf>,
-    /// The most bytes of the file.
+    /// The most bytes of that file, and of the log of arrivals.
     pub out_limit: u64,
     /// Over UDP-Lite.
     pub lite: bool,
@@ -79,6 +79,8 @@ pub struct Received {
     pub wrong: u64,
     /// Packets beyond the most bytes of the file, which were dropped.
     pub beyond: u64,
+    /// Arrivals beyond the most bytes of the log, which it leaves out.
+    pub unlogged: u64,
     /// Packets of no session, with a number that cannot be, or no packets at all.
     pub ignored: u64,
     /// Cookies handed out, and openings with a wrong one.
@@ -115,6 +117,10 @@ pub fn receive(options: &ReceiveOptions) -> Result<Received, EndpointError> {
         (Ok(()), Ok(received)) => received,
     };
     match (received.wrong, received.beyond) {
+        (0, 0) if received.unlogged > 0 => Err(EndpointError::Unlogged {
+            arrivals: received.unlogged,
+            limit: options.out_limit,
+        }),
         (0, 0) => Ok(received),
         (0, packets) => Err(EndpointError::TooLong {
             packets,

@@ -100,7 +100,7 @@ const LATE: Duration = Duration::from_secs(5);
 /// What went wrong, in a sentence.
 pub fn send(options: &SendOptions) -> Result<Sent, EndpointError> {
     let clock = Clock::start();
-    let mut lines = Lines::open("the statistics", options.stats.as_deref())?;
+    let mut lines = Lines::open("the statistics", options.stats.as_deref(), u64::MAX)?;
     let mut end = SendingEnd::new(options, session_number(), clock.now())?;
     let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
     let mut wire = Wire::bind(any, options.lite, end.section(), clock)?;
