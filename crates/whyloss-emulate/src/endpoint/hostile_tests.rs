@@ -369,6 +369,28 @@ fn give(end: &mut ReceivingEnd, now: Time, peer: SocketAddr, session: u32, numbe
 }
 
 #[test]
+fn a_session_has_one_last_line_of_statistics() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("stats");
+    let options = ReceiveOptions {
+        stats: Some(path.clone()),
+        ..receiving("tfrc", false)
+    };
+    let lines = || std::fs::read_to_string(&path).unwrap().lines().count();
+    let mut end = ReceivingEnd::new(&options).unwrap();
+    end.finish(at(0), false, 5_000).unwrap();
+    assert_eq!(lines(), 0, "there was no session");
+    // One that ends before the end does, and one with it.
+    for silence in [2_000, 0] {
+        let mut end = ReceivingEnd::new(&options).unwrap();
+        open(&mut end, at(0), from(1), 1).unwrap();
+        assert!(end.advance(at(silence)).unwrap().is_none());
+        end.finish(at(2_001), false, 5_000).unwrap();
+        assert_eq!(lines(), 1, "{silence}");
+    }
+}
+
+#[test]
 fn a_file_holds_one_session() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("out");

@@ -214,7 +214,7 @@ impl ReceivingEnd {
         self.received.unanswered += 1;
     }
 
-    /// Writes what is left, with verdicts scored if the session went well. `port` is where this end listened.
+    /// Ends the session, if there is one, with verdicts scored if it went well. `port` is where this end listened.
     pub(super) fn finish(
         &mut self,
         now: Time,
@@ -224,11 +224,7 @@ impl ReceivingEnd {
         if well {
             self.received.truth = self.scores(port);
         }
-        self.received.end = true;
-        self.update(now);
-        self.stats.write(&self.received)?;
-        self.stats.flush()?;
-        self.arrivals.flush()?;
+        self.end_session(now)?;
         Ok(self.received.clone())
     }
 
