@@ -349,8 +349,8 @@ fn sources_that_are_no_hosts_are_not_answered() {
     assert_eq!(end.received().ignored, 4);
 }
 
-/// Gives an end a data packet with a payload of 1,120 bytes.
-fn give(end: &mut ReceivingEnd, now: Time, peer: SocketAddr, session: u32, number: u32) {
+/// A data packet with a payload of 1,120 bytes.
+fn packet(session: u32, number: u32) -> Vec<u8> {
     let data = Data {
         sequence: 0,
         stamp: at(0),
@@ -364,8 +364,25 @@ fn give(end: &mut ReceivingEnd, now: Time, peer: SocketAddr, session: u32, numbe
         data,
         check: super::pattern::short_digest(&[1; 1_120]),
     };
-    let packet = packet.encode(session, &[1; 1_120]);
-    end.take(now, now, peer, &packet).unwrap();
+    packet.encode(session, &[1; 1_120])
+}
+
+#[test]
+fn faults_of_every_session_count() {
+    let mut end = ReceivingEnd::new(&receiving("tfrc", false)).unwrap();
+    for session in 1..4 {
+        let now = at(u64::from(session) * 3_000);
+        let _ = end.advance(now).unwrap();
+        assert_eq!(open(&mut end, now, from(1), session), Some(Message::Accept));
+        let mut packet = packet(session, 0);
+        // The last session is a clean one.
+        packet[1_000] ^= u8::from(session < 3);
+        end.take(now, now, from(1), &packet).unwrap();
+        while end.poll().is_some() {}
+    }
+    assert_eq!(end.received().wrong, 0);
+    let outcome = end.finish(at(9_001), true, 5_000);
+    assert!(matches!(outcome, Err(EndpointError::Wrong(2))));
 }
 
 #[test]
@@ -404,7 +421,8 @@ fn a_file_holds_one_session() {
         let _ = end.advance(now).unwrap();
         assert_eq!(open(&mut end, now, from(1), session), Some(Message::Accept));
         for number in 0..packets {
-            give(&mut end, now, from(1), session, number);
+            end.take(now, now, from(1), &packet(session, number))
+                .unwrap();
         }
         while end.poll().is_some() {}
         let size = std::fs::metadata(&path).unwrap().len();
@@ -424,7 +442,8 @@ fn a_file_ends_at_its_limit() {
     let mut end = ReceivingEnd::new(&options).unwrap();
     open(&mut end, at(0), from(1), SESSION).unwrap();
     for number in [0, 2, 3, 1 << 20] {
-        give(&mut end, at(1), from(1), SESSION, number);
+        end.take(at(1), at(1), from(1), &packet(SESSION, number))
+            .unwrap();
     }
     assert_eq!((end.received().packets, end.received().beyond), (4, 2));
     assert_eq!(std::fs::metadata(path).unwrap().len(), 3 * 1_120);
@@ -443,15 +462,20 @@ fn a_log_of_arrivals_ends_at_its_limit() {
     open(&mut end, at(0), from(1), SESSION).unwrap();
     // A repeat is logged as well.
     for number in [0, 0, 1, 2, 3, 3] {
-        give(&mut end, at(1), from(1), SESSION, number);
+        end.take(at(1), at(1), from(1), &packet(SESSION, number))
+            .unwrap();
     }
-    end.finish(at(2), true, 5_000).unwrap();
+    let outcome = end.finish(at(2), true, 5_000);
     let log = std::fs::read(path).unwrap();
     let lines = super::arrivals::read(&log[..]).unwrap();
     assert!(log.len() <= 300 && lines.len() >= 2, "{lines:?}");
     let numbers: Vec<u32> = lines.iter().map(|line| line.number).collect();
     assert!([0, 0, 1, 2, 3, 3].starts_with(&numbers));
-    assert_eq!(end.received().unlogged, 6 - lines.len() as u64);
+    let left_out = 6 - lines.len() as u64;
+    assert_eq!(end.received().unlogged, left_out);
+    assert!(
+        matches!(outcome, Err(EndpointError::Unlogged { arrivals, .. }) if arrivals == left_out)
+    );
 }
 
 proptest! {

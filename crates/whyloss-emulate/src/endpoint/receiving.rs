@@ -69,12 +69,22 @@ struct Session {
     bytes_before: u64,
 }
 
+/// What makes a session fail although it came to its end.
+#[derive(Clone, Copy, Default)]
+struct Faults {
+    wrong: u64,
+    beyond: u64,
+    unlogged: u64,
+}
+
 /// The receiving end.
 pub struct ReceivingEnd {
     options: ReceiveOptions,
     cookies: Cookies,
     session: Option<Session>,
     received: Received,
+    /// Faults of the sessions before.
+    earlier: Faults,
     sink: Sink,
     stats: Lines,
     arrivals: Lines,
@@ -98,6 +108,7 @@ impl ReceivingEnd {
             cookies: Cookies::default(),
             session: None,
             received: Received::default(),
+            earlier: Faults::default(),
             sink: Sink::open(options.out.as_deref(), options.out_limit)?,
             stats: Lines::open("the statistics", options.stats.as_deref(), u64::MAX)?,
             arrivals: Lines::open(
@@ -215,6 +226,9 @@ impl ReceivingEnd {
     }
 
     /// Ends the session, if there is one, with verdicts scored if it went well. `port` is where this end listened.
+    ///
+    /// # Errors
+    /// If a file cannot be written, or any session had faults.
     pub(super) fn finish(
         &mut self,
         now: Time,
@@ -225,7 +239,27 @@ impl ReceivingEnd {
             self.received.truth = self.scores(port);
         }
         self.end_session(now)?;
-        Ok(self.received.clone())
+        let (faults, limit) = (self.faults(), self.options.out_limit);
+        if faults.wrong > 0 {
+            Err(EndpointError::Wrong(faults.wrong))
+        } else if faults.beyond > 0 {
+            let packets = faults.beyond;
+            Err(EndpointError::TooLong { packets, limit })
+        } else if faults.unlogged > 0 {
+            let arrivals = faults.unlogged;
+            Err(EndpointError::Unlogged { arrivals, limit })
+        } else {
+            Ok(self.received.clone())
+        }
+    }
+
+    /// Sums the faults of all sessions so far.
+    fn faults(&self) -> Faults {
+        Faults {
+            wrong: self.earlier.wrong + self.received.wrong,
+            beyond: self.earlier.beyond + self.received.beyond,
+            unlogged: self.earlier.unlogged + self.received.unlogged,
+        }
     }
 
     /// Ends the session for this reason, and everything with `once`.
@@ -411,6 +445,7 @@ impl ReceivingEnd {
             }
             Carriage::Iftp(..) => Engine::Iftp,
         };
+        self.earlier = self.faults();
         self.received = Received {
             ignored: self.received.ignored,
             cookies: self.received.cookies,

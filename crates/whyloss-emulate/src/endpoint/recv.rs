@@ -112,21 +112,11 @@ pub fn receive(options: &ReceiveOptions) -> Result<Received, EndpointError> {
     let mut end = ReceivingEnd::new(options)?;
     let ran = run(&mut end, &wire, clock, options);
     let received = end.finish(clock.now(), ran.is_ok(), wire.port());
-    let received = match (ran, received) {
-        (Err(error), _) | (Ok(()), Err(error)) => return Err(error),
-        (Ok(()), Ok(received)) => received,
-    };
-    match (received.wrong, received.beyond) {
-        (0, 0) if received.unlogged > 0 => Err(EndpointError::Unlogged {
-            arrivals: received.unlogged,
-            limit: options.out_limit,
-        }),
-        (0, 0) => Ok(received),
-        (0, packets) => Err(EndpointError::TooLong {
-            packets,
-            limit: options.out_limit,
-        }),
-        (wrong, _) => Err(EndpointError::Wrong(wrong)),
+    match ran {
+        Ok(()) => received,
+        // An interruption is how further sessions end: a fault in one of them matters more.
+        Err(EndpointError::Interrupted) => received.and(Err(EndpointError::Interrupted)),
+        Err(error) => Err(error),
     }
 }
 
