@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The files of `src/bpf` that are programs.
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 10] = [
+    "whyloss",
     "newreno_lp",
     "cubic_lp",
     "westwood",

@@ -18,7 +18,8 @@ fuzz_target!(|input: &[u8]| {
         return;
     }
     let process = std::process::id();
-    let directory = std::env::temp_dir().join(format!("whyloss-fuzz-parquet-{process}-{}", kind % 3));
+    let directory =
+        std::env::temp_dir().join(format!("whyloss-fuzz-parquet-{process}-{}", kind % 3));
     fs::create_dir_all(&directory).expect("a directory");
     let table = if kind % 3 == 0 {
         "packets.parquet"

@@ -1,190 +1,136 @@
-//! Classifiers, estimators and controllers over tables: the same code as in a run, without one.
+//! Classifiers without a run: over tables of arrivals, and event by event.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::UInt8Type;
 use arrow_array::{Array, ArrayRef, Float64Array, UInt8Array, UInt64Array};
 use arrow_schema::DataType;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use whyloss::bandwidth::{AnyEstimator, BandwidthEstimator};
-use whyloss::congestion::{ControllerSpec, Start, UnderPolicy};
-use whyloss::event::{AckEvent, Detection, LossEvent};
-use whyloss::receiver::{self, Arrival, ReceiverClassifier};
-use whyloss::registry::Parameter;
-use whyloss::{Cause, Duration, Time, bandwidth, congestion, sender};
+use whyloss::losses::{self, HOLES, LossTracker, Seen};
+use whyloss::receiver::{self, Arrival, ReceiverClassifier as _};
+use whyloss::sender::SenderClassifier as _;
+use whyloss::{Cause, Time, sender};
 
+use crate::columns::Numbers;
+use crate::events::{self, EPOCH, nanos, shifted};
+use crate::names::{self, Either, Parameters, word};
 use crate::table::{Table, Texts};
 
-type Parameters = std::collections::BTreeMap<String, f64>;
-
-/// Builds what an entry of a registry names.
-macro_rules! build {
-    ($family:path, $what:literal, $name:expr, $parameters:expr) => {{
-        let entry = $family
-            .iter()
-            .find(|entry| entry.id == $name)
-            .ok_or_else(|| {
-                let ids: Vec<&str> = $family.iter().map(|entry| entry.id).collect();
-                PyValueError::new_err(format!(
-                    "no {} is called `{}`; there are {}",
-                    $what,
-                    $name,
-                    ids.join(", ")
-                ))
-            })?;
-        let values: Vec<(&str, f64)> = $parameters
-            .iter()
-            .map(|(name, value)| (name.as_str(), *value))
-            .collect();
-        entry
-            .build(&values)
-            .map_err(|error| PyValueError::new_err(error.to_string()))?
-    }};
-}
-
-/// What there is: family, name, title, summary, source and parameters of each algorithm.
-#[pyfunction]
-#[expect(clippy::type_complexity, reason = "rows of a table")]
-pub(crate) fn registry() -> Vec<(
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static str,
-    Vec<(&'static str, f64, f64, f64, &'static str)>,
-)> {
-    fn parameters(list: &[Parameter]) -> Vec<(&'static str, f64, f64, f64, &'static str)> {
-        list.iter()
-            .map(|p| (p.name, p.default, p.min, p.max, p.doc))
-            .collect()
-    }
-    let mut rows = Vec::new();
-    macro_rules! family {
-        ($name:literal, $registry:path) => {
-            for e in $registry {
-                rows.push((
-                    $name,
-                    e.id,
-                    e.name,
-                    e.summary,
-                    e.source,
-                    parameters(e.parameters),
-                ));
-            }
-        };
-    }
-    family!("receiver classifier", receiver::REGISTRY);
-    family!("sender classifier", sender::REGISTRY);
-    family!("estimator", bandwidth::REGISTRY);
-    family!("controller", congestion::REGISTRY);
-    rows
-}
-
-/// A column of numbers of any type, read as reals or as whole numbers.
-enum Numbers<'a> {
-    Real(&'a [f64]),
-    U64(&'a [u64]),
-    I64(&'a [i64]),
-    U32(&'a [u32]),
-    I32(&'a [i32]),
-    /// Not there: always this.
-    None,
-}
-
-impl<'a> Numbers<'a> {
-    fn of(name: &str, array: &'a ArrayRef) -> PyResult<Self> {
-        if array.null_count() > 0 {
-            return Err(PyValueError::new_err(format!(
-                "column `{name}` lacks values"
-            )));
-        }
-        Ok(match array.data_type() {
-            DataType::Float64 => Self::Real(array.as_primitive::<Float64Type>().values()),
-            DataType::UInt64 => Self::U64(array.as_primitive::<UInt64Type>().values()),
-            DataType::Int64 => Self::I64(array.as_primitive::<Int64Type>().values()),
-            DataType::UInt32 => Self::U32(array.as_primitive::<UInt32Type>().values()),
-            DataType::Int32 => Self::I32(array.as_primitive::<Int32Type>().values()),
-            other => {
-                return Err(PyTypeError::new_err(format!(
-                    "column `{name}` is of {other}, expected numbers of 32 or 64 bits"
-                )));
-            }
-        })
-    }
-
-    /// As whole numbers; negative ones are none.
-    #[inline]
-    fn whole(&self, row: usize) -> u64 {
-        match self {
-            Self::U64(values) => values[row],
-            Self::I64(values) => values[row].max(0).cast_unsigned(),
-            Self::U32(values) => u64::from(values[row]),
-            Self::I32(values) => u64::from(values[row].max(0).cast_unsigned()),
-            Self::Real(values) => values[row] as u64,
-            Self::None => 0,
-        }
-    }
-
-    /// Seconds as nanoseconds.
-    #[inline]
-    fn nanos(&self, row: usize) -> i64 {
-        match self {
-            Self::Real(values) => nanos(values[row]),
-            Self::None => 0,
-            _ => self.whole(row).cast_signed() * 1_000_000_000,
-        }
-    }
-}
-
-/// Seconds as the whole nanoseconds nearest to them, without a call per value: 1.5 · 2⁵² more, and the last bits count.
-/// Beyond 2⁵¹ ns (26 days), where that ends, as usual.
-#[inline]
-fn nanos(seconds: f64) -> i64 {
-    const SHIFT: f64 = 6_755_399_441_055_744.0;
-    let nanos = seconds * 1e9;
-    if nanos.abs() < 2_251_799_813_685_248.0 {
-        (nanos + SHIFT).to_bits().cast_signed() - SHIFT.to_bits().cast_signed()
-    } else {
-        nanos.round() as i64
-    }
-}
-
-/// A receiver classifier, fed with arrivals.
+/// A classifier of either end.
 #[pyclass(module = "whyloss")]
 pub(crate) struct Classifier {
     name: String,
-    inner: receiver::Classifier,
-    /// The first sequence number after the highest that arrived.
-    expected: u64,
-    /// Arrivals so far.
-    rows: u64,
+    end: End,
 }
 
-/// Gaps with their verdicts.
-#[derive(Default)]
-struct Verdicts {
-    row: Vec<u64>,
-    time: Vec<f64>,
-    first: Vec<u64>,
-    missing: Vec<u64>,
-    wireless: Vec<u8>,
+#[expect(clippy::large_enum_variant, reason = "there are few of them")]
+enum End {
+    Receiver(Receiver),
+    Sender(sender::Classifier),
+}
+
+/// A receiver classifier, as it was at its start and as it is.
+struct Receiver {
+    fresh: receiver::Classifier,
+    live: receiver::Classifier,
+    /// The width of sequence numbers, if it was given.
+    bits: Option<u32>,
+    /// New packets until a missing one counts as lost.
+    wait: u64,
+    /// The stream that goes on, if one does.
+    stream: Option<Stream>,
+}
+
+/// One stream of arrivals.
+struct Stream {
+    tracker: LossTracker<receiver::Classifier>,
+    /// Gaps that are perhaps waited for, the latest last.
+    gaps: VecDeque<Gap>,
+    /// Sequence numbers' modulus less one.
+    mask: u64,
+    /// Arrivals so far.
+    rows: u64,
+    /// When the last one came.
+    latest: Time,
+}
+
+/// Missing numbers from `first` on, and the arrival that revealed them.
+struct Gap {
+    first: u64,
+    missing: u64,
+    revealed: Time,
+    row: u64,
+}
+
+/// Packets that count as lost, and why.
+#[pyclass(module = "whyloss", frozen, get_all)]
+#[derive(Clone)]
+pub(crate) struct Lost {
+    first: u64,
+    count: u64,
+    verdict: &'static str,
+    revealed_s: f64,
+}
+
+#[pymethods]
+impl Lost {
+    fn __repr__(&self) -> String {
+        let Self {
+            first,
+            count,
+            verdict,
+            revealed_s,
+        } = self;
+        format!("Lost(first={first}, count={count}, verdict={verdict:?}, revealed_s={revealed_s})")
+    }
+}
+
+impl From<losses::Loss> for Lost {
+    fn from(loss: losses::Loss) -> Self {
+        Self {
+            first: loss.first,
+            count: loss.count,
+            verdict: word(loss.cause),
+            revealed_s: unshifted(loss.revealed) as f64 / 1e9,
+        }
+    }
+}
+
+fn unshifted(time: Time) -> i64 {
+    time.as_nanos().cast_signed().saturating_sub(EPOCH)
 }
 
 #[pymethods]
 impl Classifier {
     #[new]
-    #[pyo3(signature = (name, **parameters))]
-    fn new(name: String, parameters: Option<Parameters>) -> PyResult<Self> {
+    #[pyo3(signature = (name, *, end = None, bits = None, wait = 3, **parameters))]
+    fn new(
+        name: String,
+        end: Option<&str>,
+        bits: Option<u32>,
+        wait: u64,
+        parameters: Option<Parameters>,
+    ) -> PyResult<Self> {
         let parameters = parameters.unwrap_or_default();
-        let classifier = build!(receiver::REGISTRY, "receiver classifier", name, parameters);
-        Ok(Self {
-            name,
-            inner: classifier,
-            expected: 0,
-            rows: 0,
-        })
+        if let Some(bits) = bits.filter(|bits| !(2..=64).contains(bits)) {
+            return Err(PyValueError::new_err(format!(
+                "bits is {bits}, expected the width of sequence numbers: 2 to 64, such as 16 for RTP"
+            )));
+        }
+        let end = match names::classifier(&name, end, &parameters)? {
+            Either::Sender(classifier) => End::Sender(classifier),
+            Either::Receiver(classifier) => End::Receiver(Receiver {
+                fresh: classifier.clone(),
+                live: classifier,
+                bits,
+                wait,
+                stream: None,
+            }),
+        };
+        Ok(Self { name, end })
     }
 
     #[getter]
@@ -192,8 +138,123 @@ impl Classifier {
         &self.name
     }
 
-    /// Takes arrivals; answers a verdict for each gap that they reveal.
-    fn judge(&mut self, py: Python<'_>, arrivals: &Bound<'_, PyAny>) -> PyResult<Table> {
+    #[getter]
+    fn end(&self) -> &'static str {
+        match self.end {
+            End::Receiver(_) => "receiver",
+            End::Sender(_) => "sender",
+        }
+    }
+
+    /// Takes all arrivals of a stream; answers a verdict for each gap.
+    #[pyo3(signature = (arrivals, *, last = None))]
+    fn judge(
+        &mut self,
+        py: Python<'_>,
+        arrivals: &Bound<'_, PyAny>,
+        last: Option<u64>,
+    ) -> PyResult<Table> {
+        let receiver = self.receiver("judge")?;
+        let mut stream = None;
+        let mut verdicts = receiver.feed(py, arrivals, &mut stream)?;
+        if let Some(stream) = &mut stream {
+            stream.finish(last, &mut verdicts);
+        }
+        verdicts.table()
+    }
+
+    /// Takes arrivals that go on from those of the last call; answers a verdict for each gap that counts by now.
+    fn feed(&mut self, py: Python<'_>, arrivals: &Bound<'_, PyAny>) -> PyResult<Table> {
+        let receiver = self.receiver("feed")?;
+        let mut stream = receiver.stream.take();
+        let fed = receiver.feed(py, arrivals, &mut stream);
+        receiver.stream = stream;
+        fed?.table()
+    }
+
+    /// Ends the stream of `feed` and `on_packet`; answers for what was still waited for.
+    #[pyo3(signature = (last = None))]
+    fn finish(&mut self, last: Option<u64>) -> PyResult<Table> {
+        let receiver = self.receiver("finish")?;
+        let mut verdicts = Verdicts::default();
+        if let Some(mut stream) = receiver.stream.take() {
+            stream.finish(last, &mut verdicts);
+        }
+        verdicts.table()
+    }
+
+    /// Takes a packet of the stream; answers what counts as lost by now.
+    fn on_packet(&mut self, arrival: &events::Arrival) -> PyResult<Vec<Lost>> {
+        let receiver = self.receiver("on_packet")?;
+        let fresh = || {
+            Stream::new(
+                receiver.fresh.clone(),
+                receiver.bits.unwrap_or(64),
+                receiver.wait,
+            )
+        };
+        let stream = receiver.stream.get_or_insert_with(fresh);
+        let mut lost = Vec::new();
+        stream.take(&arrival.event(), |loss, _| lost.push(loss.into()));
+        Ok(lost)
+    }
+
+    /// Takes an arrival as a classifier in a run does.
+    #[pyo3(signature = (arrival, missing = 0))]
+    fn on_arrival(&mut self, arrival: &events::Arrival, missing: u64) -> PyResult<Option<&str>> {
+        let receiver = self.receiver("on_arrival")?;
+        Ok(receiver
+            .live
+            .on_arrival(&arrival.event(), missing)
+            .map(word))
+    }
+
+    /// Takes an acknowledgement.
+    fn on_ack(&mut self, ack: &events::Ack) -> PyResult<()> {
+        self.sender("on_ack")?.on_ack(&ack.event(0));
+        Ok(())
+    }
+
+    /// Gives the cause of a loss event.
+    fn on_loss(&mut self, loss: &events::Loss) -> PyResult<&'static str> {
+        Ok(word(self.sender("on_loss")?.on_loss(&loss.event(0))))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<whyloss.Classifier {} of a {}>", self.name, self.end())
+    }
+}
+
+impl Classifier {
+    fn receiver(&mut self, method: &str) -> PyResult<&mut Receiver> {
+        match &mut self.end {
+            End::Receiver(receiver) => Ok(receiver),
+            End::Sender(_) => Err(PyTypeError::new_err(format!(
+                "`{}` is a sender classifier, which has on_ack and on_loss, not {method}",
+                self.name
+            ))),
+        }
+    }
+
+    fn sender(&mut self, method: &str) -> PyResult<&mut sender::Classifier> {
+        match &mut self.end {
+            End::Sender(classifier) => Ok(classifier),
+            End::Receiver(_) => Err(PyTypeError::new_err(format!(
+                "`{}` is a receiver classifier, which has judge, feed, on_packet and on_arrival, not {method}",
+                self.name
+            ))),
+        }
+    }
+}
+
+impl Receiver {
+    /// Takes the rows of a table; `stream` is begun if it is none yet.
+    fn feed(
+        &self,
+        py: Python<'_>,
+        arrivals: &Bound<'_, PyAny>,
+        stream: &mut Option<Stream>,
+    ) -> PyResult<Verdicts> {
         let table = Table::from_python(arrivals)?;
         let column = |name: &str| table.arrays(name);
         let (times, sequences, rotts) = (column("time_s")?, column("sequence")?, column("rott_s")?);
@@ -205,6 +266,11 @@ impl Classifier {
         if table.has("flow") {
             one_flow(&table)?;
         }
+        let fresh = || {
+            let bits = self.bits.unwrap_or_else(|| width(&sequences));
+            Stream::new(self.fresh.clone(), bits, self.wait)
+        };
+        let stream = stream.get_or_insert_with(fresh);
         let mut verdicts = Verdicts::default();
         for batch in 0..times.len() {
             let time = Numbers::of("time_s", times[batch])?;
@@ -229,11 +295,11 @@ impl Classifier {
                         &rott[..rows],
                         &size[..rows],
                     );
-                    self.feed(rows, &mut verdicts, |row| {
+                    stream.feed(rows, &mut verdicts, |row| {
                         (nanos(time[row]), sequence[row], nanos(rott[row]), size[row])
                     });
                 }
-                _ => self.feed(rows, &mut verdicts, |row| {
+                _ => stream.feed(rows, &mut verdicts, |row| {
                     (
                         time.nanos(row),
                         sequence.whole(row),
@@ -243,18 +309,38 @@ impl Classifier {
                 }),
             });
         }
-        verdicts.table()
-    }
-
-    fn __repr__(&self) -> String {
-        format!(
-            "<whyloss.Classifier {}, {} arrivals so far>",
-            self.name, self.rows
-        )
+        Ok(verdicts)
     }
 }
 
-impl Classifier {
+/// The width of sequence numbers that a column of unsigned 16 or 32 bits has; any other counts on.
+fn width(sequences: &[&ArrayRef]) -> u32 {
+    match sequences.first().map(Array::data_type) {
+        Some(DataType::UInt16) => 16,
+        Some(DataType::UInt32) => 32,
+        _ => 64,
+    }
+}
+
+impl Stream {
+    fn new(classifier: receiver::Classifier, bits: u32, wait: u64) -> Self {
+        let mut tracker = LossTracker::new(classifier, bits);
+        if bits == 64 {
+            // Numbers that never wrap around count whatever was lost in an outage.
+            tracker = tracker.longest_jump(u64::MAX);
+        }
+        if wait > 0 {
+            tracker = tracker.wait_for_packets(wait);
+        }
+        Self {
+            tracker,
+            gaps: VecDeque::new(),
+            mask: u64::MAX >> (64 - bits.clamp(2, 64)),
+            rows: 0,
+            latest: Time::ZERO,
+        }
+    }
+
     #[inline]
     fn feed(
         &mut self,
@@ -262,28 +348,80 @@ impl Classifier {
         verdicts: &mut Verdicts,
         arrival: impl Fn(usize) -> (i64, u64, i64, u64),
     ) {
-        // A clock that starts late enough for whatever was sent before it.
-        const EPOCH: i64 = 1 << 60;
         for row in 0..rows {
             let (time, sequence, rott, size) = arrival(row);
-            let received = Time::from_nanos((EPOCH + time).cast_unsigned());
-            let sent = Time::from_nanos((EPOCH + time - rott).cast_unsigned());
-            let missing = sequence.saturating_sub(self.expected);
-            self.expected = self.expected.max(sequence.saturating_add(1));
+            let (received, sent) = (shifted(time), shifted(time.saturating_sub(rott)));
             let arrival = Arrival::new(sequence, sent, received, size as u32);
-            if let Some(cause) = self.inner.on_arrival(&arrival, missing) {
-                verdicts.row.push(self.rows + row as u64);
-                verdicts.time.push(time as f64 / 1e9);
-                verdicts.first.push(sequence - missing);
-                verdicts.missing.push(missing);
-                verdicts.wireless.push(u8::from(cause == Cause::Wireless));
-            }
+            self.take(&arrival, |loss, revealed| verdicts.push(&loss, revealed));
         }
-        self.rows += rows as u64;
+    }
+
+    /// Takes an arrival; `lost` is told of what counts as lost now, and which arrival revealed it.
+    #[inline]
+    fn take(&mut self, arrival: &Arrival, mut lost: impl FnMut(losses::Loss, u64)) {
+        let Self {
+            tracker,
+            gaps,
+            mask,
+            rows,
+            latest,
+        } = self;
+        *latest = arrival.received;
+        let seen = tracker.on_packet(arrival, |loss| {
+            lost(loss, revealed(gaps, &loss, *mask, *rows));
+        });
+        if let Seen::New { missing } = seen
+            && missing > 0
+        {
+            // No more are waited for at a time, and this one.
+            if gaps.len() > HOLES {
+                gaps.pop_front();
+            }
+            gaps.push_back(Gap {
+                first: arrival.sequence.wrapping_sub(missing) & *mask,
+                missing,
+                revealed: arrival.received,
+                row: *rows,
+            });
+        }
+        *rows += 1;
+    }
+
+    /// Nothing more arrives; the number of the last packet sent may be known.
+    fn finish(&mut self, last: Option<u64>, verdicts: &mut Verdicts) {
+        let (gaps, mask, rows) = (&self.gaps, self.mask, self.rows);
+        let told = |loss: losses::Loss| verdicts.push(&loss, revealed(gaps, &loss, mask, rows));
+        self.tracker.finish(last, self.latest, told);
     }
 }
 
+/// The arrival that revealed a loss: one that was waited for, else this one.
+fn revealed(gaps: &VecDeque<Gap>, loss: &losses::Loss, mask: u64, row: u64) -> u64 {
+    let within = |gap: &&Gap| {
+        gap.revealed == loss.revealed && loss.first.wrapping_sub(gap.first) & mask < gap.missing
+    };
+    gaps.iter().rev().find(within).map_or(row, |gap| gap.row)
+}
+
+/// Gaps with their verdicts.
+#[derive(Default)]
+struct Verdicts {
+    row: Vec<u64>,
+    time: Vec<f64>,
+    first: Vec<u64>,
+    missing: Vec<u64>,
+    wireless: Vec<u8>,
+}
+
 impl Verdicts {
+    fn push(&mut self, loss: &losses::Loss, row: u64) {
+        self.row.push(row);
+        self.time.push(unshifted(loss.revealed) as f64 / 1e9);
+        self.first.push(loss.first);
+        self.missing.push(loss.count);
+        self.wireless.push(u8::from(loss.cause == Cause::Wireless));
+    }
+
     fn table(self) -> PyResult<Table> {
         let words = Arc::new(arrow_array::StringArray::from(vec![
             "congestion",
@@ -349,208 +487,4 @@ fn one_flow(table: &Table) -> PyResult<()> {
         }
     }
     Ok(())
-}
-
-/// Columns of a table of acknowledgements, of one batch; those that are not there are zero.
-struct Acks<'a> {
-    time: Numbers<'a>,
-    acked: Numbers<'a>,
-    in_flight: Numbers<'a>,
-    window: Numbers<'a>,
-    rtt: Option<&'a Float64Array>,
-    rows: usize,
-}
-
-impl<'a> Acks<'a> {
-    fn of(table: &'a Table) -> PyResult<Vec<Self>> {
-        let whole = |name: &str, batch: usize| {
-            if table.has(name) {
-                Numbers::of(name, table.arrays(name)?[batch])
-            } else {
-                Ok(Numbers::None)
-            }
-        };
-        let times = table.arrays("time_s")?;
-        table.arrays("acked_bytes")?;
-        let batch = |batch: usize| {
-            let rtt = if table.has("rtt_s") {
-                Some(table.arrays("rtt_s")?[batch])
-            } else {
-                None
-            };
-            let rtt = rtt.map(|rtt| {
-                rtt.as_primitive_opt::<Float64Type>()
-                    .ok_or_else(|| PyTypeError::new_err("column `rtt_s` is no column of reals"))
-            });
-            Ok(Acks {
-                time: Numbers::of("time_s", times[batch])?,
-                acked: whole("acked_bytes", batch)?,
-                in_flight: whole("in_flight_bytes", batch)?,
-                window: whole("window_bytes", batch)?,
-                rtt: rtt.transpose()?,
-                rows: times[batch].len(),
-            })
-        };
-        (0..times.len()).map(batch).collect()
-    }
-
-    fn at(&self, row: usize) -> Time {
-        Time::from_nanos(self.time.nanos(row).max(0).cast_unsigned())
-    }
-
-    fn rtt(&self, row: usize) -> Option<Duration> {
-        let rtt = self.rtt.filter(|rtt| rtt.is_valid(row))?;
-        Some(Duration::from_nanos(nanos(rtt.value(row))))
-    }
-
-    /// The acknowledgement of a row, after which `acknowledged` bytes have been acknowledged in all.
-    fn ack(&self, row: usize, segment_size: u32, acknowledged: u64) -> AckEvent {
-        AckEvent::new(self.at(row), segment_size)
-            .acked(self.acked.whole(row))
-            .acknowledged(acknowledged)
-            .in_flight(self.in_flight.whole(row))
-            .window(self.window.whole(row))
-            .rtt(self.rtt(row))
-    }
-}
-
-/// An estimator of bandwidth, fed with acknowledgements.
-#[pyclass(module = "whyloss")]
-pub(crate) struct Estimator {
-    inner: AnyEstimator,
-    segment_size: u32,
-    acknowledged: u64,
-}
-
-#[pymethods]
-impl Estimator {
-    #[new]
-    #[pyo3(signature = (name, segment_size = 1500, **parameters))]
-    #[expect(clippy::needless_pass_by_value, reason = "it comes from Python")]
-    fn new(name: String, segment_size: u32, parameters: Option<Parameters>) -> PyResult<Self> {
-        let parameters = parameters.unwrap_or_default();
-        let spec = build!(bandwidth::REGISTRY, "estimator", name, parameters);
-        let segment_size = segment_size.max(1);
-        Ok(Self {
-            inner: spec.build(segment_size),
-            segment_size,
-            acknowledged: 0,
-        })
-    }
-
-    /// Takes acknowledgements; answers the estimate after each.
-    fn estimate(&mut self, py: Python<'_>, acks: &Bound<'_, PyAny>) -> PyResult<Table> {
-        let table = Table::from_python(acks)?;
-        let (mut times, mut rates) = (Vec::new(), Vec::new());
-        for acks in Acks::of(&table)? {
-            py.detach(|| {
-                for row in 0..acks.rows {
-                    self.acknowledged += acks.acked.whole(row);
-                    self.inner
-                        .on_ack(&acks.ack(row, self.segment_size, self.acknowledged));
-                    times.push(acks.at(row).as_secs_f64());
-                    rates.push(
-                        self.inner
-                            .estimate()
-                            .map_or(f64::NAN, |rate| rate.as_bps() as f64),
-                    );
-                }
-            });
-        }
-        Table::of(vec![
-            ("time_s".into(), "s", crate::table::reals(times)),
-            ("estimate_bps".into(), "bit/s", crate::table::reals(rates)),
-        ])
-    }
-}
-
-/// A congestion controller, fed with acknowledgements and losses.
-#[pyclass(module = "whyloss")]
-pub(crate) struct Controller {
-    inner: UnderPolicy,
-    segment_size: u32,
-    acknowledged: u64,
-}
-
-#[pymethods]
-impl Controller {
-    #[new]
-    #[pyo3(signature = (name, segment_size = 1500, **parameters))]
-    #[expect(clippy::needless_pass_by_value, reason = "it comes from Python")]
-    fn new(name: String, segment_size: u32, parameters: Option<Parameters>) -> PyResult<Self> {
-        let parameters = parameters.unwrap_or_default();
-        let kind = build!(congestion::REGISTRY, "controller", name, parameters);
-        let segment_size = segment_size.max(1);
-        let spec = ControllerSpec {
-            kind,
-            ..ControllerSpec::default()
-        };
-        Ok(Self {
-            inner: spec.build(&Start::new(segment_size)),
-            segment_size,
-            acknowledged: 0,
-        })
-    }
-
-    /// Takes events, each an `ack`, a `loss`, the `recovered` after it, or a `timeout`; answers the window after each.
-    fn follow(&mut self, py: Python<'_>, events: &Bound<'_, PyAny>) -> PyResult<Table> {
-        let table = Table::from_python(events)?;
-        let kinds = table.arrays("event")?;
-        let (mut times, mut windows, mut thresholds, mut rates) =
-            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (acks, kinds) in Acks::of(&table)?.into_iter().zip(kinds) {
-            let kinds = Texts::of(kinds)?;
-            py.detach(|| {
-                for row in 0..acks.rows {
-                    let at = acks.at(row);
-                    let window = match &acks.window {
-                        Numbers::None => self.inner.window(),
-                        given => given.whole(row),
-                    };
-                    let loss = |detection| {
-                        LossEvent::new(at, detection, self.segment_size)
-                            .in_flight(acks.in_flight.whole(row))
-                            .window(window)
-                            .rtt(acks.rtt(row))
-                    };
-                    match kinds.get(row) {
-                        Some("ack") => {
-                            self.acknowledged += acks.acked.whole(row);
-                            let ack = acks.ack(row, self.segment_size, self.acknowledged).window(window);
-                            self.inner.on_ack(&ack);
-                        }
-                        Some("loss") => self.inner.on_loss(&loss(Detection::Duplicates), Cause::Congestion),
-                        Some("recovered") => self.inner.on_recovery_end(at, u64::MAX),
-                        Some("timeout") => self.inner.on_timeout(&loss(Detection::Timeout), Cause::Congestion),
-                        other => {
-                            let found = other.map_or("nothing".to_owned(), |word| format!("{word:?}"));
-                            return Err(PyValueError::new_err(format!(
-                                "row {row}: `event` is {found}, expected \"ack\", \"loss\", \"recovered\" or \"timeout\""
-                            )));
-                        }
-                    }
-                    times.push(at.as_secs_f64());
-                    windows.push(self.inner.window());
-                    let threshold = self.inner.ssthresh();
-                    thresholds.push((threshold != u64::MAX).then_some(threshold));
-                    rates.push(self.inner.pacing_rate().map_or(f64::NAN, |rate| rate.as_bps() as f64));
-                }
-                Ok(())
-            })?;
-        }
-        Table::of(vec![
-            ("time_s".into(), "s", crate::table::reals(times)),
-            (
-                "cwnd_bytes".into(),
-                "bytes",
-                Arc::new(UInt64Array::from(windows)) as ArrayRef,
-            ),
-            (
-                "ssthresh_bytes".into(),
-                "bytes",
-                Arc::new(UInt64Array::from(thresholds)),
-            ),
-            ("pacing_bps".into(), "bit/s", crate::table::reals(rates)),
-        ])
-    }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use arrow_array::ArrayRef;
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use whyloss_diagnose::classifiers;
 use whyloss_diagnose::flow::Flow;
@@ -33,7 +33,7 @@ pub(crate) fn diagnose(
             ..Options::default()
         };
         diagnose_path(Path::new(path), options).map_err(|error| match error {
-            Error::Io(error) => error.into(),
+            Error::Io(error) => unreadable(path, &error),
             error => CaptureError::new_err(format!("`{path}`: {error}")),
         })
     })?;
@@ -45,6 +45,18 @@ pub(crate) fn diagnose(
         flows(&diagnosis)?,
         losses(&diagnosis)?,
     ))
+}
+
+/// The system's error about a file, which Python makes a `FileNotFoundError` or whatever it is, with the file's name.
+fn unreadable(path: &str, error: &std::io::Error) -> PyErr {
+    let words = error.to_string();
+    // Python adds the number itself.
+    let words = words
+        .split(" (os error")
+        .next()
+        .unwrap_or(&words)
+        .to_owned();
+    PyOSError::new_err((error.raw_os_error(), words, path.to_owned()))
 }
 
 fn flows(diagnosis: &Diagnosis) -> PyResult<Table> {

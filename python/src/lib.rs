@@ -4,8 +4,13 @@
 //! Results go to Python as Arrow tables through the C data interface ([`table`]), so nothing is copied on the way to
 //! Polars, pandas or DuckDB, and none of them is needed to build or to run.
 
+mod arena;
 mod classify;
+mod columns;
+mod control;
 mod diagnose;
+mod events;
+mod names;
 mod outside;
 mod reproduce;
 mod scenario;
@@ -24,18 +29,23 @@ fn _whyloss(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CaptureError", py.get_type::<diagnose::CaptureError>())?;
     module.add_class::<table::Table>()?;
     module.add_class::<scenario::Parsed>()?;
-    module.add_class::<outside::Arrival>()?;
-    module.add_class::<outside::Ack>()?;
-    module.add_class::<outside::Loss>()?;
+    module.add_class::<events::Arrival>()?;
+    module.add_class::<events::Sent>()?;
+    module.add_class::<events::Ack>()?;
+    module.add_class::<events::Loss>()?;
     module.add_class::<classify::Classifier>()?;
-    module.add_class::<classify::Estimator>()?;
-    module.add_class::<classify::Controller>()?;
+    module.add_class::<classify::Lost>()?;
+    module.add_class::<control::Estimator>()?;
+    module.add_class::<control::Connection>()?;
+    module.add_class::<control::Controller>()?;
+    module.add_class::<control::Scheme>()?;
     module.add_class::<sweep::Engine>()?;
     module.add_function(wrap_pyfunction!(scenario::examples, module)?)?;
     module.add_function(wrap_pyfunction!(diagnose::diagnose, module)?)?;
     module.add_function(wrap_pyfunction!(sweep::run_task, module)?)?;
     module.add_function(wrap_pyfunction!(reproduce::experiments, module)?)?;
     module.add_function(wrap_pyfunction!(reproduce::reproduce, module)?)?;
-    module.add_function(wrap_pyfunction!(classify::registry, module)?)?;
+    module.add_function(wrap_pyfunction!(arena::arena, module)?)?;
+    module.add_function(wrap_pyfunction!(names::registry, module)?)?;
     module.add_function(wrap_pyfunction!(table::half_width, module)?)
 }

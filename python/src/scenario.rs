@@ -10,10 +10,10 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use whyloss_sim::scenario::{self, Location, ScenarioFile};
 use whyloss_sim::trace::{self, Batch, tables};
-use whyloss_sim::{Clock, Delays, Media, Needs, Run, Trace, TraceOptions};
+use whyloss_sim::{Clock, Delays, Media, Needs, Run, Scenario, Trace, TraceOptions};
 use whyloss_study::results::{self, Item, Results, Value};
 
-use crate::outside::{self, Raised};
+use crate::outside::{self, Names, Raised};
 use crate::table::{self, Table};
 
 create_exception!(
@@ -38,10 +38,13 @@ pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
         };
     }
     texts!(
+        "beside",
+        "codel-radio",
         "dumbbell",
         "iftp",
         "media",
         "parking-lot",
+        "quic",
         "two-hop",
         "wb",
         "wlan",
@@ -53,7 +56,10 @@ pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
 #[pyclass(module = "whyloss._whyloss", frozen)]
 pub(crate) struct Parsed {
     file: ScenarioFile,
+    text: String,
     name: String,
+    sets: Vec<(String, String)>,
+    own: Names,
 }
 
 /// What is wrong with a scenario, as Python raises it.
@@ -84,17 +90,27 @@ type Tables = (
 
 #[pymethods]
 impl Parsed {
+    /// `own`: classifiers of Python's by name, each with what makes one; `version` tells them from earlier ones.
     #[new]
-    #[expect(clippy::needless_pass_by_value, reason = "it comes from Python")]
     fn new(
         py: Python<'_>,
-        text: &str,
+        text: String,
         name: String,
         sets: Vec<(String, String)>,
+        own: Vec<(String, Py<PyAny>)>,
+        version: String,
     ) -> PyResult<Self> {
-        let file = ScenarioFile::parse(text, &name, &sets);
+        let own = Names::new(own, version);
+        let registry = own.registry(py, &Raised::default())?;
+        let file = ScenarioFile::parse_with(&text, &name, &sets, &registry);
         let file = file.map_err(|error| refuse(py, &error))?;
-        Ok(Self { file, name })
+        Ok(Self {
+            file,
+            text,
+            name,
+            sets,
+            own,
+        })
     }
 
     #[getter]
@@ -147,8 +163,14 @@ impl Parsed {
     ) -> PyResult<Tables> {
         let raised = Raised::default();
         let mut scenario = self.file.scenario.clone();
+        if !self.own.is_empty() {
+            // Read again, so that what they raise in this run is told from what they raise in another.
+            let registry = self.own.registry(py, &raised)?;
+            let read = Scenario::from_toml_with(&self.text, &self.name, &self.sets, &registry);
+            scenario = read.map_err(|error| refuse(py, &error))?;
+        }
         for (flow, make) in classifiers {
-            outside::install(&mut scenario, &flow, make, &raised)?;
+            outside::install(&mut scenario, &flow, &make, &raised)?;
         }
         let (mut asked, mut interrupted) = (now(), None);
         // Stops a run that is interrupted, or whose classifier raised an error.

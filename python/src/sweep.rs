@@ -14,6 +14,7 @@ use rayon::ThreadPoolBuilder;
 use whyloss_study::Progress;
 use whyloss_study::sweep::{self, AxisColumn, Batch, Kind, Part, Plan, Store, Sweep, Task};
 
+use crate::outside::{Names, Raised};
 use crate::scenario::{interrupt, interruptible, refuse};
 use crate::table::{Table, counts, reals, texts};
 
@@ -43,6 +44,7 @@ pub(crate) struct Engine {
     sweep: Sweep,
     store: Option<Store>,
     batches: Vec<Batch>,
+    raised: Raised,
 }
 
 /// How often Python hears how far a sweep is.
@@ -55,9 +57,13 @@ struct Told {
 }
 
 impl Told {
-    fn tell(&self, progress: &Py<PyAny>) {
+    /// Tells how far it is, unless that was told last.
+    fn tell(&self, progress: &Py<PyAny>, last: &mut Option<(u64, u64)>) {
         let done = self.finished.load(Ordering::Relaxed);
         let of = self.expected.load(Ordering::Relaxed);
+        if last.replace((done, of)) == Some((done, of)) {
+            return;
+        }
         // What it raises is no reason to end a sweep.
         let _ = Python::attach(|py| progress.call1(py, (done, of)));
     }
@@ -83,13 +89,17 @@ impl Engine {
         file: &str,
         scenario: Option<(String, String)>,
         out: Option<PathBuf>,
+        own: Vec<(String, Py<PyAny>)>,
+        version: String,
     ) -> PyResult<Self> {
+        let raised = Raised::default();
+        let registry = Names::new(own, version).registry(py, &raised)?;
         let made = py.detach(|| {
             let plan = match scenario {
                 None => Plan::parse(plan, file)?,
                 Some((text, name)) => Plan::of_scenario(plan, file, text, name)?,
             };
-            let mut sweep = Sweep::new(plan)?;
+            let mut sweep = Sweep::with(plan, registry)?;
             let store = out.map(|out| Store::open(&out)).transpose()?;
             if let Some(store) = &store {
                 store.parts(|part| sweep.learn(part))?;
@@ -98,6 +108,7 @@ impl Engine {
                 sweep,
                 store,
                 batches: Vec::new(),
+                raised,
             })
         });
         made.map_err(|error| raise(py, &error))
@@ -129,27 +140,34 @@ impl Engine {
             expected: 0.into(),
             finished: 0.into(),
         };
-        let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let over = AtomicBool::new(false);
         let (sweep, store) = (&mut self.sweep, self.store.as_ref());
+        // An error of a classifier stops it as well.
+        let (raised, stop) = (&self.raised, self.raised.stop());
         let ran = py.detach(|| {
             std::thread::scope(|scope| {
                 if let Some(progress) = progress {
                     let (told, over) = (&told, &over);
                     scope.spawn(move || {
+                        let mut last = None;
                         while !over.load(Ordering::Relaxed) {
                             std::thread::park_timeout(TELL);
-                            told.tell(&progress);
+                            told.tell(&progress, &mut last);
                         }
-                        told.tell(&progress);
+                        told.tell(&progress, &mut last);
                     });
                 }
-                let run = || pool.install(|| sweep.run(store, every, &told, &stop));
-                let ran = Python::attach(|py| interruptible(py, &stop, run));
+                let run = || pool.install(|| sweep.run(store, every, &told, stop));
+                let ran = Python::attach(|py| interruptible(py, stop, run));
                 over.store(true, Ordering::Relaxed);
                 ran
             })
         });
-        ran?.map_err(|error| raise(py, &error))
+        let ran = ran?;
+        if let Some(error) = raised.take() {
+            return Err(error);
+        }
+        ran.map_err(|error| raise(py, &error))
     }
 
     /// Batches of at most `most` runs that are missing: how many there are.
@@ -249,18 +267,25 @@ impl Engine {
 pub(crate) fn run_task<'py>(
     py: Python<'py>,
     task: &[u8],
+    own: Vec<(String, Py<PyAny>)>,
+    version: String,
 ) -> PyResult<(String, Bound<'py, PyBytes>)> {
     let task: Task =
         serde_json::from_slice(task).map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let stop = AtomicBool::new(false);
+    let raised = Raised::default();
+    let registry = Names::new(own, version).registry(py, &raised)?;
+    let stop = raised.stop();
     // A worker that nobody interrupts needs no second thread; Ctrl-C reaches the driver.
     let done = py.detach(|| {
-        task.run(&stop, || {
+        task.run(&registry, stop, || {
             if interrupt().is_some() {
                 stop.store(true, Ordering::Relaxed);
             }
         })
     });
+    if let Some(error) = raised.take() {
+        return Err(error);
+    }
     let part = done.map_err(|error| refuse(py, &error))?;
     let bytes = part
         .to_parquet()

@@ -162,6 +162,22 @@ impl Table {
         Ok(dict)
     }
 
+    /// Goes through the rows, each a dictionary.
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let names = self.column_names();
+        let columns = names.iter().map(|name| self.__getitem__(py, name));
+        let columns: Vec<Bound<'py, PyList>> = columns.collect::<PyResult<_>>()?;
+        let rows = PyList::empty(py);
+        for row in 0..self.__len__() {
+            let dict = PyDict::new(py);
+            for (name, column) in names.iter().zip(&columns) {
+                dict.set_item(name, column.get_item(row)?)?;
+            }
+            rows.append(dict)?;
+        }
+        Ok(rows.try_iter()?.into_any())
+    }
+
     fn __repr__(&self) -> String {
         format!(
             "<whyloss.Table of {} rows: {}>",

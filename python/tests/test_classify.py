@@ -20,13 +20,89 @@ def test_verdicts_are_those_of_the_run(scenario, name):
 
 def test_tables_of_others_in_pieces(scenario):
     arrivals = polars.DataFrame(scenario.run(2, trace=True).trace["arrivals"])
-    whole = whyloss.Classifier("zbs").judge(arrivals).to_dict()
     classifier = whyloss.Classifier("zbs")
-    pieces = [classifier.judge(arrivals[:700]), classifier.judge(arrivals[700:].select("time_s", "sequence", "rott_s"))]
+    whole = classifier.judge(arrivals).to_dict()
+    # It starts anew with every call.
+    assert classifier.judge(arrivals).to_dict() == whole
+    pieces = [
+        classifier.feed(arrivals[:700]),
+        classifier.feed(arrivals[700:].select("time_s", "sequence", "rott_s")),
+        classifier.finish(),
+    ]
     for name, values in whole.items():
-        assert pieces[0][name] + pieces[1][name] == values
+        assert [value for piece in pieces for value in piece[name]] == values
     shifted = arrivals.with_columns(polars.col("rott_s") + 1234.5)
-    assert whyloss.Classifier("zbs").judge(shifted)["verdict"] == whole["verdict"]
+    assert classifier.judge(shifted)["verdict"] == whole["verdict"]
+
+
+def captured(sequence, **columns):
+    """A packet every 20 ms, numbered so."""
+    table = polars.DataFrame({"sequence": sequence}, schema_overrides={"sequence": columns.get("dtype", polars.Int64)})
+    return table.with_columns(time_s=polars.int_range(polars.len()) * 0.02, rott_s=polars.lit(0.04))
+
+
+def test_the_first_number_is_no_loss():
+    said = whyloss.Classifier("zbs").judge(captured([1000, 1001, 1003, 1004]))
+    assert (said["row"], said["first_missing"], said["missing"]) == ([2], [1002], [1])
+
+
+@pytest.mark.parametrize(("bits", "dtype"), [(16, polars.UInt16), (32, polars.UInt32)])
+def test_numbers_wrap_around(bits, dtype):
+    numbers = [(2**bits + n) % 2**bits for n in (-4, -3, -1, 0, 1, 3, 4, 7)]
+    expected = ([2, 5, 7], [1, 1, 2])
+    said = whyloss.Classifier("zbs", bits=bits).judge(captured(numbers))
+    assert (said["row"], said["missing"]) == expected
+    assert [first % 2**bits for first in said["first_missing"]] == [2**bits - 2, 2, 5]
+    assert said["first_missing"] == sorted(said["first_missing"])
+    # A column of so many bits says so itself.
+    said = whyloss.Classifier("zbs").judge(captured(numbers, dtype=dtype))
+    assert (said["row"], said["missing"]) == expected
+
+
+def test_overtaken_packets_are_not_lost():
+    numbers = [0, 1, 3, 2, 4, 5, 7, 8, 9, 10, 13]
+    said = whyloss.Classifier("zbs").judge(captured(numbers))
+    # 6 is lost; the end of the stream tells of 11 and 12.
+    assert (said["row"], said["first_missing"], said["missing"]) == ([6, 10], [6, 11], [1, 2])
+    said = whyloss.Classifier("zbs", wait=0).judge(captured(numbers))
+    assert said["first_missing"] == [2, 6, 11]
+    said = whyloss.Classifier("zbs").judge(captured(numbers), last=20)
+    assert (said["first_missing"][-1], said["missing"][-1], said["verdict"][-1]) == (14, 7, "congestion")
+
+
+def test_packets_one_by_one():
+    numbers = [65533, 65534, 0, 65535, 2, 3, 4, 5]
+    arrivals = [whyloss.Arrival(n, 0.02 * i, 0.02 * i + 0.04, 200) for i, n in enumerate(numbers)]
+    classifier = whyloss.Classifier("zbs3", bits=16)
+    lost = [lost for arrival in arrivals for lost in classifier.on_packet(arrival)]
+    assert [(one.first % 65536, one.count) for one in lost] == [(1, 1)]
+    assert lost[0].verdict in ("congestion", "wireless")
+    assert lost[0].revealed_s == pytest.approx(0.12)
+    assert len(classifier.finish()) == 0
+
+
+def test_a_classifier_as_in_a_run(scenario):
+    """One of ours within one of Python's says what it says by itself."""
+
+    class Wrapped:
+        def __init__(self):
+            self.inner = whyloss.Classifier("zigzag")
+
+        def on_arrival(self, arrival, missing):
+            return self.inner.on_arrival(arrival, missing)
+
+    assert scenario.run(1, classifiers={"video": Wrapped})["flows"] == scenario.run(1)["flows"]
+    veno = whyloss.Classifier("veno")
+    assert veno.end == "sender"
+    veno.on_ack(whyloss.Ack(0.1, 1000, segment_size=1000, window_bytes=10_000, rtt_s=0.05))
+    loss = whyloss.Loss(0.2, segment_size=1000, window_bytes=10_000, in_flight_bytes=10_000, rtt_s=0.05, min_rtt_s=0.05)
+    assert veno.on_loss(loss) == "wireless"
+    with pytest.raises(TypeError, match="`veno` is a sender classifier, which has on_ack and on_loss, not judge"):
+        veno.judge(captured([0, 1]))
+    with pytest.raises(TypeError, match="`zbs` is a receiver classifier, which has judge"):
+        whyloss.Classifier("zbs").on_loss(loss)
+    assert whyloss.Classifier("trees").end == "receiver"
+    assert whyloss.Classifier("trees", end="sender").end == "sender"
 
 
 def test_bad_tables_are_refused():
@@ -44,6 +120,12 @@ def test_bad_tables_are_refused():
         whyloss.Classifier("zagzig")
     with pytest.raises(ValueError, match="zigzag has no parameter `beta`"):
         whyloss.Classifier("zigzag", beta=1)
+    with pytest.raises(ValueError, match="no controller is called `zbs`; it is a receiver classifier; there are reno"):
+        whyloss.Controller("zbs")
+    with pytest.raises(ValueError, match="bits is 1, expected"):
+        whyloss.Classifier("zbs", bits=1)
+    with pytest.raises(ValueError, match="sent_s is NaN, expected"):
+        whyloss.Arrival(1, float("nan"), 0.0)
 
 
 def test_estimators_and_controllers():
@@ -68,3 +150,124 @@ def test_estimators_and_controllers():
     assert reno["ssthresh_bytes"][-1] == 10_000
     with pytest.raises(ValueError, match='row 0: `event` is "what", expected'):
         whyloss.Controller("reno").follow(acks[:1].with_columns(event=polars.lit("what")))
+
+
+def clean_path(control, seconds=10, rate_bps=1e7, rtt_s=0.05, segment=1000):
+    """Send over a link of this rate, event by event; give the bit/s that arrive over the last half."""
+    now, free, sent, arrived = 0.0, 0.0, 0, 0
+    under_way = []
+    pace = 0.0
+    while now < seconds:
+        window = control.cwnd_bytes
+        while len(under_way) * segment + segment <= window and pace <= now:
+            free = max(free, now) + 8 * segment / rate_bps
+            under_way.append((free + rtt_s, now))
+            control.on_sent(whyloss.Sent(now, segment))
+            sent += 1
+            if control.pacing_bps:
+                pace = max(pace, now - 0.001) + 8 * segment / control.pacing_bps
+        room = len(under_way) * segment + segment <= window
+        back = under_way[0][0] if under_way else float("inf")
+        now = min(back, pace) if room else back
+        if now == back:
+            _, left = under_way.pop(0)
+            rtt = now - left
+            control.on_ack(whyloss.Ack(now, segment, rtt_s=rtt, in_flight_bytes=len(under_way) * segment))
+            arrived += now > seconds / 2
+    return arrived * 8 * segment / (seconds / 2)
+
+
+def enough(name):
+    """Say how much of 10 Mbit/s a controller takes; Copa takes a queue that never drops for that of other flows."""
+    return 3.5e6 if name == "copa" else 8.5e6
+
+
+@pytest.mark.parametrize("name", [entry["id"] for entry in whyloss.registry("controller")])
+def test_every_controller_fills_a_clean_path(name):
+    if name == "balde":
+        pytest.skip("goes by the receiver's stamps, which Python's events do not have")
+    assert clean_path(whyloss.Controller(name, segment_size=1000)) > enough(name)
+
+
+@pytest.mark.parametrize("name", [entry["id"] for entry in whyloss.registry("scheme")])
+def test_schemes_one_event_after_the_other(name):
+    scheme = whyloss.Scheme(name, segment_size=1000)
+    if name != "balde":
+        assert clean_path(scheme) > enough(name)
+    before = scheme.cwnd_bytes
+    verdict = scheme.on_loss(whyloss.Loss(10.1, timeout=True))
+    assert verdict in ("congestion", "wireless")
+    assert scheme.cwnd_bytes < before
+
+
+@pytest.mark.parametrize("name", [entry["id"] for entry in whyloss.registry("scheme")])
+def test_connections_by_packet_numbers(name):
+    """The same path, where packets have numbers: a hundredth of them is lost, and found by the third that comes after."""
+    connection = whyloss.Connection(name, mtu=1000)
+    now, free, pace, number, arrived = 0.0, 0.0, 0.0, 0, 0
+    coming, unsettled, verdicts = [], [], []
+    while now < 10:
+        while connection.in_flight_bytes + 1000 <= connection.window_bytes and pace <= now:
+            free = max(free, now) + 0.0008
+            connection.on_packet_sent(number, 1000, now)
+            unsettled.append(number)
+            if number % 100 != 99:
+                coming.append((free + 0.05, number))
+            number += 1
+            if connection.pacing_bps:
+                pace = max(pace, now - 0.001) + 8000 / connection.pacing_bps
+        room = connection.in_flight_bytes + 1000 <= connection.window_bytes
+        now = min(coming[0][0], pace) if room else coming[0][0]
+        if now == coming[0][0]:
+            acked = coming.pop(0)[1]
+            connection.on_packets_acked([acked], now)
+            unsettled.remove(acked)
+            arrived += 1
+            lost = [one for one in unsettled if one <= acked - 3]
+            if lost:
+                verdicts.append(connection.on_packets_lost(lost, now))
+                unsettled = [one for one in unsettled if one not in lost]
+    assert arrived > 500
+    assert connection.verdict in ("congestion", "wireless")
+    assert set(verdicts) <= {"congestion", "wireless", None}
+    if name == "cubic-trees":
+        assert verdicts.count("wireless") > verdicts.count("congestion")
+        assert connection.odds > 0
+
+
+def test_schemes_by_parts():
+    scheme = whyloss.Scheme(controller="reno", policy="percent", percent=90, classifier="unaware", segment_size=1000)
+    clean_path(scheme, seconds=1)
+    window = scheme.cwnd_bytes
+    assert scheme.on_loss(whyloss.Loss(1.1, in_flight_bytes=window)) == "congestion"
+    assert scheme.cwnd_bytes <= window / 2 + 1000
+    controller = whyloss.Controller("reno", 1000, wireless="percent", percent=90)
+    clean_path(controller, seconds=1)
+    controller.on_loss(whyloss.Loss(1.1, in_flight_bytes=window), "wireless")
+    assert controller.cwnd_bytes == pytest.approx(0.9 * window, abs=2)
+    with pytest.raises(TypeError, match="expected the name of a scheme"):
+        whyloss.Scheme()
+    with pytest.raises(ValueError, match="no policy is called `keeep`; there are keep,"):
+        whyloss.Scheme(controller="cubic", policy="keeep")
+    with pytest.raises(ValueError, match="no sender classifier is called `zbs`; it is a receiver classifier"):
+        whyloss.Scheme(controller="cubic", classifier="zbs")
+    with pytest.raises(ValueError, match='cause is "radio", expected'):
+        controller.on_loss(whyloss.Loss(1.2), "radio")
+
+
+@pytest.mark.parametrize("name", ["bbr", "copa", "scream"])
+def test_delivery_rates_need_packets_that_leave(name):
+    controller = whyloss.Controller(name, segment_size=1000)
+    assert controller.needs_sent
+    acks = polars.DataFrame({"time_s": [0.05], "acked_bytes": [1000], "rtt_s": [0.05], "event": ["ack"]})
+    with pytest.raises(ValueError, match=f"row 0: 1000 bytes are acknowledged, of which 0 .* `{name}` goes by delivery rates"):
+        controller.follow(acks)
+    with pytest.raises(ValueError, match="goes by delivery rates"):
+        controller.on_ack(whyloss.Ack(0.05, 1000, rtt_s=0.05))
+    # A packet each ms, each back after 50 ms: 8 Mbit/s.
+    sends = polars.DataFrame({"time_s": [i / 1000 for i in range(2000)]}).with_columns(event=polars.lit("sent"), acked_bytes=0)
+    acks = sends.with_columns(polars.col("time_s") + 0.05, event=polars.lit("ack"), acked_bytes=1000)
+    events = polars.concat([sends, acks]).sort("time_s").with_columns(rtt_s=0.05)
+    windows = whyloss.Controller(name, segment_size=1000).follow(events)
+    assert windows["cwnd_bytes"][-1] > 2 * windows["cwnd_bytes"][0]
+    assert windows["pacing_bps"][-1] > 4e6

@@ -48,8 +48,9 @@ def test_what_cannot_be_read_is_said(tmp_path):
     path.write_bytes(b"nothing of the kind")
     with pytest.raises(whyloss.CaptureError, match="no known kind"):
         whyloss.diagnose(path)
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"No such file or directory: '.*absent'") as raised:
         whyloss.diagnose(tmp_path / "absent")
+    assert raised.value.filename == str(tmp_path / "absent")
     short = log(tmp_path)
     short.write_bytes(short.read_bytes()[:-30])
     assert whyloss.diagnose(short).partial is not None

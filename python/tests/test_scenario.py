@@ -5,7 +5,9 @@ import signal
 import subprocess
 import threading
 import time
+from pathlib import Path
 
+import pandas
 import polars
 import pyarrow
 import pytest
@@ -119,6 +121,104 @@ def test_a_classifier_of_ones_own(scenario):
     scenario.set({"flow.video.transport": "tcp", "flow.video.classifier": "unaware"})
     verdicts = scenario.run(1, classifiers={"video": Always})["flows"][0]["gaps"]
     assert verdicts["wireless_called_wireless"] > 0
+
+
+class Gaps:
+    """Asked at gaps alone."""
+
+    def on_gap(self, arrival, missing):
+        assert missing > 0
+        return "wireless"
+
+
+class Low:
+    """Wireless while the delay lies in the lower part of its range."""
+
+    parameters = {"share": (0.5, 0.0, 1.0, "share of the range that counts as low")}
+
+    def __init__(self, share=0.5):
+        self.share, self.low, self.high = share, float("inf"), float("-inf")
+
+    def on_arrival(self, arrival, missing):
+        self.low, self.high = min(self.low, arrival.rott_s), max(self.high, arrival.rott_s)
+
+    def on_gap(self, arrival, missing):
+        return "wireless" if arrival.rott_s - self.low < self.share * (self.high - self.low) else "congestion"
+
+
+def test_a_classifier_asked_at_gaps_alone(scenario):
+    packets = scenario.run(1, classifiers={"video": Gaps})["flows"][0]["packets"]
+    assert packets["wireless_called_wireless"] > 20
+    assert packets["wireless_called_congestion"] == 0
+    low = scenario.run(1, classifiers={"video": Low})["flows"]
+    assert low == scenario.run(1, classifiers={"video": Half})["flows"]
+
+
+def test_a_classifier_under_a_name():
+    own = {"low": Low, "always": Always}
+    text = SCENARIO.replace('"zigzag"', '{ name = "low", share = 0.5 }')
+    scenario = whyloss.Scenario.from_toml(text, "own.toml", own=own)
+    expected = whyloss.Scenario.from_toml(SCENARIO).run(1, classifiers={"video": Low})["flows"]
+    assert scenario.run(1)["flows"] == expected
+    assert scenario.copy().run(1)["flows"] == expected
+    scenario.set("flow.video.classifier.share", 0.0)
+    assert scenario.run(1)["flows"][0]["packets"]["wireless_called_wireless"] == 0
+    with pytest.raises(whyloss.ScenarioError, match="found 2, expected a number from 0 to 1"):
+        scenario.set("flow.video.classifier.share", 2)
+    with pytest.raises(whyloss.ScenarioError, match="no classifier is called `lwo`; did you mean `low`"):
+        scenario.set("flow.video.classifier", "lwo")
+    with pytest.raises(whyloss.ScenarioError, match="`always` is a sender's classifier"):
+        scenario.set("flow.video.classifier", "always")
+    scenario.set({"flow.video.transport": "tcp", "flow.video.classifier": "always"})
+    assert scenario.run(1)["flows"][0]["gaps"]["wireless_called_wireless"] > 0
+
+
+def test_names_must_fit(scenario):
+    read = whyloss.Scenario.from_toml
+    with pytest.raises(ValueError, match="a receiver classifier is registered as `zbs2`, but that name is taken"):
+        read(SCENARIO, own={"zbs2": Half})
+    with pytest.raises(ValueError, match="expected up to 64 letters"):
+        read(SCENARIO, own={"my classifier": Half})
+    with pytest.raises(TypeError, match="`nothing` is no classifier: one at a receiver has on_arrival or on_gap"):
+        read(SCENARIO, own={"nothing": dict})
+    with pytest.raises(TypeError, match="expected a class"):
+        read(SCENARIO, own={"number": 3})
+
+
+def test_copies_of_a_flow(scenario):
+    scenario.set("flow.video.count", 2)
+    assert scenario.flows == ["video-1", "video-2"]
+    all_of_them = scenario.run(1, classifiers={"video": Gaps})["flows"]
+    assert all(flow["packets"]["wireless_called_congestion"] == 0 for flow in all_of_them)
+    assert scenario.run(1, classifiers={"video-1": Gaps, "video-2": Gaps})["flows"] == all_of_them
+    assert scenario.run(1, classifiers={"video-1": Gaps})["flows"] != all_of_them
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_seeds_have_bounds(scenario, seed):
+    with pytest.raises(ValueError, match=f"seed must be between 0 and 2\\^64 − 1, not {seed}"):
+        scenario.run(seed)
+
+
+def test_every_scenario_is_an_example():
+    folder = Path(__file__).parents[2] / "scenarios"
+    for file in folder.glob("*.toml"):
+        assert whyloss.Scenario.example(file.stem).text == file.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="there are beside, "):
+        whyloss.Scenario.example("nosuch")
+
+
+def test_pandas_takes_tables(scenario):
+    results = scenario.run(1, trace=True)
+    for table in [results.flows, *results.trace.values()]:
+        for frame in (pandas.DataFrame(table), pandas.DataFrame.from_arrow(table)):
+            assert list(frame.columns) == table.column_names
+            assert len(frame) == len(table)
+    losses = pandas.DataFrame(results.trace["losses"])
+    assert losses["time_s"].tolist() == results.trace["losses"]["time_s"]
+    assert losses["sequence"].tolist() == results.trace["losses"]["sequence"]
+    assert set(losses["truth"]) <= {"congestion", "wireless"}
+    assert next(iter(results.flows))["name"] == "video"
 
 
 def test_what_a_classifier_raises_is_raised(scenario):

@@ -24,9 +24,49 @@ def test_registry_names_everything():
         "sender classifier",
         "estimator",
         "controller",
+        "policy",
+        "scheme",
     }
+    with pytest.raises(ValueError, match="no family is called `controllers`; there are receiver classifier"):
+        whyloss.registry("controllers")
     mbiaz = next(entry for entry in whyloss.registry("receiver classifier") if entry["id"] == "mbiaz")
     assert mbiaz["parameters"]["upper"][0] == 1.2
+
+
+class Never:
+    """Congestion, always."""
+
+    def on_gap(self, arrival, missing):
+        return "congestion"
+
+
+class Eager:
+    def on_loss(self, loss):
+        return "wireless"
+
+
+class Broken:
+    def on_gap(self, arrival, missing):
+        raise KeyError("idea")
+
+
+def test_the_arena_takes_own_classifiers():
+    brief = {"networks": 2, "seeds": 1, "harm": False}
+    rows = whyloss.arena(["never", "zbs2"], own={"never": Never}, **brief)
+    frame = polars.DataFrame(rows)
+    assert frame["contender"].unique(maintain_order=True).to_list() == ["oracle", "unaware", "never", "zbs2"]
+    assert frame.height == 8
+    scores = ["network", "received", "mc_percent", "mw_percent", "excess_points"]
+    assert frame.filter(contender="never").select(scores).equals(frame.filter(contender="unaware").select(scores))
+    assert rows.units["rate_bps"] == "bit/s"
+    sender = whyloss.arena(["eager", "copa"], own={"eager": Eager}, transport="newreno", **brief)
+    assert set(sender["contender"]) == {"oracle", "unaware", "eager", "copa"}
+    with pytest.raises(KeyError, match="idea"):
+        whyloss.arena(["broken"], own={"broken": Broken}, **brief)
+    with pytest.raises(whyloss.ScenarioError, match="no classifier is called `nevr`; did you mean `never`"):
+        whyloss.arena(["nevr"], own={"never": Never}, **brief)
+    with pytest.raises(ValueError, match='transport is "udp", expected one of "tfrc", "newreno", "cubic"'):
+        whyloss.arena(transport="udp")
 
 
 def test_figures_show_what_is_there(plan, scenario):

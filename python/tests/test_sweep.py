@@ -101,6 +101,59 @@ def test_bad_plans_are_refused(plan, scenario, tmp_path):
         whyloss.sweep(plan, on=3)
 
 
+class Low:
+    """Wireless while the delay lies in the lower part of its range."""
+
+    parameters = {"share": (0.5, 0.0, 1.0, "share of the range that counts as low")}
+
+    def __init__(self, share=0.5):
+        self.share, self.low, self.high = share, float("inf"), float("-inf")
+
+    def on_arrival(self, arrival, missing):
+        self.low, self.high = min(self.low, arrival.rott_s), max(self.high, arrival.rott_s)
+        return "wireless" if arrival.rott_s - self.low < self.share * (self.high - self.low) else "congestion"
+
+
+class Broken:
+    def on_gap(self, arrival, missing):
+        raise KeyError("idea")
+
+
+def test_own_classifiers_on_an_axis(tmp_path):
+    scenario = whyloss.Scenario.from_toml(SCENARIO, "two.toml", own={"low": Low})
+    values = ["zbs2", "low", {"name": "low", "share": 0.1}]
+    plan = whyloss.Plan(scenario, {"classifier": ("flow.video.classifier", values)}, ["flow.video.mw"], seeds=2)
+    rows = whyloss.sweep(plan, out=tmp_path / "out")
+    assert len(set(rows["flow.video.mw"])) == 6
+    told = []
+    whyloss.sweep(plan, out=tmp_path / "out", progress=lambda done, of: told.append(of))
+    assert set(told) <= {0}
+    row = next(row for row in rows if row["point"] == 2)
+    assert whyloss.again(row, scenario)["flows"][0]["mw"] == row["flow.video.mw"]
+    # Elsewhere, too, as pickle takes classes; and anew for another version.
+    import multiprocessing
+
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+        assert whyloss.sweep(plan, on=executor).to_dict() == rows.to_dict()
+    Low.version = "2"
+    try:
+        whyloss.sweep(plan, out=tmp_path / "out", progress=lambda done, of: told.append(of))
+    finally:
+        del Low.version
+    assert max(told) == 4
+    with pytest.raises(KeyError, match="idea"):
+        whyloss.sweep(
+            whyloss.Plan(scenario, {"c": ("flow.video.classifier", ["broken"])}, ["total.sent"]), own={"broken": Broken}
+        )
+
+
+def test_progress_ends_once(plan, capsys):
+    whyloss.sweep(plan, progress=True)
+    told = capsys.readouterr().err
+    assert told.count("60/60 runs") == 1
+    assert told.endswith("\n")
+
+
 def test_ctrl_c_keeps_what_is_done(plan, scenario, tmp_path):
     long = whyloss.Plan(scenario, {"loss": ("link.air.channel.loss", [0.0, 0.1])}, ["total.sent"], seeds=100_000)
     threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()

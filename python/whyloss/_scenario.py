@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
-from . import _toml
+from . import _own, _toml
+from ._own import Own
 from ._toml import Value
 from ._whyloss import Parsed, Table, examples
 
@@ -54,32 +56,47 @@ class Scenario:
     """A network and what happens on it, as docs/scenarios.md has it.
 
     It is read as soon as it is made or changed, so what is wrong is raised there, as a ScenarioError.
+
+    `own`, wherever a scenario is made, puts classifiers of one's own under names: `own={"half": Half}` lets a flow have
+    `classifier = "half"`. docs/python.md says what such a class has.
     """
 
-    def __init__(self, text: str, file: str = "scenario.toml", sets: Mapping[str, Value] | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        file: str = "scenario.toml",
+        sets: Mapping[str, Value] | None = None,
+        *,
+        own: Own | None = None,
+    ) -> None:
         """Read a scenario from TOML; `file` is its name in messages, and files that it names are looked up beside it."""
         self._text = text
         self._file = file
-        self._sets: list[tuple[str, str]] = [(key, _toml.value(value)) for key, value in (sets or {}).items()]
-        self._parsed = Parsed(text, file, self._sets)
+        self._own: Own = dict(own or {})
+        self._read([(key, _toml.value(value)) for key, value in (sets or {}).items()])
+
+    def _read(self, sets: list[tuple[str, str]]) -> None:
+        """Read it with what was set; if that is wrong, the scenario stays as it was."""
+        self._parsed = Parsed(self._text, self._file, sets, *_own.given(self._own))
+        self._sets = sets
 
     @classmethod
-    def from_toml(cls, text: str, file: str = "scenario.toml") -> Scenario:
+    def from_toml(cls, text: str, file: str = "scenario.toml", *, own: Own | None = None) -> Scenario:
         """Read a scenario from TOML."""
-        return cls(text, file)
+        return cls(text, file, own=own)
 
     @classmethod
-    def from_file(cls, path: str | PathLike[str]) -> Scenario:
+    def from_file(cls, path: str | PathLike[str], *, own: Own | None = None) -> Scenario:
         """Read a scenario file."""
-        return cls(Path(path).read_text(encoding="utf-8"), fspath(path))
+        return cls(Path(path).read_text(encoding="utf-8"), fspath(path), own=own)
 
     @classmethod
-    def example(cls, name: str) -> Scenario:
+    def example(cls, name: str, *, own: Own | None = None) -> Scenario:
         """Give a scenario of the repository's `scenarios/`, such as "wlh" or "dumbbell"."""
         known = dict(examples())
         if name not in known:
-            raise ValueError(f"no example is called {name!r}; there are {', '.join(known)}")
-        return cls(known[name], f"{name}.toml")
+            raise ValueError(f"no example is called `{name}`; there are {', '.join(known)}")
+        return cls(known[name], f"{name}.toml", own=own)
 
     @staticmethod
     def builder(duration: str, **keys: Value) -> Builder:
@@ -89,19 +106,21 @@ class Scenario:
     def set(self, key: str | Mapping[str, Value], value: Value = "") -> Scenario:
         """Set a key, as `--set` does: `scenario.set("flow.video.classifier", "zbs2")`. Gives the scenario itself.
 
+        Links and flows go by the name that the file gives them, without the number of a copy: `flow.video` sets all copies.
+
         A mapping sets several keys at once, of which each alone would be wrong. A text is a text, never a number; if the
         scenario would be wrong, it stays as it was.
         """
         given = {key: value} if isinstance(key, str) else key
         sets = [*self._sets, *((name, _toml.value(to)) for name, to in given.items())]
-        self._parsed = Parsed(self._text, self._file, sets)
-        self._sets = sets
+        self._read(sets)
         return self
 
     def copy(self) -> Scenario:
         """Give a scenario of its own, to be set differently."""
         other = Scenario.__new__(Scenario)
-        other._text, other._file, other._sets, other._parsed = self._text, self._file, list(self._sets), self._parsed
+        other._text, other._file, other._own = self._text, self._file, self._own
+        other._sets, other._parsed = list(self._sets), self._parsed
         return other
 
     @property
@@ -118,6 +137,11 @@ class Scenario:
     def sets(self) -> list[tuple[str, str]]:
         """What was set: each key, and its value as TOML."""
         return list(self._sets)
+
+    @property
+    def own(self) -> Own:
+        """The classifiers of one's own that it knows by name."""
+        return dict(self._own)
 
     @property
     def title(self) -> str:
@@ -146,7 +170,7 @@ class Scenario:
 
     def run(
         self,
-        seed: int | None = None,
+        seed: SupportsIndex | None = None,
         *,
         trace: bool = False,
         classifiers: Mapping[str, Callable[[], object]] | None = None,
@@ -156,12 +180,16 @@ class Scenario:
         Other threads of Python go on meanwhile, and Ctrl-C ends the run. With `trace`, memory grows with simulated time.
 
         `classifiers` puts classifiers of one's own to flows: for each flow's name something that makes one, such as a
-        class. At the receiver of a TFRC flow it has `on_arrival(arrival, missing)`, called for every Arrival, whose answer
-        counts where `missing > 0` packets precede it; at the sender of a TCP or IFTP flow `on_ack(ack)` and
-        `on_loss(loss)`. Answers are `"congestion"` or `"wireless"`; what they raise ends the run and is raised here.
+        class. "video-1" is one flow, "video" all copies of what the file calls so. At the receiver of a TFRC flow a
+        classifier has `on_arrival(arrival, missing)`, called for every Arrival, whose answer counts where `missing > 0`
+        packets precede it; or `on_gap(arrival, missing)`, called there alone, after `on_arrival` if there is one. At the
+        sender of a TCP or IFTP flow it has `on_loss(loss)` and perhaps `on_ack(ack)`. Answers are `"congestion"` or
+        `"wireless"`; what they raise ends the run and is raised here.
         """
         given = list((classifiers or {}).items())
-        first = self._parsed.seed if seed is None else seed
+        first = self._parsed.seed if seed is None else operator.index(seed)
+        if not 0 <= first < 2**64:
+            raise ValueError(f"seed must be between 0 and 2^64 − 1, not {first}")
         text, flows, frames, links, tables = self._parsed.run(first, trace, given)
         return Results(text, flows, frames, links, dict(tables or ()))
 
@@ -196,6 +224,6 @@ class Builder:
         """The TOML so far."""
         return self._text
 
-    def build(self) -> Scenario:
+    def build(self, *, own: Own | None = None) -> Scenario:
         """Read what was built."""
-        return Scenario(self._text, "built.toml")
+        return Scenario(self._text, "built.toml", own=own)

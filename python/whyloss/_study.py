@@ -1,11 +1,14 @@
-"""The papers' experiments, and the registry of algorithms."""
+"""The papers' experiments, the arena, and the registry of algorithms."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import _whyloss
+from . import _own, _toml, _whyloss
+from ._own import Own
+from ._toml import Value
 from ._whyloss import Table
 
 
@@ -37,20 +40,61 @@ def reproduce(experiment: str, *, seeds: int | None = None) -> Reproduction:
     return Reproduction(*_whyloss.reproduce(experiment, seeds))
 
 
+def arena(
+    contenders: Sequence[str | Mapping[str, Value]] | None = None,
+    *,
+    networks: int = 40,
+    seeds: int = 3,
+    seed: int = 1,
+    transport: str = "tfrc",
+    queue: str = "drawn",
+    arq: bool = False,
+    ecn: bool = False,
+    varying: bool = False,
+    harm: bool = True,
+    own: Own | None = None,
+    jobs: int = 0,
+) -> Table:
+    """Let classifiers compete on networks drawn at random, as `whyloss arena` does (docs/arena.md). Ctrl-C ends it.
+
+    `contenders`: names, or tables with a name and parameters, such as `{"name": "mbiaz", "upper": 1.3}`; over TCP
+    controllers, too. None: every one that the transport can have. The oracle and the unaware one always compete.
+    `transport`: "tfrc" (receiver classifiers), "newreno" or "cubic" (sender classifiers). `queue`: "drawn", "droptail", "red",
+    "codel", "fq-codel" or "pie". `harm`: measure harm to a plain flow, too, which takes two thirds of the time.
+    `own`: classifiers of one's own by name. `jobs`: threads; 0 for one per core.
+
+    Gives a row for each contender in each network: `contender`, `network`, `family`, `flows`, `rate_bps`, `round_trip_s`,
+    `buffer_packets`, `loss` (share of packets that the channel loses), and the scores, missing where there was too little
+    to count: `received` (share of the oracle's packets), `balanced` (1 − (Mc + Mw)/2), `mc_percent`, `mw_percent`,
+    `excess_points` (congestion loss above the oracle's), `harm_percent`, `clean_harm_percent`.
+    """
+    names = None
+    if contenders is not None:
+        names = [of if isinstance(of, str) else _toml.value(of) for of in contenders]
+    switches = (arq, ecn, varying, harm)
+    return _whyloss.arena(names, networks, seeds, seed, transport, queue, switches, jobs, *_own.given(own))
+
+
 def experiments() -> dict[str, str]:
     """Name every experiment, with its title."""
     return {name: title for name, _, title in _whyloss.experiments()}
 
 
 def registry(family: str | None = None) -> list[dict[str, Any]]:
-    """Name every algorithm of a family ("receiver classifier", "sender classifier", "estimator", "controller"), or of all.
+    """Name every algorithm of a family, or of all.
+
+    Families are "receiver classifier", "sender classifier", "estimator", "controller", "policy" and "scheme".
 
     Each has `family`, `id`, `name`, `summary`, `source`, and `parameters`: for each name the default, the least, the most,
     and what it is.
     """
     keys = ("family", "id", "name", "summary", "source")
+    known = _whyloss.registry()
+    families = list(dict.fromkeys(row[0] for row in known))
+    if family is not None and family not in families:
+        raise ValueError(f"no family is called `{family}`; there are {', '.join(families)}")
     rows = []
-    for row in _whyloss.registry():
+    for row in known:
         if family in (None, row[0]):
             parameters = {name: (default, least, most, what) for name, default, least, most, what in row[5]}
             rows.append({**dict(zip(keys, row[:5], strict=True)), "parameters": parameters})

@@ -13,7 +13,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from . import _toml
+from . import _own, _toml
+from ._own import Given, Own
 from ._scenario import Results, Scenario
 from ._toml import Value
 from ._whyloss import Engine, SweepError, Table, run_task
@@ -71,6 +72,7 @@ def sweep(
     runs_per_task: int | None = None,
     progress: bool | Callable[[int, int], None] = False,
     every_s: float = 10.0,
+    own: Own | None = None,
 ) -> Table:
     """Run what is missing of a plan, and give all its rows: `point`, the axes, `seed`, the metrics, `error`, `set`.
 
@@ -82,6 +84,8 @@ def sweep(
     takes some seconds. A task whose worker dies is tried again, twice. The rows are the same wherever they were made.
     `progress`: True for a line on standard error, or something to call with the runs done and the runs to do.
     `every_s`: at least so often what has finished is written (local runs).
+    `own`: classifiers of one's own by name, besides those that the plan's scenario knows. They go to workers as pickle takes
+    them, and a sweep runs anew what has a class whose source or `version` is another. What they raise ends the sweep.
 
     Raises SweepError if a plan is wrong, and OSError if a part cannot be written; a run that fails has a row with `error`.
     """
@@ -89,11 +93,14 @@ def sweep(
     directory = None if url or out is None else fspath(out)
     if isinstance(plan, Plan):
         given = (plan.scenario.text, plan.scenario.file)
-        engine = Engine(plan.text, "plan", given, directory)
+        names = _own.given({**plan.scenario.own, **(own or {})})
+        engine = Engine(plan.text, "plan", given, directory, *names)
     else:
-        engine = Engine(Path(plan).read_text(encoding="utf-8"), fspath(plan), None, directory)
+        names = _own.given(own)
+        engine = Engine(Path(plan).read_text(encoding="utf-8"), fspath(plan), None, directory, *names)
     try:
-        return _complete(engine, _Remote(url) if url else None, on, jobs, runs_per_task, _progress(progress), every_s)
+        store = _Remote(url) if url else None
+        return _complete(engine, store, on, jobs, runs_per_task, _progress(progress), every_s, names)
     finally:
         # Also if somebody keeps the error, and with it this call.
         engine.close()
@@ -107,6 +114,7 @@ def _complete(
     runs_per_task: int | None,
     told: Callable[[int, int], None] | None,
     every_s: float,
+    names: Given,
 ) -> Table:
     if store is not None:
         for part in store.parts():
@@ -115,6 +123,7 @@ def _complete(
         engine.run(jobs, every_s, told)
     else:
         with _workers(on, jobs) as workers:
+            workers.names = names
             _distribute(engine, workers, store, runs_per_task, told)
     engine.write_rows()
     if store is not None:
@@ -125,23 +134,13 @@ def _complete(
 def again(row: Mapping[str, Any], scenario: Scenario | str | PathLike[str], *, trace: bool = False) -> Results:
     """Make the run of a row again, of which `set` and `seed` suffice; `scenario` is the plan's, or its file."""
     text, file = (scenario.text, scenario.file) if isinstance(scenario, Scenario) else _read(scenario)
-    made = Scenario.from_toml(text, file)
-    for key, value in json.loads(row["set"]):
-        made = _set_text(made, key, value)
+    made = Scenario.from_toml(text, file, own=scenario.own if isinstance(scenario, Scenario) else None)
+    made._read([(key, value) for key, value in json.loads(row["set"])])
     return made.run(int(row["seed"]), trace=trace)
 
 
 def _read(path: str | PathLike[str]) -> tuple[str, str]:
     return Path(path).read_text(encoding="utf-8"), fspath(path)
-
-
-def _set_text(scenario: Scenario, key: str, value: str) -> Scenario:
-    from ._whyloss import Parsed
-
-    sets = [*scenario.sets, (key, value)]
-    scenario._parsed = Parsed(scenario.text, scenario.file, sets)
-    scenario._sets = sets
-    return scenario
 
 
 def _progress(progress: bool | Callable[[int, int], None]) -> Callable[[int, int], None] | None:
@@ -151,8 +150,13 @@ def _progress(progress: bool | Callable[[int, int], None]) -> Callable[[int, int
     if not progress:
         return None
     begin = time.monotonic()
+    last = (0, 0)
 
     def show(done: int, of: int) -> None:
+        nonlocal last
+        if (done, of) == last:
+            return
+        last = (done, of)
         left = (time.monotonic() - begin) / max(done, 1) * (of - done)
         end = "\n" if done == of else ""
         print(f"\r{done}/{of} runs, {left:.0f} s left ", end=end, file=sys.stderr, flush=True)
@@ -167,7 +171,10 @@ class _Workers:
     """Something that takes tasks, and gives parts in whatever order."""
 
     cores: int = 1
-    own: Executor | None = None
+    executor: Executor | None = None
+    """What is shut down at the end."""
+    names: Given = ([], "")
+    """Classifiers of one's own, which go with every task."""
 
     def submit(self, task: bytes, store: _Remote | None) -> Any:  # noqa: ANN401
         raise NotImplementedError
@@ -189,8 +196,8 @@ class _Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.own is not None:
-            self.own.shutdown(wait=True, cancel_futures=True)
+        if self.executor is not None:
+            self.executor.shutdown(wait=True, cancel_futures=True)
 
 
 class _Futures(_Workers):
@@ -201,7 +208,7 @@ class _Futures(_Workers):
         self.cores = cores
 
     def submit(self, task: bytes, store: _Remote | None) -> Future[Answer]:
-        return self._executor.submit(work, task, store)
+        return self._executor.submit(work, task, store, *self.names)
 
     def first_done(self, waiting: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         done, rest = wait(waiting, return_when=FIRST_COMPLETED)
@@ -225,7 +232,7 @@ class _Dask(_Workers):
 
     def submit(self, task: bytes, store: _Remote | None) -> Any:  # noqa: ANN401
         # Twice the same task is twice the same part; whether a worker may die is Dask's to count.
-        return self._client.submit(work, task, store, pure=False, retries=ATTEMPTS - 1)
+        return self._client.submit(work, task, store, *self.names, pure=False, retries=ATTEMPTS - 1)
 
     def first_done(self, waiting: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         from distributed import wait as dask_wait
@@ -258,7 +265,7 @@ class _Ray(_Workers):
         self._work = ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(work)
 
     def submit(self, task: bytes, store: _Remote | None) -> Any:  # noqa: ANN401
-        return self._work.remote(task, store)
+        return self._work.remote(task, store, *self.names)
 
     def first_done(self, waiting: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         done, rest = self._ray.wait(list(waiting), num_returns=1)
@@ -283,7 +290,7 @@ def _workers(on: Any, jobs: int) -> _Workers:  # noqa: ANN401
         # The engine lets go of Python's lock, so threads are as good as processes.
         threads = jobs or os.cpu_count() or 1
         workers = _Futures(ThreadPoolExecutor(threads), threads)
-        workers.own = workers._executor
+        workers.executor = workers._executor
         return workers
     if isinstance(on, str):
         return _Ray(on)
@@ -294,9 +301,9 @@ def _workers(on: Any, jobs: int) -> _Workers:  # noqa: ANN401
     raise TypeError(f"on={on!r}: expected a Ray address, a Dask client, or a concurrent.futures.Executor")
 
 
-def work(task: bytes, store: _Remote | None) -> Answer:
+def work(task: bytes, store: _Remote | None, own: list[tuple[str, Callable[..., object]]], version: str) -> Answer:
     """Do a task, on whatever machine this is; a part that has a store goes there, and its bytes not back alone."""
-    name, part = run_task(task)
+    name, part = run_task(task, own, version)
     if store is not None:
         store.write(f"parts/{name}", part)
     return name, part
@@ -353,7 +360,7 @@ def _size(engine: Engine, workers: _Workers, store: _Remote | None) -> int:
     probes = [engine.task(index * tasks // min(tasks, 5)) for index in range(min(tasks, 5))]
     begin = time.perf_counter()
     for task, _ in probes:
-        engine.accept(work(task, store)[1], store is None)
+        engine.accept(work(task, store, *workers.names)[1], store is None)
     each = (time.perf_counter() - begin) / len(probes)
     share = -(-tasks // (4 * workers.cores))
     return max(1, min(int(TASK_S / max(each, 1e-6)), share))

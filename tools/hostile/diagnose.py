@@ -166,7 +166,7 @@ def split(path: Path) -> Path:
         now += 1000
         packets.append((now, tcp(1000 + at * 60_000, length=60_000)))
     random.seed(1)
-    for _ in range(60_000):
+    for _ in range(30_000):
         now += 1000
         starts = [1000 + 20 * random.randrange(3_000_000) for _ in range(3)]
         packets.append((now, tcp(1, 1000, blocks=[(start, start + 10) for start in starts], back=True)))
@@ -204,7 +204,7 @@ def duplicates(path: Path) -> Path:
 def late(path: Path) -> Path:
     """Packets each of which belongs before all that wait."""
     packets = [(10 * SECOND, tcp(1000, length=10))]
-    packets += [(10 * SECOND - at * 20_000, tcp(1010 + at * 10, length=10)) for at in range(1, 60_000)]
+    packets += [(10 * SECOND - at * 20_000, tcp(1010 + at * 10, length=10)) for at in range(1, 40_000)]
     return capture(path, packets)
 
 
@@ -225,7 +225,7 @@ def pieces(path: Path) -> Path:
 def many(path: Path) -> Path:
     """More connections than a small budget of memory follows."""
     packets, now = [], 0
-    for turn in range(12):
+    for turn in range(6):
         for port in range(1000, 6000):
             now += 1000
             packets.append((now, tcp(1000 + turn * 20, length=10, port=port)))
@@ -317,8 +317,8 @@ def main() -> None:
         diagnose("tcp: duplicates of no loss", duplicates(below / "dsack.gz"))
         diagnose("tcp: 10 connections of 13,000 pieces", pieces(below / "pieces.gz"), memory=200 * MIB)
         diagnose(
-            "tcp: more connections than memory follows", many(below / "many.gz"), arguments=("--memory", "64 MiB"),
-            seconds=6, memory=150 * MIB, says="closed early: the memory limit of 64 MiB",
+            "tcp: more connections than memory follows", many(below / "many.gz"), arguments=("--memory", "32 MiB"),
+            memory=120 * MIB, says="closed early: the memory limit of 32 MiB",
         )  # fmt: skip
         diagnose("capture: packets that are ever later", late(below / "order.gz"))
         diagnose("pcapng: interfaces with long options", interfaces(below / "idb.gz"), says="descriptions of its")

@@ -131,7 +131,7 @@ class Output:
 
     def __init__(self, scratch: Path) -> None:
         self.scratch = scratch
-        self.whyloss = whyloss()
+        self.whyloss = str(Path(whyloss()).resolve())
         self.cases = Cases("hostile output")
         self.scenario = self.write("small.toml", SCENARIO % ("small", "2 s", 1))
         self.write("plan.toml", PLAN)

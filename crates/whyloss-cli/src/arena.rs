@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use whyloss_sim::Registry;
 use whyloss_sim::scenario::MOST_SEEDS;
 use whyloss_study::arena::{self, Contender, Network, Queue, Setting, Transport, Variant, replay};
 use whyloss_study::report as files;
@@ -147,7 +148,11 @@ impl ArenaArgs {
     }
 }
 
-pub(crate) fn run(args: &ArenaArgs, out: &mut dyn Write) -> Result<(), CliError> {
+pub(crate) fn run(
+    args: &ArenaArgs,
+    registry: &Registry,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
     let setting = args.setting();
     if let Some(index) = args.show {
         let network = Network::draw(setting.seed, index, &setting);
@@ -158,14 +163,14 @@ pub(crate) fn run(args: &ArenaArgs, out: &mut dyn Write) -> Result<(), CliError>
         return Err(CliError::ReplayOfSenders);
     }
     let contenders: Vec<Contender> = if args.classifiers.is_empty() {
-        setting.transport.contenders()
+        setting.transport.contenders(registry)
     } else {
         args.classifiers.iter().cloned().map(Contender).collect()
     };
     // Whoever is no classifier is told so before anything runs.
     let first = Network::draw(setting.seed, 0, &setting);
     for contender in &contenders {
-        contender.scenario(&first, setting.transport, Variant::Drawn)?;
+        contender.scenario(&first, setting.transport, Variant::Drawn, registry)?;
     }
     check_against(args.against.as_deref(), &contenders)?;
     if let Some(dir) = &args.out {
@@ -178,12 +183,12 @@ pub(crate) fn run(args: &ArenaArgs, out: &mut dyn Write) -> Result<(), CliError>
     let context = Context::new(&bar, &stop).with_seeds(args.seeds);
     let found = pool.install(|| {
         if args.replay {
-            let replays = replay::replay(&context, &setting)?;
+            let replays = replay::replay(&context, &setting, registry)?;
             return Ok(vec![arena::report::replayed(
                 &replays, &setting, args.seeds,
             )]);
         }
-        let found = arena::run(&context, &setting, &contenders)?;
+        let found = arena::run(&context, &setting, &contenders, registry)?;
         let against = args.against.as_deref().unwrap_or(AGAINST);
         Ok(arena::report::outcomes(&found, Some(against)))
     });

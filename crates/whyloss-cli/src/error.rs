@@ -23,6 +23,9 @@ use crate::threads::MOST_JOBS;
 /// Why the command did not do all it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliError {
+    /// The program's own algorithms cannot be named.
+    #[error(transparent)]
+    Registry(#[from] whyloss_sim::registry::RegistryError),
     /// A name that nothing has.
     #[error(
         "no {kind} is called `{name}`{}; `whyloss list` names them all",
@@ -47,6 +50,9 @@ pub(crate) enum CliError {
         "`{0}` is a paper: `--paper {0}` runs all its experiments, and `whyloss list` names them"
     )]
     PaperNotExperiment(String),
+    /// A paper's file is wrong.
+    #[error(transparent)]
+    Paper(#[from] whyloss_papers::PaperError),
     /// The directory for the report is of no use.
     #[error("--out: {0}")]
     Out(#[source] ReportError),
@@ -298,10 +304,11 @@ pub(crate) enum CliError {
 }
 
 impl CliError {
-    /// See the table in `main.rs`.
+    /// See the table in `lib.rs`.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Self::Unknown { .. }
+            Self::Registry(_)
+            | Self::Unknown { .. }
             | Self::UnknownControl { .. }
             | Self::UnknownPaper { .. }
             | Self::PaperNotExperiment(_)
@@ -323,6 +330,7 @@ impl CliError {
             | Self::Replay(_)
             | Self::NotFirst(_)
             | Self::ReplayOfSenders
+            | Self::Paper(_)
             | Self::Jobs(_) => 2,
             // The input was right; the disk is full.
             Self::Out(error) | Self::Directory { source: error, .. } => {

@@ -13,6 +13,7 @@ use whyloss::Duration;
 use whyloss_emulate::init::{self, Role};
 use whyloss_emulate::spec::{self, Direction, HostPlan, Links};
 use whyloss_emulate::{Options, Snapshot, archive, run};
+use whyloss_sim::text::printable;
 
 use crate::error::CliError;
 
@@ -177,7 +178,8 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
     }
     if !args.quiet || done.summary.is_faulty() {
         // Standard output is the command's.
-        let _ = write!(std::io::stderr(), "{}", done.summary.render());
+        let summary = done.summary.render();
+        let _ = write!(std::io::stderr(), "{}", printable(&summary));
     }
     if options.stop.load(Ordering::Relaxed) {
         return Err(CliError::Interrupted {

@@ -6,9 +6,9 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use whyloss::registry::Parameter;
-use whyloss::{bandwidth, congestion, policy, schemes};
-
-use whyloss_sim::decider::{Line, RECEIVERS, SENDERS};
+use whyloss::{bandwidth, policy, schemes};
+use whyloss_sim::Registry;
+use whyloss_sim::decider::Line;
 
 use crate::error::CliError;
 
@@ -27,22 +27,20 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(args: &ListArgs, out: &mut dyn Write) -> Result<(), CliError> {
+pub(crate) fn run(
+    args: &ListArgs,
+    registry: &Registry,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
     match args.format {
-        Format::Table => table(out),
-        Format::Json => json(out),
+        Format::Table => table(registry, out),
+        Format::Json => json(registry, out),
     }
 }
 
-/// The schemes with a window, the ideal ones last.
-fn windowed() -> impl Iterator<Item = Line> {
-    let ideal = schemes::IDEAL.iter().map(Line::from);
-    schemes::REGISTRY.iter().map(Line::from).chain(ideal)
-}
-
-fn json(out: &mut dyn Write) -> Result<(), CliError> {
+fn json(registry: &Registry, out: &mut dyn Write) -> Result<(), CliError> {
     let papers = whyloss_papers::papers()
-        .map(|paper| json!({ "id": paper, "citation": whyloss_papers::citation(paper) }));
+        .map(|paper| json!({ "id": paper.id(), "citation": paper.citation() }));
     let experiments = crate::reproduce::known().map(|experiment| {
         json!({
             "id": experiment.id,
@@ -54,11 +52,11 @@ fn json(out: &mut dyn Write) -> Result<(), CliError> {
     let object = json!({
         "papers": papers.collect::<Vec<_>>(),
         "experiments": experiments.collect::<Vec<_>>(),
-        "receiver_classifiers": objects(RECEIVERS.lines()),
-        "sender_classifiers": objects(SENDERS.lines()),
-        "controllers": objects(congestion::REGISTRY.iter().map(Line::from)),
+        "receiver_classifiers": objects(registry.receivers().lines()),
+        "sender_classifiers": objects(registry.senders().lines()),
+        "controllers": objects(registry.controllers()),
         "policies": objects(policy::REGISTRY.iter().map(Line::from)),
-        "schemes": objects(windowed()),
+        "schemes": objects(registry.schemes()),
         "iftp_schemes": objects(schemes::IFTP.iter().map(Line::from)),
         "estimators": objects(bandwidth::REGISTRY.iter().map(Line::from)),
     });
@@ -88,12 +86,12 @@ fn objects(lines: impl Iterator<Item = Line>) -> Vec<Value> {
     lines.map(object).collect()
 }
 
-fn table(out: &mut dyn Write) -> Result<(), CliError> {
+fn table(registry: &Registry, out: &mut dyn Write) -> Result<(), CliError> {
     let experiments: Vec<_> = crate::reproduce::known()
         .map(|experiment| [experiment.id, experiment.title].map(str::to_owned))
         .collect();
     section(out, "experiments (whyloss reproduce ID)", &experiments)?;
-    for (heading, rows) in registries() {
+    for (heading, rows) in registries(registry) {
         writeln!(out)?;
         section(out, heading, &rows)?;
     }
@@ -101,27 +99,24 @@ fn table(out: &mut dyn Write) -> Result<(), CliError> {
 }
 
 /// Each registry: its heading and its rows.
-fn registries() -> Vec<(&'static str, Vec<[String; 3]>)> {
+fn registries(registry: &Registry) -> Vec<(&'static str, Vec<[String; 3]>)> {
     vec![
         (
             "receiver classifiers (of TFRC flows)",
-            rows(RECEIVERS.lines()),
+            rows(registry.receivers().lines()),
         ),
         (
             "sender classifiers (of TCP and IFTP flows)",
-            rows(SENDERS.lines()),
+            rows(registry.senders().lines()),
         ),
-        (
-            "controllers (of TCP flows)",
-            rows(congestion::REGISTRY.iter().map(Line::from)),
-        ),
+        ("controllers (of TCP flows)", rows(registry.controllers())),
         (
             "policies about losses called wireless (of TCP flows)",
             rows(policy::REGISTRY.iter().map(Line::from)),
         ),
         (
             "schemes: a classifier, a controller and a policy (of TCP flows)",
-            rows(windowed()),
+            rows(registry.schemes()),
         ),
         (
             "schemes of IFTP flows",
@@ -172,9 +167,10 @@ mod tests {
     #[test]
     fn one_line_each() {
         let mut out = Vec::new();
-        table(&mut out).expect("memory does not fail");
+        let ours = Registry::new();
+        table(&ours, &mut out).expect("memory does not fail");
         let text = String::from_utf8(out).expect("text");
-        let registries = registries();
+        let registries = registries(&ours);
         let rows = registries.iter().flat_map(|(_, rows)| rows);
         let ids: Vec<_> = rows.map(|[id, ..]| id.clone()).collect();
         for id in &ids {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use whyloss_emulate::reality::{Bench, Maker, TABLES, flood, page};
+use whyloss_sim::output;
 use whyloss_study::report::{self, ReportError};
 
 use crate::error::CliError;
@@ -54,22 +55,7 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
         }
     }
     let page_at = args.out.as_deref().map(writable).transpose()?;
-    let scratch = match &args.scratch {
-        Some(scratch) => scratch.clone(),
-        None => {
-            let own = format!("whyloss-reality-{}", std::process::id());
-            let own = std::env::temp_dir().join(own);
-            // Made here: in a directory for all, one of this name may be a trap.
-            std::fs::create_dir(&own).map_err(|source| CliError::Directory {
-                option: "--scratch",
-                source: ReportError::Directory {
-                    path: own.clone(),
-                    source,
-                },
-            })?;
-            own
-        }
-    };
+    let scratch = args.scratch.clone().map_or_else(own_scratch, Ok)?;
     let bench = Bench {
         program: std::env::current_exe().map_err(CliError::Start)?,
         scratch: scratch.clone(),
@@ -137,12 +123,28 @@ pub(crate) fn run(args: &RealityArgs, out: &mut dyn Write) -> Result<(), CliErro
         let _ = std::fs::remove_dir_all(&scratch);
     }
     if let Some((directory, name)) = page_at {
-        report::write(directory, name, &page(&tables))?;
+        // A page among other files: no run has this directory for itself.
+        let path = directory.join(name);
+        output::write(&path, page(&tables).as_bytes())
+            .map_err(|source| CliError::Report(ReportError::Write { path, source }))?;
     }
     if args.require && !broken.is_empty() {
         return Err(CliError::Required(broken));
     }
     Ok(())
+}
+
+/// A directory for temporary files.
+fn own_scratch() -> Result<PathBuf, CliError> {
+    let path = std::env::temp_dir().join(format!("whyloss-reality-{}", std::process::id()));
+    // Made here: in a directory for all, one of this name may be a trap.
+    match std::fs::create_dir(&path) {
+        Ok(()) => Ok(path),
+        Err(source) => Err(CliError::Directory {
+            option: "--scratch",
+            source: ReportError::Directory { path, source },
+        }),
+    }
 }
 
 /// The directory and the name of a file, if it can be written: a run takes too long to find out at its end.

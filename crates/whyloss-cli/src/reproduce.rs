@@ -4,7 +4,7 @@
 //! has finished is printed and written with the number of seeds behind it; the second ends the command at once.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
@@ -35,12 +35,15 @@ pub(crate) struct ReproduceArgs {
     /// What to print.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` keeps plan and scenario.
+    #[arg(long)]
+    plan: bool,
 }
 
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Experiments, as `whyloss list` names them.
+    /// Experiments, as `whyloss list` names them, or a folder with a paper of one's own (docs/papers.md).
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Every experiment of one paper, such as `cen`.
@@ -64,11 +67,35 @@ enum Format {
 pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<(), CliError> {
     let experiments: Vec<_> = known().collect();
     let experiments = args.which.of(&experiments)?;
+    if args.plan {
+        return print_plans(&experiments, args.out.as_deref(), out);
+    }
     if let Some(dir) = &args.out {
         report::renew(dir).map_err(CliError::Out)?;
     }
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     reproduce(&experiments, args, &stop, out)
+}
+
+/// Prints plans, or keeps each beside its scenario.
+fn print_plans(
+    experiments: &[&Experiment],
+    dir: Option<&Path>,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    for experiment in experiments {
+        let Some(plan) = whyloss_papers::plan(experiment.id) else {
+            continue;
+        };
+        let (plan, name, scenario) = plan?;
+        write!(out, "{plan}")?;
+        if let Some(dir) = dir {
+            report::prepare(dir).map_err(CliError::Out)?;
+            report::write(dir, &format!("{}.toml", experiment.id), &plan)?;
+            report::write(dir, &name, &scenario)?;
+        }
+    }
+    Ok(())
 }
 
 /// Every experiment that this build knows.
@@ -114,6 +141,11 @@ impl Which {
         }
         let mut wanted: Vec<&Experiment> = Vec::new();
         for id in &self.ids {
+            let folder = Path::new(id);
+            if folder.is_dir() || id.contains(std::path::is_separator) {
+                wanted.extend(whyloss_papers::open(folder)?);
+                continue;
+            }
             let experiment = known.iter().find(|experiment| experiment.id == id);
             let experiment = experiment.ok_or_else(|| {
                 if papers(known).contains(id) {

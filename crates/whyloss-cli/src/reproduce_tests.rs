@@ -37,7 +37,7 @@ const WHOLE: Experiment = Experiment {
     paper: "syn",
     title: "synthetic",
     seeds: 7,
-    run: |context| {
+    run: &|context: &Context<'_>| {
         context.progress().expect(context.seeds());
         (0..context.seeds()).for_each(|_| context.progress().finish());
         Ok(outcome("syn-whole", context.seeds()))
@@ -47,21 +47,21 @@ const WHOLE: Experiment = Experiment {
 /// Runs one seed less, as if interrupted.
 const CUT: Experiment = Experiment {
     id: "syn-cut",
-    run: |context| Ok(outcome("syn-cut", context.seeds() - 1)),
+    run: &|context: &Context<'_>| Ok(outcome("syn-cut", context.seeds() - 1)),
     ..WHOLE
 };
 
 /// Is interrupted before its first result.
 const STOPPED: Experiment = Experiment {
     id: "syn-stopped",
-    run: |_| Err(ExperimentError::Stopped),
+    run: &|_: &Context<'_>| Err(ExperimentError::Stopped),
     ..WHOLE
 };
 
 const FAILING: Experiment = Experiment {
     id: "other-failing",
     paper: "other",
-    run: |_| Err(ExperimentError::Failed("no route to the sink".into())),
+    run: &|_: &Context<'_>| Err(ExperimentError::Failed("no route to the sink".into())),
     ..WHOLE
 };
 

@@ -6,17 +6,18 @@
 use std::io::Write;
 
 use serde_json::{Map, Value, json};
+use whyloss_sim::Registry;
 use whyloss_sim::scenario::schema::{Description, Shape, describe};
 
 use crate::error::CliError;
 
-pub(crate) fn run(out: &mut dyn Write) -> Result<(), CliError> {
-    Ok(out.write_all(render().as_bytes())?)
+pub(crate) fn run(registry: &Registry, out: &mut dyn Write) -> Result<(), CliError> {
+    Ok(out.write_all(render(registry).as_bytes())?)
 }
 
 /// The schema, as a file.
-fn render() -> String {
-    let description = describe();
+fn render(registry: &Registry) -> String {
+    let description = describe(registry);
     let mut schema = table(&description, "", None);
     if let Value::Object(schema) = &mut schema {
         let about = [

@@ -9,6 +9,7 @@ use std::time;
 
 use clap::Args;
 use whyloss::Duration;
+use whyloss_sim::Registry;
 use whyloss_sim::scenario::duration;
 use whyloss_study::sweep::{Plan, Store, Sweep};
 
@@ -34,12 +35,17 @@ pub(crate) struct SweepArgs {
     every: Duration,
 }
 
-pub(crate) fn run(args: &SweepArgs, out: &mut dyn Write) -> Result<(), CliError> {
+pub(crate) fn run(
+    args: &SweepArgs,
+    registry: &Registry,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
     let name = args.plan.to_string_lossy();
     let text = read(&args.plan, "plan")?;
     let plan = Plan::parse(&text, &name).map_err(CliError::Plan)?;
     let pool = threads::pool(args.jobs)?;
-    let mut sweep = pool.install(|| Sweep::new(plan)).map_err(CliError::Plan)?;
+    let sweep = pool.install(|| Sweep::with(plan, registry.clone()));
+    let mut sweep = sweep.map_err(CliError::Plan)?;
     let store = Store::open(&args.out).map_err(CliError::Plan)?;
     store
         .parts(|part| sweep.learn(part))

@@ -3,6 +3,7 @@
 use whyloss::bandwidth::{DuplicateAcks, EstimatorSpec, TibetFilter, WestwoodSpec};
 use whyloss::schemes;
 use whyloss::sender::Classifier;
+use whyloss::sender::trees::Trees;
 
 /// A congestion control that can be loaded into the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +39,19 @@ pub enum Algorithm {
     Veno,
     /// Enhanced Veno.
     VenoEnhanced,
+    /// The kernel's CUBIC with [`Trees`].
+    Whyloss,
 }
 
 /// Every control.
 pub const CONTROLS: &[Control] = &[
+    Control {
+        id: "whyloss",
+        name: "wl_whyloss",
+        summary: "the kernel's CUBIC, which cuts its window by the odds of congestion",
+        source: "this project's own",
+        algorithm: Algorithm::Whyloss,
+    },
     Control {
         id: "newreno-lp",
         name: "wl_newreno_lp",
@@ -129,13 +139,16 @@ impl Algorithm {
             Self::Balde => schemes::balde::scheme().classifier,
             Self::Veno => schemes::veno::scheme().classifier,
             Self::VenoEnhanced => schemes::iftpv::scheme().classifier,
+            Self::Whyloss => Trees::default().into(),
         }
     }
 
     /// The core's estimator that estimates as the program does; `None`: it does without.
     pub fn estimator(self) -> Option<EstimatorSpec> {
         match self {
-            Self::NewRenoLp | Self::CubicLp | Self::Veno | Self::VenoEnhanced => None,
+            Self::NewRenoLp | Self::CubicLp | Self::Veno | Self::VenoEnhanced | Self::Whyloss => {
+                None
+            }
             Self::Westwood | Self::WestwoodLp => Some(EstimatorSpec::Westwood(WestwoodSpec::TIMED)),
             Self::Tibet => Some(EstimatorSpec::Tibet(TibetFilter::DEFAULT)),
             Self::Balde => Some(EstimatorSpec::Sarbe(DuplicateAcks::Wait)),

@@ -6,11 +6,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use whyloss::Cause;
 
 /// Bytes of an event.
-pub const EVENT: usize = 88;
+pub const EVENT: usize = 104;
 /// Bytes of an event with addresses.
 pub const INTRODUCTION: usize = EVENT + 48;
 /// Bytes of a socket's state.
-pub const STATE: usize = 248;
+pub const STATE: usize = 256;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +106,22 @@ pub struct Event {
     pub fresh: bool,
     /// Whether the kernel had asked before and the program was not run, of an answer.
     pub late: bool,
+    /// The trees' log-odds of congestion in thousandths: of the loss, or of a loss found now. `None` during the warm-up, and
+    /// for controls without trees.
+    pub odds: Option<i32>,
+    /// A digest of the signals behind the odds.
+    pub digest: u32,
+    /// The latest answer by odds.
+    pub cut: Cut,
+}
+
+/// An answer to the odds of congestion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// The share of the reduction that was made.
+    pub thousandths: u16,
+    /// Whether no loss had cut the window before.
+    pub first: bool,
 }
 
 /// The ends of a connection.
@@ -178,6 +194,8 @@ impl Event {
             std::array::from_fn(|_| fields.u32());
         let [lost_out, mss, stamp] = std::array::from_fn(|_| fields.u32());
         let [congested, _ecn, fresh, late] = fields.take();
+        let (odds, digest) = (fields.u32() as i32, fields.u32());
+        let (cut, first) = (fields.u16(), fields.u8());
         let detection = match detection {
             0 => Detection::Duplicates,
             1 => Detection::Probe,
@@ -228,6 +246,12 @@ impl Event {
             congested: congested != 0,
             fresh: fresh != 0,
             late: late != 0,
+            odds: (odds != i32::MIN).then_some(odds),
+            digest,
+            cut: Cut {
+                thousandths: cut,
+                first: first != 0,
+            },
         };
         Some((event, Ends::read(rest)))
     }
@@ -238,6 +262,11 @@ impl Event {
         let rtt = self.used_rtt_us;
         (rtt > 0)
             .then(|| f64::from(self.cwnd) * f64::from(rtt.saturating_sub(min)) / f64::from(rtt))
+    }
+
+    /// The trees' log-odds of congestion, as [`odds`](Self::odds).
+    pub fn log_odds(&self) -> Option<f64> {
+        self.odds.map(|odds| f64::from(odds) / 1e3)
     }
 
     /// The estimate in Mbit/s, if there is one.

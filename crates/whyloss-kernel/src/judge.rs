@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 
 use whyloss::bandwidth::{AnyEstimator, BandwidthEstimator as _};
+use whyloss::congestion::{Controller as _, Start, Under, Whyloss};
 use whyloss::event::{AckEvent, Detection as Found, LossEvent};
+use whyloss::sender::trees::{self, Signals};
 use whyloss::sender::{Classifier, SenderClassifier as _};
 use whyloss::{Cause, Duration, Time};
 
 use crate::control::Algorithm;
-use crate::event::{Detection, Event, Kind};
+use crate::event::{Detection, Event, Kind, Recovery};
 
 mod bound;
 
@@ -37,7 +39,7 @@ pub struct Tally {
     pub states_differ: u64,
     /// Losses compared.
     pub losses: u64,
-    /// Those about which the verdicts differ.
+    /// Those about which the verdicts differ, or the cuts.
     pub verdicts_differ: u64,
     /// Estimates compared.
     pub estimates: u64,
@@ -77,6 +79,8 @@ impl Tally {
 #[derive(Clone, Debug)]
 struct Beside {
     classifier: Classifier,
+    /// The signals and the controller, for the control that acts on the odds.
+    odds: Option<(Signals, Whyloss)>,
     estimator: Option<(AnyEstimator, Bound)>,
     /// The serial of the next event.
     next: u32,
@@ -136,7 +140,7 @@ impl Judge {
                 None
             }
             Kind::Asked(detection) => {
-                let cause = beside.on_loss(event, detection);
+                let cause = beside.on_loss(event, detection, &mut self.tally);
                 self.tally.losses += u64::from(detection != Detection::Mark);
                 self.tally.verdicts_differ += u64::from(cause != event.cause);
                 Some(cause)
@@ -157,6 +161,10 @@ impl Judge {
         self.tally.sockets += 1;
         let estimator = self.algorithm.estimator();
         let beside = Beside {
+            odds: (self.algorithm == Algorithm::Whyloss).then(|| {
+                let start = Start::new(event.mss.max(1));
+                (Signals::new(), Whyloss::new(&start, Under::Cubic))
+            }),
             classifier: self.algorithm.classifier(),
             estimator: estimator.map(|spec| {
                 let bound = Bound::of(self.algorithm, event.mss);
@@ -178,6 +186,13 @@ impl Beside {
         if let Classifier::Vegas(vegas) = &self.classifier {
             tally.states_differ += u64::from(vegas.is_congested() != event.congested);
         }
+        if let Some((signals, controller)) = &mut self.odds {
+            controller.on_ack(&ack);
+            signals.on_ack(&ack);
+            let loss = loss(event, Found::Duplicates, self.acknowledged);
+            let now = signals.clone().on_loss(&loss);
+            tally.states_differ += u64::from(!describes(event, now.as_ref()));
+        }
         if let Some((estimator, bound)) = &mut self.estimator {
             bound.on_ack(&ack, bytes_per_second(estimator));
             estimator.on_ack(&ack);
@@ -192,7 +207,7 @@ impl Beside {
         }
     }
 
-    fn on_loss(&mut self, event: &Event, detection: Detection) -> Cause {
+    fn on_loss(&mut self, event: &Event, detection: Detection, tally: &mut Tally) -> Cause {
         let found = match detection {
             // ECN, or the host's own queue: no classifier is asked.
             Detection::Mark => return Cause::Congestion,
@@ -200,14 +215,54 @@ impl Beside {
             Detection::Probe => Found::TimeThreshold,
             Detection::Timeout => Found::Timeout,
         };
-        let mss = event.mss.max(1);
-        let loss = LossEvent::new(time(event.now_us), found, mss)
-            .in_flight(u64::from(event.packets_out) * u64::from(mss))
-            .window(u64::from(event.cwnd) * u64::from(mss))
-            .rtt((event.used_rtt_us > 0).then(|| micros(event.used_rtt_us)))
-            .min_rtt(event.min_rtt_us.map(micros));
-        self.classifier.on_loss(&loss)
+        let loss = loss(event, found, self.acknowledged);
+        let Some((signals, controller)) = &mut self.odds else {
+            return self.classifier.on_loss(&loss);
+        };
+        let then = signals.on_loss(&loss);
+        tally.states_differ += u64::from(!describes(event, then.as_ref()));
+        // The window is the kernel's, and so is what the program calls its first cut.
+        let ssthresh = if event.cut.first {
+            u64::MAX
+        } else {
+            loss.window
+        };
+        controller.set_window(loss.window, ssthresh);
+        let cut = controller.cut(&loss);
+        let cause = if cut == 0 {
+            Cause::Wireless
+        } else {
+            Cause::Congestion
+        };
+        // A verdict that differs is counted where it is compared.
+        let alike = cause != event.cause || cut == u64::from(event.cut.thousandths);
+        tally.verdicts_differ += u64::from(!alike);
+        cause
     }
+}
+
+/// Describes a loss to the library.
+fn loss(event: &Event, found: Found, acknowledged: u64) -> LossEvent {
+    let mss = event.mss.max(1);
+    LossEvent::new(time(event.now_us), found, mss)
+        .first(acknowledged)
+        .in_flight(u64::from(event.packets_out) * u64::from(mss))
+        .window(u64::from(event.cwnd) * u64::from(mss))
+        .rtt((event.used_rtt_us > 0).then(|| micros(event.used_rtt_us)))
+        .min_rtt(event.min_rtt_us.map(micros))
+}
+
+/// Returns whether the program saw these signals and computed the library's odds.
+fn describes(event: &Event, signals: Option<&[i16; trees::COUNT]>) -> bool {
+    event.odds == signals.map(trees::log_odds)
+        && signals.is_none_or(|signals| event.digest == digest(signals))
+}
+
+/// Computes FNV-1a over whole signals, as `weigh` of `whyloss.bpf.c` does.
+fn digest(signals: &[i16; trees::COUNT]) -> u32 {
+    signals.iter().fold(2_166_136_261, |digest: u32, &signal| {
+        (digest ^ u32::from(signal.cast_unsigned())).wrapping_mul(16_777_619)
+    })
 }
 
 /// The core's estimate; zero before the first.
@@ -229,6 +284,7 @@ fn ack(event: &Event, acknowledged: &mut u64) -> AckEvent {
         .window(u64::from(event.cwnd) * u64::from(mss))
         .rtt(event.rtt_us.map(micros))
         .receiver_stamp(stamp)
+        .in_recovery(matches!(event.state, Recovery::Recovery | Recovery::Loss))
 }
 
 fn time(us: u64) -> Time {

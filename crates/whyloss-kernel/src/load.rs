@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use whyloss::sender::trees;
+
 use libbpf_rs::{ErrorKind, Link, MapCore, MapType, Object, ObjectBuilder};
 
 use crate::control::{Algorithm, Control};
@@ -32,6 +34,7 @@ fn program(algorithm: Algorithm) -> &'static [u8] {
         Algorithm::Balde => object!("balde"),
         Algorithm::Veno => object!("veno"),
         Algorithm::VenoEnhanced => object!("veno_enhanced"),
+        Algorithm::Whyloss => object!("whyloss"),
     }
 }
 
@@ -103,6 +106,11 @@ fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelEr
         {
             rename(value, control.name, name);
         }
+        if map.name() == FOREST
+            && let Some(value) = map.initial_value_mut()
+        {
+            plant(value);
+        }
     }
     let mut object = open.load().map_err(refused)?;
     let number = |wanted: &str| {
@@ -141,6 +149,30 @@ fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelEr
         }
         Some(Err(error)) => Err(refused(error)),
         None => Err(KernelError::NotLoaded(name.into())),
+    }
+}
+
+/// The section of `trees.h` that holds the table of trees.
+const FOREST: &str = ".rodata.wl_forest";
+
+/// Writes the library's trees into `struct forest` of `trees.h`.
+fn plant(place: &mut [u8]) {
+    /// `MOST_TREES` and the size of `struct tree`.
+    const ROOM: usize = 64;
+    const TREE: usize = 80;
+    const { assert!(trees::GROWN <= ROOM) };
+    let mut forest = Vec::new();
+    forest.extend((trees::GROWN as u32).to_ne_bytes());
+    forest.extend(trees::Trees::default().threshold().to_ne_bytes());
+    for (questions, leaves) in trees::table() {
+        let end = forest.len() + TREE;
+        let bounds = questions.iter().map(|(_, bound)| bound);
+        forest.extend(bounds.chain(leaves).flat_map(|number| number.to_ne_bytes()));
+        forest.extend(questions.iter().map(|(signal, _)| signal));
+        forest.resize(end, 0);
+    }
+    for (byte, value) in place.iter_mut().zip(forest) {
+        *byte = value;
     }
 }
 
@@ -196,5 +228,43 @@ fn pin_error(path: &Path, source: std::io::Error) -> KernelError {
     KernelError::Pin {
         path: path.display().to_string(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads the table as `trees.h` does.
+    fn leaf(place: &[u8], tree: usize, signals: &[i16; trees::COUNT]) -> i32 {
+        let tree = &place[8 + 80 * tree..][..80];
+        let number = |at: usize| i16::from_ne_bytes([tree[2 * at], tree[2 * at + 1]]);
+        let mut at = 0;
+        for half in [8, 4, 2, 1] {
+            let question = at + half - 1;
+            let asked = usize::from(tree[62 + question]);
+            at += half * usize::from(signals[asked] > number(question));
+        }
+        i32::from(number(15 + at))
+    }
+
+    #[test]
+    fn the_program_finds_the_librarys_trees() {
+        let mut place = vec![0; 8 + 64 * 80];
+        plant(&mut place);
+        let word = |at: usize| i32::from_ne_bytes([0, 1, 2, 3].map(|byte| place[at + byte]));
+        assert_eq!(word(0), trees::GROWN as i32);
+        assert_eq!(word(4), (1e3 * trees::Trees::THRESHOLD) as i32);
+        let mut state = 1_u32;
+        for _ in 0..1_000 {
+            let signals = [(); trees::COUNT].map(|()| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 16) as i16 % 300
+            });
+            let sum: i32 = (0..trees::GROWN)
+                .map(|tree| leaf(&place, tree, &signals))
+                .sum();
+            assert_eq!(sum, trees::log_odds(&signals));
+        }
     }
 }

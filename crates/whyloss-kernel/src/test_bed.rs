@@ -45,7 +45,8 @@ const PAPER: [(&str, &str); 4] = [
     ("westwood", "Westwood"),
 ];
 /// What people run, and our other controls.
-const OTHERS: [(&str, &str); 7] = [
+const OTHERS: [(&str, &str); 8] = [
+    ("whyloss", "Whyloss"),
     ("cubic", "CUBIC"),
     ("cubic-lp", "CUBIC-LP"),
     ("bbr", "BBR"),
@@ -432,11 +433,12 @@ const TOGETHER: u32 = 40;
 const SETTLING: u32 = 10;
 
 /// Two controls that share a link.
-const PAIRS: [[(&str, &str); 2]; 4] = [
+const PAIRS: [[(&str, &str); 2]; 5] = [
     [("newreno-lp", "NewReno-LP"), ("reno", "NewReno")],
     [("newreno-lp", "NewReno-LP"), ("cubic", "CUBIC")],
     [("newreno-lp", "NewReno-LP"), ("bbr", "BBR")],
     [("cubic-lp", "CUBIC-LP"), ("cubic", "CUBIC")],
+    [("whyloss", "Whyloss"), ("cubic", "CUBIC")],
 ];
 
 /// `mar-fig-8-kernel`: five flows of two controls, in all mixtures.

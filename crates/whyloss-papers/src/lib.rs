@@ -1,113 +1,154 @@
-//! The tables and figures of published papers as programs.
+//! The tables and figures of published papers, as data.
 //!
-//! An experiment builds scenarios, runs them, and returns an [`Outcome`](whyloss_study::Outcome): the paper's numbers beside ours, with a
-//! verdict for every stated number and every qualitative claim. What is not a paper's is in `whyloss-study`.
+//! A paper is a folder: networks as scenario files, and a TOML file with an entry for each table and figure, which says what is
+//! run, what is shown, what the paper states and what decides whether that holds ([`Paper`]; `docs/papers.md`). What only a
+//! program can do, such as a look into a run, has a name there and stands in `probes`. What is not a paper's is in
+//! `whyloss-study`.
 #![forbid(unsafe_code)]
 
-pub mod bal;
 mod build;
-pub mod cen;
-pub mod ela;
-pub mod mar;
-pub mod mil;
-mod ns2_of_2004;
+mod cen;
+mod ela;
+mod form;
 #[cfg(test)]
 mod ns2_path;
-mod reasons;
+mod probes;
 mod variant;
 
-pub use reasons::reason;
+use std::path::Path;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+pub use form::{FILE, Paper, PaperError};
 
 use whyloss_study::Experiment;
+use whyloss_study::report::summary::Why;
 
-/// The experiments of each paper, in the papers' order.
-static PAPERS: &[&[Experiment]] = &[
-    cen::EXPERIMENTS,
-    mar::EXPERIMENTS,
-    bal::EXPERIMENTS,
-    mil::EXPERIMENTS,
-    ela::EXPERIMENTS,
+/// A file, as it was when this was compiled.
+macro_rules! files {
+    ($paper:literal, [$($file:literal),* $(,)?]) => {
+        ($paper, &[$(($file, include_str!(concat!("../papers/", $paper, "/", $file)))),*])
+    };
+}
+
+/// The papers in order of presentation: the folder of each, and its files.
+static FILES: &[(&str, &[(&str, &str)])] = &[
+    files!("cen", ["paper.toml"]),
+    files!(
+        "mar",
+        [
+            "paper.toml",
+            "networks/hybrid.toml",
+            "networks/single.toml",
+            "networks/mixture.toml",
+            "networks/test-bed.toml",
+            "networks/hops-1.toml",
+            "networks/hops-2.toml",
+            "networks/hops-3.toml",
+            "networks/hops-5.toml",
+        ]
+    ),
+    files!(
+        "bal",
+        [
+            "paper.toml",
+            "networks/hybrid.toml",
+            "networks/shared.toml",
+            "networks/on-off.toml",
+            "networks/mixture.toml",
+        ]
+    ),
+    files!(
+        "mil",
+        [
+            "paper.toml",
+            "networks/single.toml",
+            "networks/multiple.toml"
+        ]
+    ),
+    files!("ela", ["paper.toml"]),
 ];
+
+static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| {
+    let paper = |(name, files): &(&str, &[(&str, &str)])| {
+        let read = |file: &str| {
+            let found = files.iter().find(|(known, _)| *known == file);
+            let text = found.map(|(_, text)| (*text).to_owned());
+            text.ok_or_else(|| format!("no file is called `{file}`"))
+        };
+        Paper::read(&format!("papers/{name}"), &read)
+    };
+    // A test reads them all.
+    FILES.iter().filter_map(|files| paper(files).ok()).collect()
+});
+
+static EXPERIMENTS: LazyLock<Vec<Experiment>> =
+    LazyLock::new(|| PAPERS.iter().flat_map(Paper::experiments).collect());
+
+/// Papers of the user's own.
+static OPENED: Mutex<Vec<&'static Paper>> = Mutex::new(Vec::new());
+
+/// Opens the paper in a folder, checks all of it, and gives its experiments.
+///
+/// # Errors
+/// As [`Paper::open`].
+pub fn open(folder: &Path) -> Result<Vec<&'static Experiment>, PaperError> {
+    let paper = Paper::open(folder)?;
+    let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    opened.push(paper);
+    // It lives as long as its paper.
+    let kept = |experiment| &*Box::leak(Box::new(experiment));
+    Ok(paper.experiments().map(kept).collect())
+}
+
+/// Every paper that is known, the user's own last.
+fn known() -> impl Iterator<Item = &'static Paper> {
+    let opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+    PAPERS.iter().chain(opened.clone())
+}
 
 /// Every experiment, in the order of presentation.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
-    PAPERS.iter().copied().flatten()
+    EXPERIMENTS.iter()
+}
+
+/// The papers, in the order of presentation.
+pub fn papers() -> impl Iterator<Item = &'static Paper> {
+    PAPERS.iter()
+}
+
+/// The paper that experiments of this name belong to.
+pub fn paper(id: &str) -> Option<&'static Paper> {
+    known().find(|paper| paper.id() == id)
 }
 
 /// The citation of a paper, by the name that its experiments begin with.
-pub fn citation(paper: &str) -> Option<&'static str> {
-    CITATIONS
-        .iter()
-        .find(|(id, _)| *id == paper)
-        .map(|&(_, citation)| citation)
+pub fn citation(id: &str) -> Option<&'static str> {
+    Some(paper(id)?.citation())
 }
 
 /// How many experiments a paper has.
 pub fn experiments(paper: &str) -> usize {
-    all().filter(|experiment| experiment.paper == paper).count()
+    self::paper(paper).map_or(0, |paper| paper.figures().count())
 }
 
-/// The papers in order, by the names that their experiments begin with.
-pub fn papers() -> impl Iterator<Item = &'static str> {
-    CITATIONS.iter().map(|&(id, _)| id)
+/// A figure as a plan for `whyloss sweep`: the plan, the name of its scenario, and the scenario. `None` if there is no such
+/// figure.
+///
+/// # Errors
+/// If no scenario file and no plan can say what it runs.
+pub fn plan(id: &str) -> Option<Result<(String, String, String), PaperError>> {
+    known().find_map(|paper| paper.plan(id))
 }
-
-const CITATIONS: [(&str, &str); 5] = [
-    (
-        "cen",
-        "S. Cen, P. C. Cosman, G. M. Voelker: End-to-end differentiation of congestion and wireless losses. Multimedia Computing and Networking (MMCN), 2002.",
-    ),
-    (
-        "mar",
-        "F. Martignon, L. Fratta: Loss differentiation schemes for TCP over wireless networks. 2005.",
-    ),
-    (
-        "bal",
-        "T.-A. Le, C. S. Hong: TCP BaLDE for improving TCP performance over heterogeneous networks. IEICE Transactions on Communications E89-B(4), 2006.",
-    ),
-    (
-        "mil",
-        "A. Milenkoski, B. Stojcevska: Loss differentiation algorithms vs. congestion control schemes: dynamics and performance. 2010.",
-    ),
-    (
-        "ela",
-        "H. ElAarag, A. Moedinger, C. Hogg: TCP friendly protocols for media streams over heterogeneous wired–wireless networks. Computer Communications 31(10), 2008.",
-    ),
-];
 
 /// The experiment of this id.
 pub fn find(id: &str) -> Option<&'static Experiment> {
     all().find(|experiment| experiment.id == id)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_paper_is_cited() {
-        let mut of_experiments: Vec<_> = all().map(|experiment| experiment.paper).collect();
-        of_experiments.dedup();
-        assert_eq!(of_experiments, papers().collect::<Vec<_>>());
-        assert_eq!(papers().map(experiments).sum::<usize>(), all().count());
-    }
-
-    #[test]
-    fn ids_are_unique_and_begin_with_their_paper() {
-        let mut ids: Vec<_> = all().map(|experiment| experiment.id).collect();
-        for experiment in all() {
-            assert_eq!(find(experiment.id).map(|e| e.id), Some(experiment.id));
-            assert!(
-                experiment.id.starts_with(experiment.paper),
-                "{}",
-                experiment.id
-            );
-            assert!(experiment.seeds > 0, "{}", experiment.id);
-        }
-        let count = ids.len();
-        ids.sort_unstable();
-        ids.dedup();
-        assert_eq!(ids.len(), count);
-        assert!(find("no-such-id").is_none());
-    }
+/// Why a cell (`row, column`) or a claim (its id) of an experiment fails, if the cause is known.
+pub fn reason(experiment: &str, what: &str) -> Option<Why> {
+    known().find_map(|paper| paper.reason(experiment, what))
 }
+
+#[cfg(test)]
+mod tests;

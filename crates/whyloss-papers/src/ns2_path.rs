@@ -180,6 +180,7 @@ fn scenario(row: &Row, options: &tcp::Options, packet_size: u32) -> Scenario {
                     ..*options
                 },
                 classifier: SenderDecider::unaware(),
+                controller: None,
             },
             application: Application::Greedy,
             start: (Time::ZERO, Time::ZERO + Duration::from_secs(1)),

@@ -13,9 +13,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use whyloss::receiver::{Arrival, ReceiverClassifier as _};
 use whyloss::registry::{Entry, Parameter, ParameterError};
 pub use whyloss::schemes::{Lookup, LookupOf};
 use whyloss::{Cause, receiver, sender};
+
+use crate::registry::{Labelled, Own};
 
 /// What decides the causes of a flow's losses: a classifier `C`, one from outside `X`, or one of the references. `O` is
 /// what an oracle has to be told about its job.
@@ -25,7 +28,7 @@ pub enum Decider<C, O, X> {
     Unaware,
     /// Any other classifier, which sees what an end host sees.
     Classifier(Box<C>),
-    /// The same, which no registry lists: somebody tries an idea. No scenario file can name it.
+    /// A classifier from outside. A scenario file names it if a [`Registry`](crate::registry::Registry) does.
     Outside(X),
     /// The oracle: the true cause.
     Oracle(O),
@@ -55,13 +58,18 @@ pub type OutsideSender = Outside<dyn sender::SenderClassifier + Send + Sync>;
 pub struct Outside<T: ?Sized> {
     make: Arc<dyn Fn() -> Box<T> + Send + Sync>,
     made: Option<Box<T>>,
+    /// What it is, if a registry built it.
+    label: Arc<str>,
 }
 
 impl<T: ?Sized> Outside<T> {
     /// What `make` makes, when a run asks it first.
     pub fn new(make: impl Fn() -> Box<T> + Send + Sync + 'static) -> Self {
-        let (make, made) = (Arc::new(make), None);
-        Self { make, made }
+        Self {
+            make: Arc::new(make),
+            made: None,
+            label: "".into(),
+        }
     }
 
     /// A new one.
@@ -77,14 +85,24 @@ impl<T: ?Sized> Outside<T> {
 
 impl<T: ?Sized> Clone for Outside<T> {
     fn clone(&self) -> Self {
-        let (make, made) = (Arc::clone(&self.make), None);
-        Self { make, made }
+        Self {
+            make: Arc::clone(&self.make),
+            made: None,
+            label: Arc::clone(&self.label),
+        }
+    }
+}
+
+impl<T: ?Sized> Labelled for Outside<T> {
+    fn labelled(self, label: &Arc<str>) -> Self {
+        let label = Arc::clone(label);
+        Self { label, ..self }
     }
 }
 
 impl<T: ?Sized> fmt::Debug for Outside<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outside").finish_non_exhaustive()
+        f.debug_tuple("Outside").field(&self.label).finish()
     }
 }
 
@@ -92,6 +110,19 @@ impl<T: ?Sized> fmt::Debug for Outside<T> {
 impl<T: ?Sized> PartialEq for Outside<T> {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
+    }
+}
+
+impl ReceiverDecider {
+    /// Takes an arrival, before which `missing` packets lack; answers as a classifier does. What is told the truth of each packet
+    /// answers nothing here.
+    pub fn hear(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
+        match self {
+            Self::Classifier(classifier) => classifier.on_arrival(arrival, missing),
+            Self::Outside(outside) => outside.classifier().on_arrival(arrival, missing),
+            Self::Unaware => (missing > 0).then_some(Cause::Congestion),
+            Self::Oracle(()) | Self::Erring { .. } => None,
+        }
     }
 }
 
@@ -117,6 +148,18 @@ impl<C: Unaware, O, X> Decider<C, O, X> {
             Cause::Wireless => (mw, Cause::Congestion),
         };
         if uniform < rate { wrong } else { truth }
+    }
+}
+
+impl<O, X> From<sender::Classifier> for Decider<sender::Classifier, O, X> {
+    fn from(classifier: sender::Classifier) -> Self {
+        Self::of(classifier)
+    }
+}
+
+impl From<OutsideSender> for SenderDecider {
+    fn from(outside: OutsideSender) -> Self {
+        Self::Outside(outside)
     }
 }
 
@@ -198,6 +241,55 @@ impl<C: Unaware, O, X> Family<C, O, X> {
         }
         let entry = self.references.iter().find(|entry| entry.id == id)?;
         Some(entry.build(overrides))
+    }
+}
+
+/// A family, and classifiers from outside beside it.
+#[derive(Debug)]
+pub struct Known<'a, C: 'static, O: 'static, X: 'static> {
+    family: &'static Family<C, O, X>,
+    own: &'a [Own<X>],
+    version: &'a str,
+}
+
+impl<'a, C: Unaware, O, X> Known<'a, C, O, X> {
+    pub(crate) fn new(
+        family: &'static Family<C, O, X>,
+        own: &'a [Own<X>],
+        version: &'a str,
+    ) -> Self {
+        Self {
+            family,
+            own,
+            version,
+        }
+    }
+
+    /// Returns every line: the family's, then those from outside.
+    pub fn lines(&self) -> impl Iterator<Item = Line> + Clone + use<'a, C, O, X> {
+        self.family.lines().chain(self.own.iter().map(Own::line))
+    }
+
+    /// Finds the line of that id.
+    pub fn find(&self, id: &str) -> Option<Line> {
+        self.lines().find(|line| line.id == id)
+    }
+}
+
+impl<C: Unaware, O, X: Labelled> Known<'_, C, O, X> {
+    /// Builds what the line of that id names, with `overrides` instead of the defaults; `None` if there is no such line.
+    ///
+    /// # Errors
+    /// As [`Entry::build`].
+    pub fn build(
+        &self,
+        id: &str,
+        overrides: &[(&str, f64)],
+    ) -> Option<Result<Decider<C, O, X>, ParameterError>> {
+        self.family.build(id, overrides).or_else(|| {
+            let own = self.own.iter().find(|own| own.line().id == id)?;
+            Some(own.build(overrides, self.version).map(Decider::Outside))
+        })
     }
 }
 

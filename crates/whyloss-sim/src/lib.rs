@@ -6,6 +6,7 @@
 //! - [`scenario`]: what to simulate: nodes, links, flows, times.
 //! - [`observe`]: watching a run; [`delay`] measures delays, [`media`] follows frames, [`trace`] writes tables,
 //!   [`pcap`] captures.
+//! - [`registry`]: algorithms from outside this repository, by name.
 //! - [`output`]: files that are whole or not there; [`text`]: what is safe to print.
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ pub mod output;
 pub mod packet;
 mod parcel;
 pub mod pcap;
+pub mod registry;
 mod run;
 pub mod scenario;
 pub mod text;
@@ -37,6 +39,7 @@ pub use observe::{Observer, Order, Watch};
 pub use output::{OutputError, replace_file};
 pub use packet::Packet;
 pub use pcap::{Capture, NodeCapture};
+pub use registry::Registry;
 pub use run::{
     Clock, Needs, Run, RunError, run, run_measured, run_plain, run_unwatched, run_watched,
 };

@@ -10,6 +10,7 @@
 //! [`ExperimentError::Stopped`]. The outcome depends on the seeds alone, never on the number of threads.
 
 use core::error::Error;
+use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::Outcome;
 use crate::memo::Memo;
 
 /// One table or figure of a paper.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Experiment {
     /// What the command calls it, such as `cen-table-2`.
     pub id: &'static str,
@@ -28,7 +29,13 @@ pub struct Experiment {
     /// Replications in the paper; the least, where it has a rule of precision.
     pub seeds: u64,
     /// Runs it.
-    pub run: fn(&Context<'_>) -> Result<Outcome, ExperimentError>,
+    pub run: &'static (dyn Fn(&Context<'_>) -> Result<Outcome, ExperimentError> + Send + Sync),
+}
+
+impl fmt::Debug for Experiment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.id)
+    }
 }
 
 /// What an experiment is given to run with. One per invocation of the command, so that whatever experiments share

@@ -9,8 +9,10 @@ pub mod arena;
 mod axis;
 mod check;
 pub mod experiment;
+pub mod expr;
 mod line;
 mod mean;
+pub mod measure;
 mod memo;
 pub mod outcome;
 #[cfg(feature = "parquet")]

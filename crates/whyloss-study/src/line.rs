@@ -69,6 +69,13 @@ impl Line {
         }
     }
 
+    /// A mean without an axis.
+    pub fn one(name: &str, unit: &'static str, mean: Mean) -> Self {
+        let mut line = Self::of(name, name, unit, [(f64::NAN, Vec::new())]);
+        line.points[0].mean = Some(mean);
+        line
+    }
+
     /// The same with intervals of this confidence.
     #[must_use]
     pub fn with_confidence(self, confidence: f64) -> Self {
@@ -291,6 +298,12 @@ impl Line {
             ..self.clone()
         };
         improved.named(&name)
+    }
+
+    /// The values of all seeds at all places.
+    pub fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        let points = self.points.iter();
+        points.flat_map(|point| point.values.iter().copied().flatten())
     }
 
     /// The values of the seeds at a place; none if there is none.

@@ -97,6 +97,23 @@ impl<I> Plan<I> {
     }
 }
 
+impl<I> Plan<I> {
+    /// Its lines, with no run at any place.
+    pub fn unrun<R>(self) -> Runs<R> {
+        let rows = self.rows.into_iter().map(|Row { id, name, points }| Row {
+            id,
+            name,
+            points: points.iter().map(|_| Vec::new()).collect(),
+        });
+        Runs {
+            rows: rows.collect(),
+            axis: self.axis,
+            xs: self.xs,
+            confidence: CONFIDENCE,
+        }
+    }
+}
+
 impl Plan {
     /// Runs it.
     ///

@@ -226,7 +226,7 @@ mod tests {
         paper: "ex",
         title: "Ten seeds, or more",
         seeds: 10,
-        run: |_| Err(ExperimentError::Stopped),
+        run: &|_| Err(ExperimentError::Stopped),
     };
 
     /// Mean 4, half width 4.9683 by hand (see `statistics`): 24.8 times what 5 % allows.

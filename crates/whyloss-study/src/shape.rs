@@ -1,6 +1,6 @@
 //! The shape of a line of means. A hole makes every answer NaN or `None`, so that no comparison with it holds.
 
-use crate::Line;
+use crate::{Line, Mean};
 
 impl Line {
     /// The place of the highest mean; `None` if one is missing.
@@ -27,6 +27,18 @@ impl Line {
         let points: Vec<(f64, f64)> = self.means().map(|(x, mean)| (x, mean.value)).collect();
         let (sxx, sxy, syy) = moments(&points);
         (sxy / sxx, sxy * sxy / (sxx * syy))
+    }
+
+    /// The harmonic mean of its means, n/Σ(1/…) of reciprocals: n over their sum. Its interval follows from theirs.
+    pub fn harmonic(&self) -> Mean {
+        let count = self.means().count() as f64;
+        let sum = |of: fn(Mean) -> f64| self.means().map(|(_, mean)| of(mean)).sum::<f64>();
+        let value = count / sum(|mean| mean.value);
+        let squares = sum(|mean| mean.half_width * mean.half_width);
+        Mean {
+            value,
+            half_width: libm::sqrt(squares) / count * value * value,
+        }
     }
 
     /// Pearson's correlation of its means with the other's, over the places that this one has.

@@ -84,6 +84,7 @@ impl Stack {
                 ..options
             },
             classifier: SenderDecider::unaware(),
+            controller: None,
         }
     }
 

@@ -144,6 +144,7 @@ fn case(
             ..tcp::Options::rfc(packet - HEADERS)
         },
         classifier: SenderDecider::unaware(),
+        controller: None,
     };
     let channel = match loss {
         0.0 => ChannelSpec::None,

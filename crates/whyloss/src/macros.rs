@@ -1,4 +1,4 @@
-//! The two macros behind everything that is one of several: an enum that hands its calls on, and a registry of names.
+//! Has the macros for enums that hand their calls on, and for registries of names.
 
 /// Implements a trait for an enum by handing each call on to the variant: `impl Trait for Enum { Variant, … }`, and then
 /// the trait's methods.

@@ -13,28 +13,34 @@ pub(crate) static EXPERIMENTS: [Experiment; 4] = [
         paper: PAPER,
         title: "friendliness among flows of a real kernel, and Jain's index",
         seeds: 3,
-        run: test_bed::fig_8,
+        run: &test_bed::fig_8,
     },
     Experiment {
         id: "mar-fig-10-kernel",
         paper: PAPER,
         title: "goodput on the test bed, independent losses, with a real kernel",
         seeds: 5,
-        run: |context| test_bed::fig_10(context, &simulation(context, "mar-fig-10")?),
+        run: &|context: &Context<'_>| {
+            test_bed::fig_10(context, &simulation(context, "mar-fig-10")?)
+        },
     },
     Experiment {
         id: "mar-fig-10-kernel-quick",
         paper: PAPER,
         title: "the same at two loss rates",
         seeds: 1,
-        run: |context| test_bed::fig_10_quick(context, &simulation(context, "mar-fig-10")?),
+        run: &|context: &Context<'_>| {
+            test_bed::fig_10_quick(context, &simulation(context, "mar-fig-10")?)
+        },
     },
     Experiment {
         id: "mar-fig-11-kernel",
         paper: PAPER,
         title: "goodput on the test bed, correlated losses, with a real kernel",
         seeds: 5,
-        run: |context| test_bed::fig_11(context, &simulation(context, "mar-fig-11")?),
+        run: &|context: &Context<'_>| {
+            test_bed::fig_11(context, &simulation(context, "mar-fig-11")?)
+        },
     },
 ];
 

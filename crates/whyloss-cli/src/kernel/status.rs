@@ -22,10 +22,11 @@ pub(super) fn status(out: &mut dyn Write) -> Result<(), CliError> {
         }
         writeln!(
             out,
-            "  {:<44} {:>10} {:>6} {:>6} {:>9} {:>9} {:>8} {:>10} {:>8} {:>6} {:>9}",
+            "  {:<44} {:>10} {:>6} {:>6} {:>6} {:>9} {:>9} {:>8} {:>10} {:>8} {:>6} {:>9}",
             "socket",
             "namespace",
             "cwnd",
+            "odds",
             "V_P",
             "RTT ms",
             "least ms",
@@ -77,10 +78,11 @@ fn row(socket: &Socket) -> String {
     };
     let millis = |us: u32| (us > 0).then(|| f64::from(us) / 1e3);
     format!(
-        "  {:<44} {:>10} {:>6} {:>6} {:>9} {:>9} {:>8} {:>10} {:>8} {:>6} {:>9}",
+        "  {:<44} {:>10} {:>6} {:>6} {:>6} {:>9} {:>9} {:>8} {:>10} {:>8} {:>6} {:>9}",
         ends.to_string(),
         ends.namespace,
         now.cwnd,
+        number(now.log_odds(), 2),
         number(now.backlog(), 2),
         number(millis(now.used_rtt_us), 3),
         number(now.min_rtt_us.and_then(millis), 3),

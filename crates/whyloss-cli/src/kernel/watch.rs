@@ -58,11 +58,12 @@ pub(super) fn watch(
     let mut waiting: VecDeque<Loss> = VecDeque::new();
     let begun = now_us();
     let heading = format!(
-        "{:>9}  {:<42} {:<14} {:<10} {:>6} {:>9} {:>9} {:>6} {:>6}  {:<10}{}",
+        "{:>9}  {:<42} {:<14} {:<10} {:>6} {:>6} {:>9} {:>9} {:>6} {:>6}  {:<10}{}",
         "s",
         "socket",
         "found by",
         "verdict",
+        "odds",
         "V_P",
         "RTT ms",
         "least ms",
@@ -201,9 +202,10 @@ fn line(loss: &Loss, begun: u64, truth: Option<&mut Truth>, confusion: &mut Conf
         format!(" {fates}")
     });
     format!(
-        "{:>9.3}  {socket:<42} {:<14} {verdict:<10} {:>6} {:>9} {:>9} {:>6} {:>6}  {core:<10}{truth}",
+        "{:>9.3}  {socket:<42} {:<14} {verdict:<10} {:>6} {:>6} {:>9} {:>9} {:>6} {:>6}  {core:<10}{truth}",
         event.now_us.saturating_sub(begun) as f64 / 1e6,
         loss.detection.name(),
+        number(event.log_odds(), 2),
         number(event.backlog(), 2),
         millis((event.used_rtt_us > 0).then_some(event.used_rtt_us)),
         millis(event.min_rtt_us),

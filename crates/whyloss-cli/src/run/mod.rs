@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueEnum};
 use rayon::prelude::*;
-use whyloss_sim::Scenario;
 use whyloss_sim::output::create_below;
 use whyloss_sim::scenario::{MOST_SEEDS, ScenarioFile, read_file, read_text};
+use whyloss_sim::{Registry, Scenario};
 use whyloss_study::report;
 
 use self::one::{Done, Plan, WriteArgs, one};
@@ -70,14 +70,18 @@ enum Format {
 /// Results that are kept until all seeds are done, 16 bytes each: 512 MiB, and as much again to sort them by metric.
 const MOST_VALUES: usize = 1 << 25;
 
-pub(crate) fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), CliError> {
+pub(crate) fn run(
+    args: &RunArgs,
+    registry: &Registry,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
     let text = read(&args.scenario, "scenario")?;
     let name = args.scenario.to_string_lossy();
     let ScenarioFile {
         scenario,
         seed,
         seeds,
-    } = ScenarioFile::parse(&text, &name, &args.sets)?;
+    } = ScenarioFile::parse_with(&text, &name, &args.sets, registry)?;
     let first = args.seed.unwrap_or(seed);
     let seeds: Vec<u64> = (first..)
         .take(args.seeds.unwrap_or(seeds) as usize)

@@ -1,105 +1,32 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* CUBIC-LP: the kernel's own CUBIC, which keeps its window at a loss while the Vegas predictor sees no queue.
  *
- *	loss, timeout, congestion	what CUBIC does: ssthresh = 717/1024*cwnd, its curve begins anew
- *	loss, wireless			ssthresh = cwnd; the curve goes on
- *	timeout, wireless		ssthresh = cwnd, cwnd = 1; the curve begins anew, as after every timeout
+ *	loss, timeout, congestion	what CUBIC does
+ *	loss, wireless			ssthresh = cwnd
+ *	timeout, wireless		ssthresh = cwnd, cwnd = 1
  *
- * All of CUBIC is the kernel's, with its HyStart and its fixed point; its state lies where the kernel keeps it, ours beside
- * the socket. What is computed here is the predictor alone, whose error is 0 (vegas.h). The pairing is ours: no paper has it.
+ * What is computed here is the predictor alone, whose error is 0 (vegas.h). The pairing is ours: no paper has it.
  */
-#include "ops.h"
+#include "cubic.h"
 #include "vegas.h"
 
-extern void cubictcp_init(struct sock *sk) KSYM;
-extern u32 cubictcp_recalc_ssthresh(struct sock *sk) KSYM;
-extern void cubictcp_cong_avoid(struct sock *sk, u32 ack, u32 acked) KSYM;
-extern void cubictcp_state(struct sock *sk, u8 state) KSYM;
-extern void cubictcp_cwnd_event(struct sock *sk, enum tcp_ca_event event) KSYM;
-extern void cubictcp_acked(struct sock *sk, const struct ack_sample *sample) KSYM;
-
-SEC("struct_ops")
-void cubic_lp_init(u64 *ctx)
+INLINE void meet(struct sock *sk, struct socket_state *p)
 {
-	struct sock *sk = (struct sock *)ctx[0];
-	struct socket_state *p = begin(sk);
-
-	if (p)
-		p->judge.congested = true;
-	cubictcp_init(sk);
 }
 
-/* The answer when a loss was found. */
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
 {
-	struct tcp_sock *tp = tcp_of(sk);
-	enum cause cause;
+	enum cause cause = vegas_cause(&p->judge, detection);
 
-	cause = vegas_cause(&p->judge, detection);
 	if (cause == WIRELESS)
-		return answer(sk, p, detection, cause, most(tp->snd_cwnd, 2));
+		return answer(sk, p, detection, cause, most(tcp_of(sk)->snd_cwnd, 2));
 	return answer(sk, p, detection, cause, cubictcp_recalc_ssthresh(sk));
 }
 
-SEC("struct_ops")
-void cubic_lp_acked(u64 *ctx)
+INLINE void learn(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us)
 {
-	struct sock *sk = (struct sock *)ctx[0];
-	const struct ack_sample *sample = (const struct ack_sample *)ctx[1];
-	struct tcp_sock *tp = tcp_of(sk);
-	struct socket_state *p = state_of(sk);
-	enum detection detection;
-	u32 acked;
-
-	if (p) {
-		acked = newly_acked(tp, p);
-		if (was_passed_over(tp, p, &detection))
-			tp->snd_ssthresh = decide(sk, p, detection);
-		vegas_sample(&p->judge, tp->snd_cwnd, sample->rtt_us);
-		tell_ack(sk, p, acked, sample->rtt_us);
-	}
-	cubictcp_acked(sk, sample);
-}
-
-SEC("struct_ops")
-u32 cubic_lp_ssthresh(u64 *ctx)
-{
-	struct sock *sk = (struct sock *)ctx[0];
-	struct socket_state *p = state_of(sk);
-
-	return p ? decide(sk, p, detect(tcp_of(sk), p)) : cubictcp_recalc_ssthresh(sk);
-}
-
-SEC("struct_ops")
-void cubic_lp_avoid(u64 *ctx)
-{
-	cubictcp_cong_avoid((struct sock *)ctx[0], ctx[1], ctx[2]);
-}
-
-SEC("struct_ops")
-void cubic_lp_state(u64 *ctx)
-{
-	struct sock *sk = (struct sock *)ctx[0];
-	struct socket_state *p = state_of(sk);
-
-	if (p)
-		on_state(sk, p, ctx[1]);
-	cubictcp_state(sk, ctx[1]);
-}
-
-SEC("struct_ops")
-void cubic_lp_event(u64 *ctx)
-{
-	cubictcp_cwnd_event((struct sock *)ctx[0], ctx[1]);
+	vegas_sample(&p->judge, tcp_of(sk)->snd_cwnd, rtt_us);
 }
 
 SEC(".struct_ops.link")
-struct tcp_congestion_ops cubic_lp = {
-	COMMON("wl_cubic_lp"),
-	.init = (void *)cubic_lp_init,
-	.pkts_acked = (void *)cubic_lp_acked,
-	.ssthresh = (void *)cubic_lp_ssthresh,
-	.cong_avoid = (void *)cubic_lp_avoid,
-	.set_state = (void *)cubic_lp_state,
-	.cwnd_event = (void *)cubic_lp_event,
-};
+struct tcp_congestion_ops cubic_lp = { LIKE_CUBIC("wl_cubic_lp") };

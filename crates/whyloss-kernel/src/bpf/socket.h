@@ -31,8 +31,15 @@ struct judge {
 	u8 has_round;
 	u8 randoms;
 	u8 has_end;
-	u8 spare[4];
+	s32 odds;   /* trees: thousandths of log-odds of congestion, at the latest loss; watched: now */
+	u32 digest; /* of the signals behind the odds */
+	u16 cut;    /* of the latest loss, thousandths of the reduction */
+	u8 starting; /* whether that was before the first cut */
+	u8 spare;
 };
+
+/* The odds before the warm-up is over, and of controls without trees. */
+#define NO_ODDS (-0x7fffffff - 1)
 
 struct estimator {
 	u64 estimate; /* bytes/s in sixteenths; 0 before the first */
@@ -96,6 +103,11 @@ struct event {
 	u8 ecn;
 	u8 fresh; /* SOCKET: nothing of the connection was missed */
 	u8 late;  /* ASKED: the kernel had asked before, and the program was not run */
+	s32 odds;
+	u32 digest;
+	u16 cut; /* ASKED: thousandths of the reduction */
+	u8 starting;
+	u8 spare[5];
 };
 
 /* SOCKET: who it is. */
@@ -131,9 +143,9 @@ struct counts {
 	u64 untold; /* events that found no room */
 };
 
-_Static_assert(sizeof(struct event) == 88, "src/event.rs has it");
-_Static_assert(sizeof(struct introduction) == 136, "src/event.rs has it");
-_Static_assert(sizeof(struct socket_state) == 248, "src/event.rs has it");
+_Static_assert(sizeof(struct event) == 104, "src/event.rs has it");
+_Static_assert(sizeof(struct introduction) == 152, "src/event.rs has it");
+_Static_assert(sizeof(struct socket_state) == 256, "src/event.rs has it");
 _Static_assert(sizeof(struct control) == 56, "src/shared.rs has it");
 
 struct {
@@ -234,6 +246,10 @@ INLINE void fill(struct event *event, struct tcp_sock *tp, struct socket_state *
 	event->ecn = tp->ecn_flags;
 	event->fresh = 0;
 	event->late = 0;
+	event->odds = p->judge.odds;
+	event->digest = p->judge.digest;
+	event->cut = p->judge.cut;
+	event->starting = p->judge.starting;
 }
 
 /* Who a socket is. */
@@ -284,6 +300,13 @@ INLINE void introduce(struct sock *sk, struct socket_state *p, struct control *c
 	bpf_ringbuf_submit(said, 0);
 }
 
+INLINE bool is_watched(struct tcp_sock *tp)
+{
+	struct control *control = control_of();
+
+	return control && tp->tcp_mstamp < control->watched_until_us;
+}
+
 /* Room for an event of this socket; NULL if nobody watches, or there is none. */
 INLINE struct event *tell(struct sock *sk, struct socket_state *p, u8 kind)
 {
@@ -329,6 +352,7 @@ INLINE struct socket_state *begin(struct sock *sk)
 	p->state = kernel_state(tcp_of(sk));
 	p->judge.min_rtt_us = ~0U;
 	p->judge.round_min_us = ~0U;
+	p->judge.odds = NO_ODDS;
 	return p;
 }
 

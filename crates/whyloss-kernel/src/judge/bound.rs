@@ -40,7 +40,8 @@ impl Bound {
             Algorithm::NewRenoLp
             | Algorithm::CubicLp
             | Algorithm::Veno
-            | Algorithm::VenoEnhanced => Self::None,
+            | Algorithm::VenoEnhanced
+            | Algorithm::Whyloss => Self::None,
             Algorithm::Westwood | Algorithm::WestwoodLp => Self::Westwood(Westwood::default()),
             Algorithm::Tibet => Self::Tibet(Tibet::new(segment_size)),
             Algorithm::Balde => Self::Sarbe(Sarbe::default()),

@@ -1,6 +1,6 @@
 use super::*;
 use crate::control::CONTROLS;
-use crate::event::Recovery;
+use crate::event::{Cut, Recovery};
 
 const MSS: u32 = 1_448;
 
@@ -30,6 +30,9 @@ fn event(kind: Kind, serial: u32) -> Event {
         congested: true,
         fresh: true,
         late: false,
+        odds: None,
+        digest: 0,
+        cut: Cut::default(),
     }
 }
 
@@ -84,6 +87,76 @@ fn a_mark_is_congestion_and_no_loss() {
     };
     judge.hear(&wrong);
     assert_eq!(judge.tally().verdicts_differ, 1);
+}
+
+#[test]
+fn a_program_that_sees_other_signals_is_found() {
+    let mut judge = judge(Algorithm::Whyloss);
+    let mut signals = Signals::new();
+    let mut acknowledged = 0;
+    // Returns the event of a correct program.
+    let mut honest = |serial: u32| {
+        let mut event = ack(serial, 80_000 + 100 * serial, true);
+        signals.on_ack(&super::ack(&event, &mut acknowledged));
+        let loss = loss(&event, Found::Duplicates, acknowledged);
+        if let Some(seen) = signals.clone().on_loss(&loss) {
+            event.odds = Some(trees::log_odds(&seen));
+            event.digest = digest(&seen);
+        }
+        event
+    };
+    for serial in 1..=8 {
+        let event = honest(serial);
+        // The warm-up takes eight acknowledgements.
+        assert_eq!(event.odds.is_some(), serial == 8);
+        judge.hear(&event);
+    }
+    assert!(judge.tally().agrees());
+    let event = honest(9);
+    judge.hear(&Event {
+        digest: event.digest ^ 1,
+        ..event
+    });
+    assert_eq!(judge.tally().states_differ, 1);
+    let event = honest(10);
+    judge.hear(&Event {
+        odds: event.odds.map(|odds| odds + 1),
+        ..event
+    });
+    assert_eq!(judge.tally().states_differ, 2);
+    judge.hear(&Event {
+        odds: None,
+        ..honest(11)
+    });
+    assert_eq!(judge.tally().states_differ, 3);
+    judge.hear(&honest(12));
+    assert_eq!(judge.tally().states_differ, 3);
+}
+
+#[test]
+fn a_program_that_cuts_otherwise_is_found() {
+    let answers = [
+        (0, Cause::Wireless),
+        (1, Cause::Congestion),
+        (1_000, Cause::Congestion),
+    ];
+    let differing = answers.map(|(thousandths, cause)| {
+        let mut judge = judge(Algorithm::Whyloss);
+        for serial in 1..=20 {
+            judge.hear(&ack(serial, 80_000, true));
+        }
+        judge.hear(&Event {
+            cut: Cut {
+                thousandths,
+                first: true,
+            },
+            cause,
+            ..event(Kind::Asked(Detection::Duplicates), 21)
+        });
+        judge.tally().verdicts_differ
+    });
+    // Before the first cut a loss costs nothing or everything.
+    assert!(matches!(differing, [0, 1, 1] | [1, 1, 0]), "{differing:?}");
 }
 
 #[test]

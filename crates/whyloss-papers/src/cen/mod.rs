@@ -27,100 +27,23 @@ mod sensitivity;
 mod sweeps;
 mod tables;
 
-use whyloss_study::{Context, Experiment, ExperimentError, Outcome};
+use crate::probes::Program;
 
-/// Replications behind every average of the paper (CEN-23).
-const SEEDS: u64 = 10;
 /// Trials behind the error patterns (CEN-25).
 const TRIALS: u64 = 100;
 
-/// Every table and figure of the paper with results, and what helps to judge them.
-pub(crate) static EXPERIMENTS: &[Experiment] = &[
-    experiment(
-        "cen-table-1",
-        "packet loss and bit errors of the CDMA radio",
-        TRIALS,
-        radio::table_1,
-    ),
-    experiment(
-        "cen-table-2",
-        "one flow over the wireless last hop",
-        SEEDS,
-        tables::table_2,
-    ),
-    experiment(
-        "cen-table-3",
-        "one flow over the wireless backbone",
-        SEEDS,
-        tables::table_3,
-    ),
-    experiment(
-        "cen-fig-8",
-        "lengths of good and error states",
-        TRIALS,
-        radio::fig_8,
-    ),
-    experiment(
-        "cen-fig-9",
-        "base classifiers over the wireless last hop",
-        SEEDS,
-        figures::fig_9,
-    ),
-    experiment(
-        "cen-fig-10",
-        "base classifiers over the wireless backbone",
-        SEEDS,
-        figures::fig_10,
-    ),
-    experiment(
-        "cen-fig-12",
-        "hybrids over the wireless last hop",
-        SEEDS,
-        figures::fig_12,
-    ),
-    experiment(
-        "cen-fig-13",
-        "hybrids over the wireless backbone",
-        SEEDS,
-        figures::fig_13,
-    ),
-    experiment(
-        "cen-sweep-mbiaz",
-        "mBiaz over its upper bound",
-        SEEDS,
-        sweeps::mbiaz,
-    ),
-    experiment(
-        "cen-sweep-spike",
-        "Spike over its thresholds",
-        SEEDS,
-        sweeps::spike,
-    ),
-    experiment(
-        "cen-sweep-random",
-        "a classifier with settable Mc and Mw",
-        SEEDS,
-        sweeps::random,
-    ),
-    experiment(
-        "cen-sensitivity",
-        "Tables 2 and 3 under other readings of the paper",
-        SEEDS,
-        sensitivity::all,
-    ),
+/// The experiments that are programs.
+pub(crate) static PROGRAMS: &[(&str, Program)] = &[
+    ("cen-table-1", radio::table_1),
+    ("cen-table-2", tables::table_2),
+    ("cen-table-3", tables::table_3),
+    ("cen-fig-8", radio::fig_8),
+    ("cen-fig-9", figures::fig_9),
+    ("cen-fig-10", figures::fig_10),
+    ("cen-fig-12", figures::fig_12),
+    ("cen-fig-13", figures::fig_13),
+    ("cen-sweep-mbiaz", sweeps::mbiaz),
+    ("cen-sweep-spike", sweeps::spike),
+    ("cen-sweep-random", sweeps::random),
+    ("cen-sensitivity", sensitivity::all),
 ];
-
-const fn experiment(
-    id: &'static str,
-    title: &'static str,
-    seeds: u64,
-    run: fn(&Context<'_>) -> Result<Outcome, ExperimentError>,
-) -> Experiment {
-    Experiment {
-        id,
-        paper: "cen",
-        title,
-        seeds,
-        run,
-    }
-}

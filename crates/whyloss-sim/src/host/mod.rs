@@ -172,10 +172,11 @@ impl Source {
             Transport::Tcp {
                 options,
                 classifier,
+                controller,
             } => {
                 let random = streams.stream("verdict", index);
-                let classifier = classifier.clone();
-                let sender = tcp::Sender::with_decider(options, classifier, random, start);
+                let (outside, classifier) = (controller.as_ref(), classifier.clone());
+                let sender = tcp::Sender::with_controller(options, outside, classifier, random);
                 if options.ecn {
                     Self::Capable(Box::new(sender))
                 } else {
@@ -197,7 +198,7 @@ impl Source {
     /// Whether a flow's source may [foresee](tcp::Sender::foresees) what answers make it do. One that stops does not: what
     /// it would send then, and when its timer is set anew, depends on the time at which it is asked.
     pub(crate) fn may_be_foreseen(flow: &Flow) -> bool {
-        matches!(&flow.transport, Transport::Tcp { options, .. } if !tcp::Sender::is_always_alert(options))
+        matches!(&flow.transport, Transport::Tcp { options, controller, .. } if !tcp::Sender::is_always_alert(options, controller.as_ref()))
             && flow.application == Application::Greedy
             && flow.stop.is_none()
     }

@@ -273,7 +273,7 @@ fn descend<'a>(
 pub(super) fn selector(key: &str) -> Option<&'static str> {
     match key {
         "transport" | "application" | "channel" | "reverse_channel" | "red" => Some("kind"),
-        "classifier" => Some("name"),
+        "classifier" | "controller" | "scheme" => Some("name"),
         _ => None,
     }
 }

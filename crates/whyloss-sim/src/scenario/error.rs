@@ -190,7 +190,7 @@ pub(super) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// `; did you mean …?` or, failing that, `; expected one of …`: the end of a message about an unknown name.
-pub(super) fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+pub fn suggest<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     const LONGEST: usize = 16;
     if let Some(meant) = nearest(name, known.clone()) {
         return format!("; did you mean `{meant}`?");

@@ -17,7 +17,7 @@ mod units;
 
 pub use crate::host::supply::{Application, Arrivals, SizedTransfers, Stream};
 pub use check::{CheckError, Place, Problem};
-pub use error::{Location, ScenarioError};
+pub use error::{Location, ScenarioError, suggest};
 pub use parse::{MOST_SEEDS, ScenarioFile};
 pub use route::Router;
 pub use text::{read_file, read_text};
@@ -33,6 +33,7 @@ use crate::host::quic;
 use crate::host::tcp;
 use crate::host::web::Transfers;
 use crate::packet::Packet;
+use crate::registry::OutsideController;
 
 /// A network and what happens on it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -140,6 +141,8 @@ pub enum Transport {
         options: tcp::Options,
         /// What decides the cause of a loss.
         classifier: SenderDecider,
+        /// A controller from outside, in place of the options' kind and under their policy.
+        controller: Option<OutsideController>,
     },
     /// TFRC, with a classifier at the receiver.
     Tfrc {

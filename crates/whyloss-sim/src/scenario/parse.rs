@@ -19,6 +19,7 @@ use super::names::Template;
 use super::origins::Origins;
 use super::schema::Probe;
 use super::{Connection, Flow, Scenario};
+use crate::registry::Registry;
 
 /// A scenario file: what to simulate, and how often.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,8 +94,23 @@ impl ScenarioFile {
         file: &str,
         overrides: &[(String, String)],
     ) -> Result<Self, ScenarioError> {
+        Self::parse_with(text, file, overrides, &Registry::new())
+    }
+
+    /// Reads a scenario file as [`Self::parse`] does, in which algorithms may have the names of `registry`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, and where.
+    pub fn parse_with(
+        text: &str,
+        file: &str,
+        overrides: &[(String, String)],
+        registry: &Registry,
+    ) -> Result<Self, ScenarioError> {
         let directory = Path::new(file).parent().unwrap_or(Path::new(""));
-        read(text, overrides, directory).map_err(|fault| fault.show(file, text, overrides))
+        let root = document::read(text, overrides);
+        let read = root.and_then(|root| read_document(&root, directory, registry));
+        read.map_err(|fault| fault.show(file, text, overrides))
     }
 }
 
@@ -110,26 +126,36 @@ impl Scenario {
     ) -> Result<Self, ScenarioError> {
         ScenarioFile::parse(text, file, overrides).map(|parsed| parsed.scenario)
     }
-}
 
-fn read(
-    text: &str,
-    overrides: &[(String, String)],
-    directory: &Path,
-) -> Result<ScenarioFile, Fault> {
-    read_document(&document::read(text, overrides)?, directory)
+    /// The scenario of a scenario file; see [`ScenarioFile::parse_with`].
+    ///
+    /// # Errors
+    /// The first thing that is wrong, and where.
+    pub fn from_toml_with(
+        text: &str,
+        file: &str,
+        overrides: &[(String, String)],
+        registry: &Registry,
+    ) -> Result<Self, ScenarioError> {
+        let parsed = ScenarioFile::parse_with(text, file, overrides, registry);
+        parsed.map(|parsed| parsed.scenario)
+    }
 }
 
 /// Reads a document that notes how it is read.
-pub(super) fn probe(probe: &Probe) -> Result<(), Fault> {
+pub(super) fn probe(probe: &Probe, registry: &Registry) -> Result<(), Fault> {
     let root = Item {
         at: At::File(0..0),
         value: Value::Probe(probe.clone()),
     };
-    read_document(&root, Path::new("")).map(drop)
+    read_document(&root, Path::new(""), registry).map(drop)
 }
 
-fn read_document(root: &Item, directory: &Path) -> Result<ScenarioFile, Fault> {
+fn read_document(
+    root: &Item,
+    directory: &Path,
+    registry: &Registry,
+) -> Result<ScenarioFile, Fault> {
     let document = Field {
         path: String::new(),
         item: root,
@@ -138,7 +164,11 @@ fn read_document(root: &Item, directory: &Path) -> Result<ScenarioFile, Fault> {
     top.only(&TOP)?;
     let mut builder = Builder {
         directory: directory.to_owned(),
-        ..Builder::default()
+        registry,
+        scenario: Scenario::default(),
+        nodes: BTreeMap::new(),
+        links: BTreeMap::new(),
+        origins: Origins::default(),
     };
     for link in tables(&top, "link")? {
         builder.link(&link)?;
@@ -188,17 +218,18 @@ fn optional<'a, T>(
 }
 
 /// The scenario so far.
-#[derive(Default)]
-struct Builder {
+struct Builder<'r> {
     scenario: Scenario,
     nodes: BTreeMap<String, usize>,
     links: BTreeMap<String, usize>,
     origins: Origins,
     /// Where files are looked up.
     directory: PathBuf,
+    /// Where names are looked up.
+    registry: &'r Registry,
 }
 
-impl Builder {
+impl Builder<'_> {
     /// Reads one `[[link]]`: as many connections as its `count` says, and their way back.
     fn link(&mut self, field: &Field<'_>) -> Result<(), Fault> {
         let entry = self.origins.next_link();
@@ -337,6 +368,7 @@ impl Builder {
             fields.get("scheme").as_ref(),
             fields.get("classifier").as_ref(),
             packet_size,
+            self.registry,
         )?;
         let application = optional(&fields, "application", |field| {
             choices::application(field, packet_size)
@@ -421,7 +453,7 @@ const DELAY_CHANGES: &str =
     r#"pairs of a time and a delay, such as [["50 s", "60 ms"], ["80 s", "20 ms"]]"#;
 
 fn count(field: &Field<'_>) -> Result<u64, Fault> {
-    field.integer(1..=MOST as u64)
+    field.integer(0..=MOST as u64)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::error::Fault;
+use crate::registry::Registry;
 
 /// What a value may be.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,11 +59,11 @@ pub struct Description {
     pub alternatives: BTreeMap<String, Vec<Vec<String>>>,
 }
 
-/// What the parser takes.
-pub fn describe() -> Description {
+/// What the parser takes, with the classifiers of `registry`.
+pub fn describe(registry: &Registry) -> Description {
     let probe = Probe::default();
     loop {
-        let end = super::parse::probe(&probe);
+        let end = super::parse::probe(&probe, registry);
         let mut state = probe.0.borrow_mut();
         state.conclude(end.err().as_ref());
         if !state.next() {

@@ -42,6 +42,7 @@ fn scenario() -> Scenario {
     let tcp = Transport::Tcp {
         options: crate::host::tcp::Options::default(),
         classifier: SenderDecider::unaware(),
+        controller: None,
     };
     Scenario {
         nodes: vec!["a".to_owned(), "b".to_owned()],

@@ -64,6 +64,7 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
             coverage: None,
             transport: Transport::Tcp {
                 classifier,
+                controller: None,
                 options: Options {
                     controller: ControllerSpec {
                         kind,

@@ -63,6 +63,7 @@ fn same_bytes_twice_and_the_run_is_the_same_without() {
     assert!(files == bytes(second.path()));
     let names: Vec<_> = files.keys().map(String::as_str).collect();
     let expected = [
+        ".whyloss-files",
         "a-to-r.pcapng",
         "arrivals.csv",
         "b-to-r.pcapng",

@@ -71,6 +71,7 @@ pub(crate) fn scenario(end_ms: i64) -> Scenario {
                 "tcp",
                 Transport::Tcp {
                     classifier: SenderDecider::unaware(),
+                    controller: None,
                     options: tcp::Options::rfc(710),
                 },
             ),

@@ -12,9 +12,8 @@ mod score;
 pub use network::{Family, Network, Variant};
 pub use score::{LEAST, Score, Tally, quantile};
 
-use whyloss_sim::Scenario;
-use whyloss_sim::decider::{RECEIVERS, SENDERS};
 use whyloss_sim::scenario::ScenarioError;
+use whyloss_sim::{Registry, Scenario};
 
 use crate::{Context, ExperimentError};
 use network::PLAIN;
@@ -53,17 +52,21 @@ impl Transport {
         with_ecn(kind, ecn)
     }
 
-    /// Every classifier of the registry that can decide for it, and under TCP the controllers that need none ([`RIVALS`]).
-    pub fn contenders(self) -> Vec<Contender> {
+    /// Every classifier of the registry that can decide for it, and under TCP the controllers that need none: [`RIVALS`], and
+    /// those from outside.
+    pub fn contenders(self, registry: &Registry) -> Vec<Contender> {
         let contender = |id: &str| Contender(id.to_owned());
         let competes = |id: &&str| !matches!(*id, "oracle" | "unaware" | "random");
         let ids: Vec<&str> = match self {
-            Self::Tfrc => RECEIVERS.lines().map(|line| line.id).collect(),
-            Self::NewReno | Self::Cubic => SENDERS.lines().map(|line| line.id).collect(),
+            Self::Tfrc => registry.receivers().lines().map(|line| line.id).collect(),
+            Self::NewReno | Self::Cubic => registry.senders().lines().map(|line| line.id).collect(),
         };
-        let rivals = RIVALS.iter().filter(|_| self != Self::Tfrc);
+        let built_in = |id: &str| whyloss::congestion::find(id).is_some();
+        let own = registry.controllers().map(|line| line.id);
+        let rivals = RIVALS.into_iter().chain(own.filter(|id| !built_in(id)));
+        let rivals = rivals.filter(|_| self != Self::Tfrc);
         let ids = ids.into_iter().filter(competes);
-        ids.chain(rivals.copied()).map(contender).collect()
+        ids.chain(rivals).map(contender).collect()
     }
 }
 
@@ -175,10 +178,10 @@ impl Contender {
     }
 
     /// Whether it is a controller over this transport, which says nothing about causes.
-    pub fn is_controller(&self, transport: Transport) -> bool {
+    pub fn is_controller(&self, transport: Transport, registry: &Registry) -> bool {
         transport != Transport::Tfrc
-            && SENDERS.lines().all(|line| line.id != self.0)
-            && whyloss::congestion::find(&self.0).is_some()
+            && registry.senders().find(&self.0).is_none()
+            && registry.controllers().any(|line| line.id == self.0)
     }
 
     /// The network as a scenario in which this decides for all judged flows.
@@ -190,8 +193,9 @@ impl Contender {
         network: &Network,
         transport: Transport,
         variant: Variant,
+        registry: &Registry,
     ) -> Result<Scenario, ScenarioError> {
-        let (key, value) = if self.is_controller(transport) {
+        let (key, value) = if self.is_controller(transport, registry) {
             let kind = format!("kind = \"tcp\", controller = \"{}\"", self.0);
             ("transport", with_ecn(&kind, network.ecn))
         } else {
@@ -200,7 +204,8 @@ impl Contender {
         let decide = |flow: u64| (format!("flow.judged-{flow}.{key}"), value.clone());
         let overrides: Vec<_> = (1..=network.flows).map(decide).collect();
         let name = format!("network {}", network.index);
-        Scenario::from_toml(&network.scenario(transport, variant), &name, &overrides)
+        let text = network.scenario(transport, variant);
+        Scenario::from_toml_with(&text, &name, &overrides, registry)
     }
 }
 
@@ -226,6 +231,7 @@ pub fn run(
     context: &Context<'_>,
     setting: &Setting,
     contenders: &[Contender],
+    registry: &Registry,
 ) -> Result<Found, ExperimentError> {
     let networks = setting.draw();
     let mut all = vec![Contender::oracle(), Contender::unaware()];
@@ -243,7 +249,7 @@ pub fn run(
     for (at, network) in networks.iter().enumerate() {
         for contender in &all {
             for &variant in variants {
-                let scenario = contender.scenario(network, setting.transport, variant);
+                let scenario = contender.scenario(network, setting.transport, variant, registry);
                 let scenario = scenario.map_err(|error| ExperimentError::Failed(error.into()))?;
                 let key = format!("{setting:?} {at} {contender:?} {variant:?}");
                 items.push((key, scenario));
@@ -271,7 +277,7 @@ pub fn run(
     };
     let score = |network: usize, contender: usize| {
         let mut score = Score::new(tally(network, contender, 0), tally(network, 0, 0));
-        if all[contender].is_controller(setting.transport) {
+        if all[contender].is_controller(setting.transport, registry) {
             score.forget_verdicts();
         }
         if setting.harm {
@@ -321,7 +327,8 @@ mod tests {
         };
         let network = Network::draw(1, 2, &setting);
         let copa = Contender("copa".into());
-        let scenario = copa.scenario(&network, Transport::NewReno, Variant::Beside);
+        let ours = Registry::new();
+        let scenario = copa.scenario(&network, Transport::NewReno, Variant::Beside, &ours);
         for flow in scenario.expect("a controller").flows {
             let judged = is_judged(&flow);
             if let Kind::Tcp { options, .. } = flow.transport
@@ -332,11 +339,11 @@ mod tests {
                 assert!(options.ecn);
             }
         }
-        let under_tfrc = copa.scenario(&network, Transport::Tfrc, Variant::Drawn);
+        let under_tfrc = copa.scenario(&network, Transport::Tfrc, Variant::Drawn, &ours);
         assert!(under_tfrc.is_err());
-        assert!(!Transport::Tfrc.contenders().contains(&copa));
+        assert!(!Transport::Tfrc.contenders(&ours).contains(&copa));
         // A name of both is a classifier's.
-        assert!(!Contender("veno".into()).is_controller(Transport::Cubic));
+        assert!(!Contender("veno".into()).is_controller(Transport::Cubic, &ours));
     }
 
     #[test]
@@ -349,7 +356,13 @@ mod tests {
         };
         let stop = AtomicBool::new(false);
         let context = Context::new(&Unwatched, &stop).with_seeds(1);
-        let found = run(&context, &setting, &[Contender("bbr".into())]).expect("runs");
+        let found = run(
+            &context,
+            &setting,
+            &[Contender("bbr".into())],
+            &Registry::new(),
+        )
+        .expect("runs");
         let (_, scores) = &found.contenders[2];
         assert!(scores[0].received.is_some_and(|share| share > 0.1));
         assert_eq!(

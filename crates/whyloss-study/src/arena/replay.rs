@@ -5,10 +5,11 @@
 //! one decider, and every classifier hears the same arrivals beside it. Those with a threshold are asked at several, which
 //! gives the curve that they can reach: Mc against 1 − Mw.
 
-use whyloss::receiver::{self, Arrival, Classifier, ReceiverClassifier};
+use whyloss::receiver::{self, Arrival, Classifier};
 use whyloss::{Cause, Confusion, Time};
+use whyloss_sim::decider::{RECEIVERS, ReceiverDecider};
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Packet, Watch};
+use whyloss_sim::{Packet, Registry, Watch};
 
 use super::{Contender, LEAST, Network, Setting, Transport, Variant, is_judged};
 use crate::{Context, ExperimentError, statistics};
@@ -19,7 +20,7 @@ struct Candidate {
     id: &'static str,
     /// The value of the threshold; `None` at its defaults.
     threshold: Option<f64>,
-    classifier: Classifier,
+    classifier: ReceiverDecider,
 }
 
 /// The thresholds that curves are drawn over: a classifier, what it has a threshold in, and its values.
@@ -47,7 +48,8 @@ const THRESHOLDS: &[(&str, &str, &[f64])] = &[
 ];
 
 /// Every receiver classifier at its defaults, and those with a threshold at each of its values.
-fn candidates() -> Vec<Candidate> {
+fn candidates(registry: &Registry) -> Vec<Candidate> {
+    let known = registry.receivers();
     let build = |id: &'static str, threshold: Option<(&str, f64)>| {
         let value = threshold.map(|(_, value)| value);
         // Where a spike ends moves with where it starts, as the defaults do: 1/3 of 1/2, 5 ms of 20 ms.
@@ -57,14 +59,20 @@ fn candidates() -> Vec<Candidate> {
             _ => None,
         };
         let overrides: Vec<(&str, f64)> = threshold.into_iter().chain(end).collect();
-        let classifier = receiver::find(id)?.build(&overrides).ok()?;
+        let classifier = known.build(id, &overrides)?.ok()?;
         Some(Candidate {
             id,
             threshold: value,
             classifier,
         })
     };
-    let defaults = receiver::REGISTRY.iter().map(|entry| build(entry.id, None));
+    // Not the references, which are told the truth.
+    let reference = |id: &str| receiver::find(id).is_none() && RECEIVERS.find(id).is_some();
+    let ids = known
+        .lines()
+        .map(|line| line.id)
+        .filter(|id| !reference(id));
+    let defaults = ids.map(|id| build(id, None));
     let curves = THRESHOLDS.iter().flat_map(|&(id, name, values)| {
         values
             .iter()
@@ -82,7 +90,7 @@ struct Bank {
 
 /// What is known of one flow.
 struct Ear {
-    candidates: Vec<Classifier>,
+    candidates: Vec<ReceiverDecider>,
     expected: u64,
     /// Causes of the losses that the next arrival reveals.
     truth: Vec<Cause>,
@@ -103,7 +111,7 @@ impl Watch for Bank {
         ear.expected = ear.expected.max(data.sequence.saturating_add(1));
         let arrival = Arrival::new(data.sequence, data.stamp, at, packet.size);
         for (candidate, count) in ear.candidates.iter_mut().zip(&mut self.counts) {
-            if let Some(said) = candidate.on_arrival(&arrival, missing)
+            if let Some(said) = candidate.hear(&arrival, missing)
                 && at >= self.from
             {
                 for &truth in &ear.truth {
@@ -150,9 +158,13 @@ impl Line {
 ///
 /// # Errors
 /// As [`super::run`].
-pub fn replay(context: &Context<'_>, setting: &Setting) -> Result<Vec<Replay>, ExperimentError> {
+pub fn replay(
+    context: &Context<'_>,
+    setting: &Setting,
+    registry: &Registry,
+) -> Result<Vec<Replay>, ExperimentError> {
     let networks = setting.draw();
-    let candidates = candidates();
+    let candidates = candidates(registry);
     let replay = |driver: Contender| {
         let counts = context.each(
             &networks,
@@ -208,7 +220,8 @@ fn listen(
     candidates: &[Candidate],
     seed: u64,
 ) -> Result<Vec<Confusion>, ExperimentError> {
-    let scenario = driver.scenario(network, Transport::Tfrc, Variant::Drawn);
+    let registry = Registry::new();
+    let scenario = driver.scenario(network, Transport::Tfrc, Variant::Drawn, &registry);
     let scenario = scenario.map_err(|error| ExperimentError::Failed(error.into()))?;
     let ear = |flow| {
         is_judged(flow).then(|| Ear {
@@ -239,9 +252,10 @@ mod tests {
     fn beside_itself_it_says_the_same() {
         let network = Network::draw(3, 1, &Setting::default());
         let driver = Contender("zbs".into());
-        let candidates = candidates();
+        let ours = Registry::new();
+        let candidates = candidates(&ours);
         let heard = listen(&network, &driver, &candidates, 1).expect("runs");
-        let scenario = driver.scenario(&network, Transport::Tfrc, Variant::Drawn);
+        let scenario = driver.scenario(&network, Transport::Tfrc, Variant::Drawn, &ours);
         let scenario = scenario.expect("valid");
         let run = whyloss_sim::run_unwatched(&scenario, 1).expect("runs");
         let mut said = Confusion::default();
@@ -262,7 +276,7 @@ mod tests {
             networks: 3,
             ..Setting::default()
         };
-        let replays = replay(&context, &setting).expect("not stopped");
+        let replays = replay(&context, &setting, &Registry::new()).expect("not stopped");
         for replay in &replays {
             let lengths = |line: &Line| (line.mc.len(), line.mw.len());
             let first = lengths(&replay.lines[0]);

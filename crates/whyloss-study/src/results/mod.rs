@@ -184,7 +184,7 @@ impl<'a> Results<'a> {
         let links = links.map(|spec| plain(&spec.name, columns.take(&keys(LINK))));
         Self {
             title: &scenario.title,
-            seeds: seeds.iter().map(|seed| seed.seed).collect(),
+            seeds: seeds.iter().map(|seed| seed.number).collect(),
             window: first.map_or(Duration::ZERO, |seed| seed.window),
             total,
             flows,
@@ -199,7 +199,7 @@ impl<'a> Results<'a> {
 /// hundred times as much.
 #[derive(Clone, Debug)]
 pub struct Seed {
-    seed: u64,
+    number: u64,
     window: Duration,
     /// Whether delays are there.
     is_measured: bool,
@@ -248,7 +248,7 @@ impl Seed {
             push(&mut values, LINK, link, window);
         }
         Self {
-            seed: run.seed,
+            number: run.seed,
             window,
             is_measured: !run.delays.is_empty(),
             playouts: playouts.into(),

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use twox_hash::XxHash3_128;
-use whyloss_sim::Scenario;
+use whyloss_sim::{Registry, Scenario};
 
 use super::metric::Column;
 use super::part::{Part, PartError};
@@ -30,6 +30,7 @@ pub struct Sweep {
     /// How many seeds each point is to have.
     wanted: Vec<u64>,
     known: HashMap<Key, Known>,
+    registry: Registry,
 }
 
 #[derive(Debug)]
@@ -59,6 +60,14 @@ impl Sweep {
     /// # Errors
     /// If a metric is none, or a point's scenario is wrong.
     pub fn new(plan: Plan) -> Result<Self, SweepError> {
+        Self::with(plan, Registry::new())
+    }
+
+    /// Reads the scenario of every point, in which algorithms may have the names of `registry`.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn with(plan: Plan, registry: Registry) -> Result<Self, SweepError> {
         let columns = plan.document.metrics.iter().map(|name| Column::find(name));
         let columns: Vec<Column> = columns
             .collect::<Result<_, _>>()
@@ -70,7 +79,8 @@ impl Sweep {
         );
         let read = (0..plan.points()).into_par_iter().map(|point| {
             let set = plan.point(point).1;
-            let scenario = Scenario::from_toml(&plan.scenario, &plan.scenario_file, &set);
+            let scenario =
+                Scenario::from_toml_with(&plan.scenario, &plan.scenario_file, &set, &registry);
             let mut scenario = scenario.map_err(|source| SweepError::Scenario {
                 point,
                 at: plan.place(point),
@@ -102,6 +112,7 @@ impl Sweep {
             columns,
             points,
             known: HashMap::new(),
+            registry,
         })
     }
 
@@ -242,7 +253,9 @@ impl Sweep {
                 if stop.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let part = self.task(batch).run(stop, || progress.finish());
+                let part = self
+                    .task(batch)
+                    .run(&self.registry, stop, || progress.finish());
                 let part = part.map_err(|source| SweepError::Scenario {
                     point: batch[0].0,
                     at: self.plan.place(batch[0].0),

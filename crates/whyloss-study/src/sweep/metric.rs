@@ -8,6 +8,7 @@
 //! | `transfers.NAME.KEY` | of one flow's transfers |
 //! | `link.NAME.KEY` | of one link |
 //! | `events` | the engine handled |
+//! | `NAME = EXPRESSION` | whatever [`measure`](crate::measure) can say, under a name |
 //!
 //! Keys are those of `whyloss run --format csv`.
 
@@ -16,6 +17,7 @@ use whyloss_sim::{
     DelaySummary, FlowResult, FrameCounts, LinkResult, Needs, Run, Scenario, TransferResult,
 };
 
+use crate::measure::{Measure, Observed};
 use crate::results::{self, DELAY, FLOW, FRAMES, LINK, Metrics, TRANSFERS, Value};
 
 /// What the values of a metric are.
@@ -48,6 +50,7 @@ enum Of {
     Transfers(String, Value1<TransferResult>),
     Link(String, Value1<LinkResult>),
     Events,
+    Expression(Box<Measure>),
 }
 
 impl Column {
@@ -56,6 +59,15 @@ impl Column {
     /// # Errors
     /// What is wrong with the name, and what would be right.
     pub fn find(name: &str) -> Result<Self, String> {
+        if let Some((own, expression)) = name.split_once('=') {
+            let measure = Measure::parse(expression.trim());
+            let measure = measure.map_err(|error| format!("metric {name:?}: {error}"))?;
+            return Ok(Self {
+                name: own.trim().to_owned(),
+                kind: Kind::Real,
+                of: Of::Expression(Box::new(measure)),
+            });
+        }
         let (family, rest) = name.split_once('.').unwrap_or((name, ""));
         let named = || {
             rest.split_once('.').ok_or_else(|| {
@@ -117,7 +129,7 @@ impl Column {
             Of::Frames(_, _, value) => value(&FrameCounts::default(), window),
             Of::Transfers(_, value) => value(&TransferResult::default(), window),
             Of::Link(_, value) => value(&LinkResult::default(), window),
-            Of::Events => Value::Count(0),
+            Of::Events | Of::Expression(_) => Value::Count(0),
         };
         let kind = match default {
             Value::Count(_) => Kind::Count,
@@ -146,9 +158,10 @@ impl Column {
     /// What must be measured for these.
     pub(super) fn needs(columns: &[Self]) -> Needs {
         Needs {
-            delays: columns
-                .iter()
-                .any(|column| matches!(column.of, Of::Delay(..))),
+            delays: columns.iter().any(|column| match &column.of {
+                Of::Expression(measure) => measure.needs_delays(),
+                of => matches!(of, Of::Delay(..)),
+            }),
             frames: columns
                 .iter()
                 .any(|column| matches!(column.of, Of::Frames(..))),
@@ -158,7 +171,7 @@ impl Column {
     /// Whether a scenario has what this is about.
     pub(super) fn is_about(&self, scenario: &Scenario) -> bool {
         match &self.of {
-            Of::Total(_) | Of::Events => true,
+            Of::Total(_) | Of::Events | Of::Expression(_) => true,
             Of::Flow(name, _) | Of::Delay(name, _) => {
                 scenario.flows.iter().any(|flow| flow.name == *name)
             }
@@ -200,6 +213,14 @@ impl Column {
                 at.map(|at| value(&run.measurement.links[at], window))
             }
             Of::Events => Some(Value::Count(run.measurement.events)),
+            Of::Expression(measure) => {
+                let observed = Observed {
+                    measurement: &run.measurement,
+                    delays: &run.delays,
+                    probe: &[],
+                };
+                Some(Value::Real(measure.of(&observed, None)))
+            }
         };
         value.and_then(Value::as_f64).unwrap_or(f64::NAN)
     }

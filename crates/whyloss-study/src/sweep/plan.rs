@@ -83,6 +83,16 @@ pub(super) struct Axis {
     keys: Option<Vec<String>>,
     values: Option<Vec<Value>>,
     draw: Option<Draw>,
+    choices: Option<Vec<Choice>>,
+}
+
+/// A place of an axis that sets whatever it likes, under a name.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Choice {
+    name: Value,
+    #[serde(default)]
+    set: toml::Table,
 }
 
 /// A distribution.
@@ -386,6 +396,19 @@ impl Document {
 
 impl Axis {
     fn complaint(&self) -> Option<String> {
+        if let Some(choices) = &self.choices {
+            let alone = self.key.is_none()
+                && self.keys.is_none()
+                && self.values.is_none()
+                && self.draw.is_none();
+            return match (alone, choices.is_empty()) {
+                (false, _) => {
+                    Some("`choices` stand alone, each with a `name` and a `set`".to_owned())
+                }
+                (_, true) => Some("`choices` is empty".to_owned()),
+                _ => None,
+            };
+        }
         if self.key.is_some() == self.keys.is_some() {
             return Some("expected `key`, or `keys` for several that move together".to_owned());
         }
@@ -422,11 +445,20 @@ impl Axis {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.values.as_ref().map_or(0, Vec::len)
+        let choices = self.choices.as_ref().map(Vec::len);
+        choices.or(self.values.as_ref().map(Vec::len)).unwrap_or(0)
     }
 
     /// What a place shows; what it sets goes to `set`.
     fn place(&self, place: usize, set: &mut Vec<(String, String)>) -> Setting {
+        if let Some(choice) = self.choices.as_ref().map(|choices| &choices[place]) {
+            let pairs = choice
+                .set
+                .iter()
+                .map(|(key, value)| (key.clone(), value.to_string()));
+            set.extend(pairs);
+            return shown(Some(&choice.name));
+        }
         let value = self.values.as_ref().map(|values| &values[place]);
         let values: &[Value] = match value {
             Some(Value::Array(list)) if self.keys.is_some() => list,
@@ -436,13 +468,18 @@ impl Axis {
         for (key, value) in self.keys().iter().zip(values) {
             set.push((key.clone(), value.to_string()));
         }
-        match values.first() {
-            Some(Value::String(text)) => Setting::Text(text.clone()),
-            Some(&Value::Integer(whole)) => Setting::Whole(whole),
-            Some(&Value::Float(real)) => Setting::Real(real),
-            Some(other) => Setting::Text(other.to_string()),
-            None => Setting::Text(String::new()),
-        }
+        shown(values.first())
+    }
+}
+
+/// What a column shows of a value.
+fn shown(value: Option<&Value>) -> Setting {
+    match value {
+        Some(Value::String(text)) => Setting::Text(text.clone()),
+        Some(&Value::Integer(whole)) => Setting::Whole(whole),
+        Some(&Value::Float(real)) => Setting::Real(real),
+        Some(other) => Setting::Text(other.to_string()),
+        None => Setting::Text(String::new()),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
-use whyloss_sim::Scenario;
 use whyloss_sim::scenario::ScenarioError;
+use whyloss_sim::{Registry, Scenario};
 
 use super::Key;
 use super::metric::Column;
@@ -35,11 +35,17 @@ impl Task {
         self.points.iter().map(|runs| runs.seeds.len()).sum()
     }
 
-    /// Does them one after the other. Those that `stop` cuts short are left out; `finished` hears of each that was done.
+    /// Does them one after the other; algorithms may have the names of `registry`. Those during which `stop` is set are left
+    /// out; `finished` hears of each that was done.
     ///
     /// # Errors
     /// If the scenario is not what it was when the task was made.
-    pub fn run(&self, stop: &AtomicBool, finished: impl Fn()) -> Result<Part, ScenarioError> {
+    pub fn run(
+        &self,
+        registry: &Registry,
+        stop: &AtomicBool,
+        finished: impl Fn(),
+    ) -> Result<Part, ScenarioError> {
         let columns: Vec<Column> = self
             .metrics
             .iter()
@@ -48,11 +54,16 @@ impl Task {
         let needs = Column::needs(&columns);
         let mut part = Part::new(&self.scenario, &self.file, &self.metrics);
         for runs in &self.points {
-            let scenario = Scenario::from_toml(&self.scenario, &self.file, &runs.set)?;
+            let scenario =
+                Scenario::from_toml_with(&self.scenario, &self.file, &runs.set, registry)?;
             let set = description(&runs.set);
             for (&seed, key) in runs.seeds.iter().zip(&runs.keys) {
                 let mut goes_on = |_| !stop.load(Ordering::Relaxed);
                 let run = whyloss_sim::run_measured(&scenario, seed, needs, &mut goes_on);
+                // Whatever set it may have spoilt this run, such as a classifier that failed.
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(part);
+                }
                 let (values, error) = match run {
                     Ok(run) => {
                         if run.reached < scenario.end {

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::experiment::Unwatched;
+use whyloss_sim::Registry;
 
 const SCENARIO: &str = r#"
 title = "Two hosts"
@@ -102,7 +103,9 @@ fn rows_do_not_depend_on_who_ran_them() {
     for batch in two.missing(5).into_iter().step_by(2) {
         let json = serde_json::to_string(&two.task(&batch)).expect("plain data");
         let task: Task = serde_json::from_str(&json).expect("the same");
-        let part = task.run(&AtomicBool::new(false), || ()).expect("runs");
+        let part = task
+            .run(&Registry::new(), &AtomicBool::new(false), || ())
+            .expect("runs");
         let read = Part::from_parquet(part.to_parquet().expect("written")).expect("read");
         assert_eq!((read.name(), read.rows.len()), (part.name(), batch.len()));
         two.learn(&read);
@@ -133,7 +136,7 @@ fn a_changed_plan_runs_what_is_new() {
     let batches = sweep.missing(100);
     let part = sweep
         .task(&batches[0])
-        .run(&AtomicBool::new(false), || ())
+        .run(&Registry::new(), &AtomicBool::new(false), || ())
         .expect("runs");
     let missing = |text: &str| {
         let mut changed = Sweep::new(plan(text)).expect("valid");
@@ -200,7 +203,7 @@ fn a_part_is_whole_or_none() {
     let batch = sweep.missing(2).swap_remove(0);
     let part = sweep
         .task(&batch)
-        .run(&AtomicBool::new(false), || ())
+        .run(&Registry::new(), &AtomicBool::new(false), || ())
         .expect("runs");
     let bytes = part.to_parquet().expect("written");
     for end in [0, 10, bytes.len() / 2, bytes.len() - 1] {

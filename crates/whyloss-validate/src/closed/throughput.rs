@@ -130,6 +130,7 @@ fn reno(recovery: Recovery, delayed: bool) -> Transport {
     Transport::Tcp {
         options,
         classifier: SenderDecider::unaware(),
+        controller: None,
     }
 }
 

@@ -110,7 +110,7 @@ impl Cubic {
     /// One acknowledgement of congestion avoidance.
     fn avoid_congestion(&mut self, now: Time, acked: u64) {
         let epoch = self.curve.epoch.unwrap_or_else(|| self.begin_epoch(now));
-        let t = now - epoch;
+        let t = now.since(epoch);
         // No more than a window's worth, as in window.rs.
         let acked = (acked as f64).min(self.cwnd);
         match self.dialect {

@@ -268,10 +268,13 @@ impl From<WestwoodOptions> for ControllerKind {
 #[macro_export]
 macro_rules! dispatch_controller {
     ($enum:ident $variants:tt) => {
+        $crate::dispatch_controller!($enum $variants #[inline]);
+    };
+    ($enum:ident $variants:tt #[$inline:meta]) => {
         $crate::dispatch! {
             impl Controller for $enum $variants
-            #[inline] fn on_sent(&mut self, sent: &SentEvent);
-            #[inline] fn on_ack(&mut self, ack: &AckEvent);
+            #[$inline] fn on_sent(&mut self, sent: &SentEvent);
+            #[$inline] fn on_ack(&mut self, ack: &AckEvent);
             fn on_loss(&mut self, loss: &LossEvent);
             fn on_mark(&mut self, mark: &MarkEvent);
             fn on_spared_loss(&mut self, loss: &LossEvent, spared: Spared);
@@ -279,13 +282,13 @@ macro_rules! dispatch_controller {
             fn on_timeout(&mut self, loss: &LossEvent);
             fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64);
             fn on_mtu_change(&mut self, segment_size: u32);
-            #[inline] fn wants_rate_samples(&self) -> bool;
+            #[$inline] fn wants_rate_samples(&self) -> bool;
             fn on_rate_sample(&mut self, sample: &RateSample);
             fn on_packet_lost(&mut self, packet: &LostPacket);
             fn set_window(&mut self, cwnd: u64, ssthresh: u64);
-            #[inline] fn window(&self) -> u64;
+            #[$inline] fn window(&self) -> u64;
             fn ssthresh(&self) -> u64;
-            #[inline] fn pacing_rate(&self) -> Option<Rate>;
+            #[$inline] fn pacing_rate(&self) -> Option<Rate>;
             fn bandwidth(&self) -> Option<Rate>;
         }
     };

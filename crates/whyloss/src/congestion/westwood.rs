@@ -37,6 +37,16 @@
 //! in whole segments; a starts from 0, slow start is cwnd < ssthresh, and without an estimate Bw is 0. A loss that is spared
 //! wholly skips all of its line, so a policy decides what later timeouts divide by. (The module measures RTT_min in ticks of
 //! ns-2's clock; here it is exact. It repairs losses in a way of its own, too, which is the transport's business.)
+//!
+//! [`Reaction::UclaNewReno`] is what UCLA's other module does, `Agent/TCP/WestwoodNR` (`tcp-w-nr.cc` 1.2, September 2001), which
+//! derives from NewReno's agent and divides by nothing:
+//!
+//! ```text
+//! loss              ssthresh = max(Bw·RTT_min, 2·SMSS),  cwnd = min(cwnd, ssthresh)
+//! timeout           ssthresh likewise,  cwnd = 2·SMSS
+//! ```
+//!
+//! in whole segments, and without an estimate Bw is 0, too.
 
 use super::window::by_window;
 use super::{Controller, Pipe, Spared, Start, Window};
@@ -55,6 +65,8 @@ pub enum Reaction {
     Linux,
     /// As [`Self::Westwood`], and a timeout divides it by a factor that grows while slow starts end in losses.
     Ucla,
+    /// As [`Self::Westwood`] in whole segments, and a timeout leaves two.
+    UclaNewReno,
 }
 
 /// The choices of Westwood.
@@ -93,6 +105,14 @@ impl WestwoodOptions {
     pub const fn ucla() -> Self {
         Self {
             reaction: Reaction::Ucla,
+            ..Self::per_ack()
+        }
+    }
+
+    /// UCLA's module for ns-2 that derives from NewReno, with a sample per acknowledgement.
+    pub const fn ucla_newreno() -> Self {
+        Self {
+            reaction: Reaction::UclaNewReno,
             ..Self::per_ack()
         }
     }
@@ -221,7 +241,7 @@ impl Controller for Westwood {
                 let ssthresh = self.whole(self.half(loss.window));
                 self.window.set(self.whole(share), ssthresh);
             }
-            Reaction::Ucla => {
+            Reaction::Ucla | Reaction::UclaNewReno => {
                 self.divisor(1);
                 let ssthresh = self.ucla_share(4);
                 self.window.set(self.window.cwnd().min(ssthresh), ssthresh);
@@ -257,8 +277,13 @@ impl Controller for Westwood {
                 let quarters = self.divisor(4);
                 self.ucla_share(quarters)
             }
+            Reaction::UclaNewReno => self.ucla_share(4),
         };
-        self.window.set(0, ssthresh);
+        let cwnd = match self.reaction {
+            Reaction::UclaNewReno => 2 * self.window.segment(),
+            _ => 0,
+        };
+        self.window.set(cwnd, ssthresh);
         self.cut = false;
         if self.renews_min_rtt {
             self.pipe.forget_min_rtt();

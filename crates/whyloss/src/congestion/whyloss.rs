@@ -114,8 +114,8 @@ impl Whyloss {
         }
     }
 
-    /// c: how much of the cut a loss is worth, in thousandths.
-    fn cut(&mut self, loss: &LossEvent) -> u64 {
+    /// c: how much of the cut a loss is worth, in thousandths. Counts the loss, as [`Controller::on_loss`] does.
+    pub fn cut(&mut self, loss: &LossEvent) -> u64 {
         let queue = self.signals.queue();
         let Some(signals) = self.signals.on_loss(loss) else {
             return FULL;

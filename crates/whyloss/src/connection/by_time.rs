@@ -1,5 +1,5 @@
-//! The same for stacks whose callbacks name packets by the time at which they left, one by one, with the end of a batch: what
-//! the adapters of quinn and noq call. Several packets may leave as one.
+//! Serves stacks whose callbacks name packets one by one, by the time at which they left, with the end of a batch. The
+//! adapters of quinn and noq call it. Several packets may leave as one.
 
 use super::{Connection, Detection, FirstLost, MarkEvent, PACKET_THRESHOLD, SentEvent, Verdict};
 use crate::congestion::Controller;
@@ -25,7 +25,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// The same, if no further packet fits the window now: for a stack that does not say.
+    /// Infers the same from a window that no further packet fits, for a stack that does not say.
     pub fn infer_window_limited(&mut self) {
         // Only the meter wants to know.
         if self.ledger.meter().is_some()
@@ -61,8 +61,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// The batch ends; the largest number acknowledged so far is told. Whoever tells of losses at once has told of all up to
-    /// the one of the batch before: what is not settled there is none that counts.
+    /// The batch ends; the largest number acknowledged so far is told. A stack that tells of losses at once has told of all
+    /// up to the number of the batch before, so a packet that is open there is none that counts.
     pub fn on_end_acks(&mut self, now: Time, app_limited: bool, largest: Option<u64>) {
         self.enter(now, largest.unwrap_or(u64::MAX));
         if self.batch.newest.is_some()

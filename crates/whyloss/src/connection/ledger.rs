@@ -1,4 +1,4 @@
-//! What was sent and is not settled yet: the packets that a stack's callbacks are about, where those do not say.
+//! Keeps the packets that were sent and are not settled yet.
 //!
 //! An entry is what one `on_sent` told: a packet, or several that left together (segmentation offload). Entries are in the
 //! order of sending, and so are their times. A stack that names packets by nothing but the time at which they were sent

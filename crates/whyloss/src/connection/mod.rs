@@ -187,7 +187,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.control.pacing_rate()
     }
 
-    /// What the classifier said of the last loss event; `None` before the first.
+    /// Returns the classifier's verdict on the last loss event; `None` before the first.
     pub fn last_verdict(&self) -> Option<Verdict> {
         self.verdict
     }

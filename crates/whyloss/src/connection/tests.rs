@@ -1,4 +1,4 @@
-//! What classifiers hear, by hand and beside each other: a stack that names packets, and one that tells times.
+//! Compares what classifiers hear from a stack that names packets with what they hear from one that tells times.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -313,7 +313,7 @@ fn of_a_burst_the_last_ones_were_acknowledged_and_the_first_ones_lost() {
     assert_eq!(adapter.in_flight(), MTU);
 }
 
-/// What stands for the lost packet of a burst is not taken for one that nobody tells of.
+/// A packet that stands for the lost one of a burst is not taken for one that the stack never tells of.
 #[test]
 fn a_burst_is_overtaken_as_a_whole() {
     let (mut stack, heard) = recorded(false);
@@ -327,7 +327,7 @@ fn a_burst_is_overtaken_as_a_whole() {
     assert_eq!(losses(&heard)[0].first, 2 * MTU);
 }
 
-/// Acknowledgements that nobody acknowledges do not keep the edge back for ever.
+/// Packets that hold acknowledgements alone, which no peer acknowledges, do not keep the edge back for ever.
 #[test]
 fn what_is_never_told_of_is_settled_once_it_is_overtaken() {
     let (mut stack, heard) = recorded(false);

@@ -13,7 +13,7 @@
 use super::{Entry, Scheme, westwood};
 use crate::policy::WirelessPolicy;
 
-/// What an oracle looks up about a loss event.
+/// Says how an oracle looks up the cause of a loss event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lookup {
     /// The packets whose cause is looked up.

@@ -1,5 +1,5 @@
-//! What a paper puts together under one name: a classifier, a controller and a policy, a file each. The only definition:
-//! scenarios, experiments, QUIC, the kernel's comparison and Python take it from here.
+//! Defines each scheme, a classifier, a controller and a policy that a paper puts together under one name, in a file of its
+//! own. Scenarios, experiments, QUIC, the kernel's comparison and Python take it from here.
 //!
 //! | file | names | classifier | controller | a loss called wireless |
 //! |---|---|---|---|---|
@@ -216,6 +216,7 @@ pub static REGISTRY: &[Entry] = &[
     newreno_lp::ENTRY,
     westwood::ENTRY,
     westwood::UCLA,
+    westwood::UCLA_NEWRENO,
     westwood_nr::ENTRY,
     westwood::PLUS,
     tibet::ENTRY,

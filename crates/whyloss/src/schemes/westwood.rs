@@ -8,7 +8,8 @@
 //! | scheme | Bw, the estimate | repaired by | in |
 //! |---|---|---|---|
 //! | [`scheme`] | a sample per acknowledgement, fixed filter | Reno's recovery | Milenkoski & Stojcevska 2010, equations 3 to 6 (MIL-3) |
-//! | [`ucla`] | the same, divided at timeouts | fast retransmit alone | what their figures run, and Martignon & Fratta's: `tcp-westwood.cc` 1.3 |
+//! | [`ucla`] | the same, divided at timeouts | fast retransmit alone | what their figures run: `tcp-westwood.cc` 1.3 |
+//! | [`ucla_newreno`] | the same, undivided; two segments after a timeout | NewReno's recovery | Martignon & Fratta 2005, section 3: `tcp-w-nr.cc` 1.2 (MAR-5) |
 //! | [`ucla_timed`] | filtered by the time between acknowledgements, divided at timeouts | fast retransmit alone | Le & Hong 2006, section 4 (BAL-1) |
 //! | [`plus`] | a sample per round trip | NewReno's recovery | Mascolo et al., CCR 34(2), 2004 |
 
@@ -31,6 +32,14 @@ pub(super) const UCLA: Entry = Entry::new(
     |_| Ok(ucla()),
 );
 
+pub(super) const UCLA_NEWRENO: Entry = Entry::new(
+    ("westwood-ucla-nr", "Westwood-NR (UCLA)"),
+    "Westwood of UCLA's module for ns-2 that derives from NewReno; goes with NewReno's recovery",
+    "tcp-w-nr.cc 1.2, 2001; Martignon & Fratta 2005, section 3",
+    &[],
+    |_| Ok(ucla_newreno()),
+);
+
 pub(super) const PLUS: Entry = Entry::new(
     ("westwood-plus", "Westwood+"),
     "Westwood with one sample per round trip; goes with NewReno's recovery",
@@ -47,6 +56,11 @@ pub fn scheme() -> Scheme {
 /// Makes the Westwood of UCLA's module, with its filter of type 1.
 pub fn ucla() -> Scheme {
     unaware(WestwoodOptions::ucla())
+}
+
+/// Makes the Westwood of UCLA's module that derives from NewReno.
+pub fn ucla_newreno() -> Scheme {
+    unaware(WestwoodOptions::ucla_newreno())
 }
 
 /// Makes the Westwood of UCLA's module, with its filter of type 3.
@@ -68,7 +82,7 @@ mod tests {
     /// 100 kB/s for 100 ms are 10 segments.
     #[test]
     fn what_the_rate_fills() {
-        for scheme in [scheme(), ucla(), ucla_timed(), plus()] {
+        for scheme in [scheme(), ucla(), ucla_newreno(), ucla_timed(), plus()] {
             assert_eq!(fills(&scheme), (10, 10), "{scheme:?}");
         }
     }
@@ -76,7 +90,7 @@ mod tests {
     /// Without an estimate: half of 20 segments under way by the equations, 2 segments in the module.
     #[test]
     fn before_there_is_a_rate() {
-        for (scheme, window) in [(scheme(), 10_000), (ucla(), 2_000)] {
+        for (scheme, window) in [(scheme(), 10_000), (ucla(), 2_000), (ucla_newreno(), 2_000)] {
             let mut control = scheme.start_metered(&super::super::tests::BEGUN);
             control.on_loss(&loss(Detection::Duplicates));
             assert_eq!(control.window(), window);
@@ -85,5 +99,8 @@ mod tests {
         let mut control = begun(&ucla());
         control.on_loss(&loss(Detection::Timeout));
         assert_eq!(control.window(), 1000);
+        let mut control = begun(&ucla_newreno());
+        control.on_loss(&loss(Detection::Timeout));
+        assert_eq!(control.window(), 2000);
     }
 }

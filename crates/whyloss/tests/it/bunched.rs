@@ -1,5 +1,4 @@
-//! A receiver that reads its socket late, many packets at a time: what the stamps, and what the socket's buffer, do to
-//! verdicts.
+//! Shows how late stamps and a full socket buffer change verdicts, for a receiver that reads many packets at a time.
 //!
 //! ```text
 //! path     10 Mbit/s, a queue of 60 packets of 1000 bytes, a radio that corrupts one packet in 200
@@ -13,7 +12,7 @@ use whyloss::losses::LossTracker;
 use whyloss::receiver::{Arrival, find};
 use whyloss::{Cause, Duration, Time};
 
-/// Who lost a packet.
+/// The part of the path that lost a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum By {
     Queue,
@@ -21,7 +20,7 @@ enum By {
     Buffer,
 }
 
-/// What the path delivers, and what it lost.
+/// Returns the packets that the path delivers, and those that it loses.
 fn path() -> (Vec<Arrival>, HashMap<u64, By>) {
     const SLOT: u64 = 800_000;
     let (mut now, mut free) = (0_u64, 0_u64);
@@ -170,7 +169,7 @@ fn late_stamps_make_trees_cautious_and_zbs_wrong() {
     }
 }
 
-/// What the socket's buffer drops looks like the radio's work to every classifier, the better the stamps the more.
+/// Drops of the socket's buffer look like the radio's to a classifier, the more the better the stamps.
 #[test]
 fn a_full_socket_buffer_looks_like_the_radio() {
     let full = Reader {

@@ -32,6 +32,7 @@ use super::{Ack, Dialect, Options, Recovery, RttSampling, Segment};
 use crate::decider::{Decider, SenderDecider};
 use crate::host::judge::{Judge, Judgement};
 use crate::observe::SourceState;
+use crate::registry::OutsideController;
 use whyloss::congestion::{Controller, Start, UnderPolicy};
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::rto::Rto;
@@ -138,16 +139,30 @@ impl Sender {
         random: Random,
         _now: Time,
     ) -> Self {
+        Self::with_controller(options, None, decider, random)
+    }
+
+    /// [`Self::with_decider`], with a controller from outside in place of the options'.
+    pub(crate) fn with_controller(
+        options: &Options,
+        outside: Option<&OutsideController>,
+        decider: SenderDecider,
+        random: Random,
+    ) -> Self {
         let segment_size = options.segment_size.max(1);
         let bytes = |segments: u32| u64::from(segments) * u64::from(segment_size);
-        let controller = options.controller.kind.build(&Start {
+        let start = Start {
             segment_size,
             initial_window: bytes(options.initial_window.max(1)),
             initial_ssthresh: options.initial_ssthresh.map_or(u64::MAX, bytes),
             growth: options.growth,
-        });
+        };
+        let controller = match outside {
+            None => Held::from(options.controller.kind.build(&start)),
+            Some(outside) => Held::from(outside.make(&start)),
+        };
         let wireless = options.controller.wireless;
-        let control = UnderPolicy::new(Held::from(controller), wireless);
+        let control = UnderPolicy::new(controller, wireless);
         let meter = MeteredPacer::new(&control);
         let mut sender = Self {
             una: 0,
@@ -243,9 +258,10 @@ impl Sender {
         self.open_window();
     }
 
-    /// Whether a sender with these options foresees nothing: it is always alert.
-    pub(crate) fn is_always_alert(options: &Options) -> bool {
-        let sender = Self::new(options, Time::ZERO);
+    /// Whether a sender with these options, and perhaps a controller from outside, foresees nothing: it is always alert.
+    pub(crate) fn is_always_alert(options: &Options, outside: Option<&OutsideController>) -> bool {
+        let random = Streams::new(0).stream("verdict", 0);
+        let sender = Self::with_controller(options, outside, SenderDecider::unaware(), random);
         Self {
             handshaking: false,
             ..sender

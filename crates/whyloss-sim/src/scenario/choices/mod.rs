@@ -7,6 +7,7 @@ mod application;
 mod channel;
 mod classifier;
 mod iftp;
+mod own;
 mod queue;
 mod quic;
 mod rate;

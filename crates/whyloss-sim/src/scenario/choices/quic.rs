@@ -2,8 +2,10 @@
 
 use whyloss::congestion::{self, ControllerSpec, WirelessPolicy};
 
+use super::scheme::Windowed;
 use super::{Choice, tcp};
 use crate::host::quic::{Controller, Options, Own, Stack};
+use crate::registry::Registry;
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
 
@@ -18,18 +20,24 @@ const OWN: [(&str, Own); 3] = [
 /// See [`Options`].
 pub(super) fn options(
     choice: &Choice<'_>,
-    scheme: Option<ControllerSpec>,
+    scheme: Option<&Windowed>,
     classified: bool,
+    registry: &Registry,
 ) -> Result<Options, Fault> {
     choice.only(&KEYS)?;
     let stack = choice
         .need("stack", r#"whose protocol engine, "quinn" or "noq""#)?
         .one_of(&[("quinn", Stack::Quinn), ("noq", Stack::Noq)])?;
     let base = match scheme {
-        Some(scheme) => Controller::Ours(scheme),
+        Some(scheme) if scheme.outside.is_some() => {
+            return Err(choice.field.fault(
+                "a `quic` flow takes only controllers that are built in; the scheme's is from outside",
+            ));
+        }
+        Some(scheme) => Controller::Ours(scheme.spec),
         None => Controller::Own(Own::Cubic),
     };
-    let controller = choice.or("controller", base, controller)?;
+    let controller = choice.or("controller", base, |field| controller(field, registry))?;
     let policy = choice
         .get("wireless")
         .map(|field| tcp::wireless(&field).map(|policy| (field, policy)));
@@ -48,7 +56,7 @@ pub(super) fn options(
         (Controller::Own(own), _) => Controller::Own(own),
         (Controller::Ours(spec), policy) => Controller::Ours(ControllerSpec {
             wireless: policy.map_or_else(
-                || scheme.map_or(WirelessPolicy::default(), |scheme| scheme.wireless),
+                || scheme.map_or(WirelessPolicy::default(), |scheme| scheme.spec.wireless),
                 |(_, policy)| policy,
             ),
             ..spec
@@ -57,7 +65,7 @@ pub(super) fn options(
     Ok(Options { stack, controller })
 }
 
-fn controller(field: &Field<'_>) -> Result<Controller, Fault> {
+fn controller(field: &Field<'_>, registry: &Registry) -> Result<Controller, Fault> {
     let expected =
         r#"a controller, such as "cubic", or one of the stack's own, such as "stack-cubic""#;
     let ours = congestion::REGISTRY.iter().map(|entry| entry.id);
@@ -67,6 +75,12 @@ fn controller(field: &Field<'_>) -> Result<Controller, Fault> {
         return Ok(Controller::Own(*own));
     }
     let Some(entry) = congestion::find(name) else {
+        if registry.controllers().any(|line| line.id == name) {
+            let message = format!(
+                "a `quic` flow takes only controllers that are built in; `{name}` is from outside"
+            );
+            return Err(field.fault(message));
+        }
         let hint = suggest(name, ids);
         return Err(field.fault(format!("no controller is called {}{hint}", code(name))));
     };

@@ -1,26 +1,58 @@
 //! Schemes by name: a classifier, a controller and a policy at once.
 
+use whyloss::congestion::{ControllerKind, ControllerSpec};
 use whyloss::registry::ParameterError;
 use whyloss::schemes::{IDEAL, IFTP, REGISTRY, Scheme};
 
+use super::own::own;
 use crate::decider::{Decider, SenderDecider};
+use crate::registry::{OutsideController, OutsideScheme, Registry, SchemeController};
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
 
 /// A scheme of a flow over `transport`. IFTP's has no controller but IFTP.
 pub(super) enum Chosen {
     /// One with a window, for TCP and QUIC.
-    Windowed(Box<Scheme<SenderDecider>>),
+    Windowed(Box<Windowed>),
     Iftp(SenderDecider),
 }
 
-/// Ids of the schemes with a window, the ideal ones last.
-pub(super) fn windowed() -> impl Iterator<Item = &'static str> + Clone {
-    let ideal = IDEAL.iter().map(|entry| entry.id);
-    REGISTRY.iter().map(|entry| entry.id).chain(ideal)
+/// A scheme with a window.
+pub(super) struct Windowed {
+    /// The controller and its policy.
+    pub(super) spec: ControllerSpec,
+    /// A controller from outside, in place of the other.
+    pub(super) outside: Option<OutsideController>,
+    /// What decides the causes of losses.
+    pub(super) classifier: SenderDecider,
 }
 
-/// The scheme with a window of this name.
+impl From<Scheme<SenderDecider>> for Windowed {
+    fn from(scheme: Scheme<SenderDecider>) -> Self {
+        Self {
+            spec: scheme.controller,
+            outside: None,
+            classifier: scheme.classifier,
+        }
+    }
+}
+
+impl From<OutsideScheme> for Windowed {
+    fn from(scheme: OutsideScheme) -> Self {
+        let (kind, outside) = match scheme.controller {
+            SchemeController::Ours(kind) => (kind, None),
+            SchemeController::Outside(outside) => (ControllerKind::default(), Some(outside)),
+        };
+        let wireless = scheme.wireless;
+        Self {
+            spec: ControllerSpec { kind, wireless },
+            outside,
+            classifier: scheme.classifier,
+        }
+    }
+}
+
+/// The built-in scheme with a window of this name.
 fn find(name: &str) -> Option<Result<Scheme<SenderDecider>, ParameterError>> {
     let real = REGISTRY.iter().find(|entry| entry.id == name);
     let real = real.map(|entry| entry.build(&[]).map(|s| s.map(Decider::of)));
@@ -30,7 +62,16 @@ fn find(name: &str) -> Option<Result<Scheme<SenderDecider>, ParameterError>> {
     })
 }
 
-pub(super) fn chosen(field: &Field<'_>, transport: &str) -> Result<Chosen, Fault> {
+pub(super) fn chosen(
+    field: &Field<'_>,
+    transport: &str,
+    registry: &Registry,
+) -> Result<Chosen, Fault> {
+    let takes = matches!(transport, "tcp" | "quic");
+    if takes && let Some(scheme) = own(field, "scheme", registry.own_schemes())? {
+        return Ok(Chosen::Windowed(Box::new(scheme.into())));
+    }
+    let windowed = || registry.schemes().map(|line| line.id);
     let of_iftp = || IFTP.iter().map(|entry| entry.id);
     let known: Vec<&str> = match transport {
         "iftp" => of_iftp().collect(),
@@ -41,16 +82,19 @@ pub(super) fn chosen(field: &Field<'_>, transport: &str) -> Result<Chosen, Fault
     let iftp = IFTP.iter().find(|entry| entry.id == name);
     match (transport, find(name), iftp) {
         ("tcp" | "quic", Some(scheme), _) => {
-            Ok(Chosen::Windowed(Box::new(scheme.map_err(refused)?)))
+            let scheme = scheme.map_err(refused)?;
+            Ok(Chosen::Windowed(Box::new(scheme.into())))
         }
         ("iftp", _, Some(entry)) => {
             let scheme = entry.build(&[]).map_err(refused)?;
             Ok(Chosen::Iftp(Decider::of(scheme.classifier)))
         }
         ("tcp" | "quic", None, Some(_)) => Err(elsewhere(field, name, "iftp", transport)),
-        ("iftp", Some(_), None) => Err(elsewhere(field, name, "tcp` and `quic", transport)),
+        ("iftp", _, None) if windowed().any(|id| id == name) => {
+            Err(elsewhere(field, name, "tcp` and `quic", transport))
+        }
         ("tcp" | "quic", None, None) => Err(unknown(field, name, windowed())),
-        ("iftp", None, None) => Err(unknown(field, name, of_iftp())),
+        ("iftp", _, None) => Err(unknown(field, name, of_iftp())),
         _ => Err(field.fault(format!(
             "only a `tcp`, `quic` or `iftp` flow has a scheme; this one is `{transport}`"
         ))),

@@ -7,11 +7,14 @@ use whyloss::congestion::{
 
 use crate::host::tcp::{Echo, Options, Recovery, RtoOptions, RttSampling};
 
+use super::own::own;
+use super::scheme::Windowed;
 use super::{Choice, positive};
+use crate::registry::{OutsideController, Registry};
 use crate::scenario::error::{Fault, suggest};
 use crate::scenario::fields::{Field, code};
 
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 23] = [
     "base",
     "recovery",
     "delayed_ack",
@@ -19,6 +22,7 @@ pub(super) const KEYS: [&str; 22] = [
     "window",
     "initial_window",
     "initial_ssthresh",
+    "segment",
     "segments",
     "handshake",
     "limited_transmit",
@@ -52,28 +56,28 @@ const LARGEST_WINDOW: u64 = 1 << 20;
 /// What `window` is with `base = "ns2"` if it is not given: large enough not to limit (ns-2's own default is 20).
 const NS2_WINDOW: u32 = 1_000;
 
-/// See [`Options`] for what each field means, and [`KEYS`] for their names; packets of `packet` bytes are full segments with their headers.
+/// See [`Options`] for what each field means, and [`KEYS`] for their names; packets of `packet` bytes are full segments with
+/// their headers. A controller from outside takes the place of the options' own.
 pub(super) fn options(
     choice: &Choice<'_>,
-    scheme: Option<ControllerSpec>,
+    scheme: Option<&Windowed>,
     packet: u32,
-) -> Result<Options, Fault> {
-    let segment_size = packet.saturating_sub(HEADER);
-    let named = choice.get("controller").and_then(|field| field.item.text());
-    let repairs = match (named, scheme.map(|scheme| scheme.kind)) {
-        (Some("vegas"), _) | (None, Some(ControllerKind::Vegas(_))) => Recovery::Vegas,
-        _ => Recovery::default(),
-    };
-    let recovery = choice.or("recovery", repairs, |field| {
-        field.one_of(&[
-            ("reno", Recovery::Reno),
-            ("newreno", Recovery::NewReno),
-            ("sack", Recovery::Sack),
-            ("fast-retransmit", Recovery::FastRetransmit),
-            ("vegas", Recovery::Vegas),
-            ("rack", Recovery::Rack),
-        ])
-    })?;
+    registry: &Registry,
+) -> Result<(Options, Option<OutsideController>), Fault> {
+    let segment_size = choice.or(
+        "segment",
+        packet.saturating_sub(HEADER),
+        |field| match field.bytes()? {
+            bytes @ 1..=65_535 => Ok(bytes as u32),
+            _ => Err(field.unexpected("from 1 to 65535 bytes")),
+        },
+    )?;
+    let mut outside = scheme.and_then(|scheme| scheme.outside.clone());
+    if let Some(field) = choice.get("controller") {
+        outside = own(&field, "controller", registry.own_controllers())?;
+    }
+    let scheme = scheme.map(|scheme| scheme.spec);
+    let recovery = recovery(choice, scheme)?;
     let window = choice.get("window").map(|field| segments(&field));
     let window = window.transpose()?;
     let ns2 = choice.or("base", false, |field| {
@@ -100,8 +104,12 @@ pub(super) fn options(
         None if recovery == Recovery::Vegas && !ns2 => ControllerKind::Vegas(VegasDialect::Paper),
         None => base.controller.kind,
     };
+    let kind = match outside {
+        Some(_) => kind,
+        None => choice.or("controller", kind, |field| controller(field, ns2, registry))?,
+    };
     let policy = scheme.map_or(base.controller.wireless, |scheme| scheme.wireless);
-    Ok(Options {
+    let options = Options {
         recovery,
         receive_window: window.unwrap_or(base.receive_window),
         initial_window: choice.or("initial_window", base.initial_window, segments)?,
@@ -136,7 +144,7 @@ pub(super) fn options(
             positive(field).map(Some)
         })?,
         controller: ControllerSpec {
-            kind: choice.or("controller", kind, |field| controller(field, ns2))?,
+            kind,
             wireless: choice.or("wireless", policy, wireless)?,
         },
         growth: choice.or("growth", base.growth, |field| {
@@ -158,16 +166,36 @@ pub(super) fn options(
             field.integer(1..=255).map(|count| count as u8)
         })?,
         ..base
+    };
+    Ok((options, outside))
+}
+
+/// How losses are repaired: Vegas's own way with Vegas, unless the scenario says otherwise.
+fn recovery(choice: &Choice<'_>, scheme: Option<ControllerSpec>) -> Result<Recovery, Fault> {
+    let named = choice.get("controller").and_then(|field| field.item.text());
+    let repairs = match (named, scheme.map(|scheme| scheme.kind)) {
+        (Some("vegas"), _) | (None, Some(ControllerKind::Vegas(_))) => Recovery::Vegas,
+        _ => Recovery::default(),
+    };
+    choice.or("recovery", repairs, |field| {
+        field.one_of(&[
+            ("reno", Recovery::Reno),
+            ("newreno", Recovery::NewReno),
+            ("sack", Recovery::Sack),
+            ("fast-retransmit", Recovery::FastRetransmit),
+            ("vegas", Recovery::Vegas),
+            ("rack", Recovery::Rack),
+        ])
     })
 }
 
 /// A controller by its name.
-fn controller(field: &Field<'_>, ns2: bool) -> Result<ControllerKind, Fault> {
+fn controller(field: &Field<'_>, ns2: bool, registry: &Registry) -> Result<ControllerKind, Fault> {
     let expected = r#"a controller, such as "westwood""#;
     let ids = congestion::REGISTRY.iter().map(|entry| entry.id);
     let name = field.name_of(expected, ids)?;
     let Some(entry) = congestion::find(name) else {
-        let ids = congestion::REGISTRY.iter().map(|entry| entry.id);
+        let ids = registry.controllers().map(|line| line.id);
         let hint = suggest(name, ids);
         return Err(field.fault(format!("no controller is called {}{hint}", code(name))));
     };

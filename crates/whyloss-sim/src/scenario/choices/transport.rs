@@ -4,9 +4,9 @@ use whyloss::Duration;
 
 use super::scheme::{self, Chosen};
 use super::{Choice, classifier, iftp, quic, tcp, tfrc};
-use crate::decider::{RECEIVERS, SENDERS};
 use crate::host::datagrams::{Law, Pattern, Spacing};
 use crate::host::web::Transfers;
+use crate::registry::Registry;
 use crate::scenario::Transport;
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
@@ -30,6 +30,7 @@ pub(in crate::scenario) fn transport(
     scheme: Option<&Field<'_>>,
     classifier: Option<&Field<'_>>,
     packet: u32,
+    registry: &Registry,
 ) -> Result<Transport, Fault> {
     let expected =
         r#"a transport: "tfrc", "tcp", "quic", "iftp", "on-off", "cbr", "poisson" or "web""#;
@@ -41,18 +42,19 @@ pub(in crate::scenario) fn transport(
         );
         return Err(field.fault(message));
     }
-    let scheme = scheme.map(|field| scheme::chosen(field, choice.name));
+    let scheme = scheme.map(|field| scheme::chosen(field, choice.name, registry));
     let scheme = scheme.transpose()?;
+    let at_sender = || classifier::decider(classifier, &registry.senders(), registry);
     match choice.name {
         "tfrc" => Ok(Transport::Tfrc {
             options: tfrc::options(&choice)?,
-            classifier: classifier::decider(classifier, &RECEIVERS)?,
+            classifier: classifier::decider(classifier, &registry.receivers(), registry)?,
         }),
         "iftp" => Ok(Transport::Iftp {
             options: iftp::options(&choice)?,
             classifier: match (scheme, classifier) {
                 (Some(Chosen::Iftp(decider)), None) => decider,
-                _ => classifier::decider(classifier, &SENDERS)?,
+                _ => at_sender()?,
             },
         }),
         "tcp" | "quic" => {
@@ -62,26 +64,21 @@ pub(in crate::scenario) fn transport(
             };
             let decider = match (&scheme, classifier) {
                 (Some(scheme), None) => scheme.classifier.clone(),
-                _ => classifier::decider(classifier, &SENDERS)?,
+                _ => at_sender()?,
             };
+            let scheme = scheme.as_deref();
             if choice.name == "quic" {
                 return Ok(Transport::Quic {
-                    options: quic::options(
-                        &choice,
-                        scheme.as_ref().map(|scheme| scheme.controller),
-                        classifier.is_some(),
-                    )?,
+                    options: quic::options(&choice, scheme, classifier.is_some(), registry)?,
                     classifier: decider,
                 });
             }
             choice.only(&tcp::KEYS)?;
+            let (options, controller) = tcp::options(&choice, scheme, packet, registry)?;
             Ok(Transport::Tcp {
-                options: tcp::options(
-                    &choice,
-                    scheme.as_ref().map(|scheme| scheme.controller),
-                    packet,
-                )?,
+                options,
                 classifier: decider,
+                controller,
             })
         }
         "on-off" => bursts(&choice),
@@ -100,7 +97,7 @@ pub(in crate::scenario) fn transport(
             let least = choice.or("least", Duration::ZERO, Field::duration)?;
             steady(&choice, Spacing::Exponential { least })
         }
-        "web" => web(&choice, packet),
+        "web" => web(&choice, packet, registry),
         _ => Err(choice.unknown("transport", TRANSPORTS)),
     }
 }
@@ -157,15 +154,19 @@ fn steady(choice: &Choice<'_>, spacing: Spacing) -> Result<Transport, Fault> {
 }
 
 /// See [`Transfers`]; the keys of `tcp` are those of the connections.
-fn web(choice: &Choice<'_>, packet: u32) -> Result<Transport, Fault> {
+fn web(choice: &Choice<'_>, packet: u32, registry: &Registry) -> Result<Transport, Fault> {
     let mut known = WEB.to_vec();
     // A connection has its transfer, and no handshake.
     let fixed = |key: &&str| matches!(*key, "segments" | "handshake");
     known.extend(tcp::KEYS.iter().filter(|key| !fixed(key)));
     choice.only(&known)?;
     let base = Transfers::default();
+    let (options, outside) = tcp::options(choice, None, packet, registry)?;
+    if let (Some(_), Some(field)) = (outside, choice.get("controller")) {
+        return Err(field.fault("a `web` flow takes only controllers that are built in"));
+    }
     Ok(Transport::Web {
-        options: tcp::options(choice, None, packet)?,
+        options,
         transfers: Transfers {
             per_second: choice
                 .need("transfers", "how many transfers come a second, such as 0.5")?

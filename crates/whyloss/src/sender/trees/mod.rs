@@ -55,12 +55,28 @@ impl Trees {
             log_odds: None,
         }
     }
+
+    /// Returns the threshold in thousandths of log-odds: above it, a loss is congestion.
+    pub fn threshold(&self) -> i32 {
+        self.threshold
+    }
 }
 
 impl Default for Trees {
     fn default() -> Self {
         Self::new(Self::THRESHOLD)
     }
+}
+
+/// The number of trees.
+pub const GROWN: usize = TREES.len();
+
+/// Returns the table of trees, for programs that cannot call [`log_odds`].
+///
+/// A tree has 15 questions and 16 leaves (thousandths of log-odds). A question is the number of a signal and a bound: values up to
+/// the bound lead to the leaves before it. Question k lies between leaves k and k + 1. The search asks the middle one of those left.
+pub fn table() -> impl Iterator<Item = (&'static [(u8, i16); 15], &'static [i16; 16])> {
+    TREES.iter().map(|tree| (&tree.questions, &tree.leaves))
 }
 
 /// The log-odds of congestion, in thousandths.

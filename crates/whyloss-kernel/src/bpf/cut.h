@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Decides how much of its reduction a loss is worth (`congestion/whyloss.rs` of the library).
+ *
+ * The formula stands there, with its names. Quotients replace the library's 128-bit products.
+ */
+#ifndef WHYLOSS_CUT_H
+#define WHYLOSS_CUT_H
+
+#include "signals.h"
+
+enum {
+	/* A cut is in thousandths of CUBIC's reduction. */
+	FULL = 1000,
+	/* Own segments in the largest queue above which a queue counts as seen. */
+	SEEN = 6,
+	EMPTY_NS = 4000000,
+	/* 65536ths: the share of losses at an empty queue above which the odds decide. */
+	EVIDENCE = 65536 / 8,
+	MEMORY = 16,
+	/* Thousandths of log-odds. */
+	FIRST_CUT = 500,
+	SLOW_START = 1000,
+};
+
+/* Returns the cut for a loss with these odds, before `remember_loss`. */
+INLINE u32 cut_of(struct signals *s, u32 mss, s32 odds, bool starting)
+{
+	s64 least_ns = s->longer.both.min, trough = real_whole(s->trough);
+	s64 waits = (s->rtt < trough ? s->rtt : trough) - least_ns;
+	bool later = s->standing[0].rtt > s->standing[1].rtt;
+	u64 largest = later ? s->standing[0].rtt : s->standing[1].rtt;
+	u64 window = later ? s->standing[0].window : s->standing[1].window;
+	u64 depth = (s64)largest > least_ns ? largest - least_ns : 0;
+	u32 over;
+
+	if (odds == NO_ODDS)
+		return FULL;
+	if (starting)
+		return odds <= SLOW_START * (waits * 32 <= least_ns ? 2 : 1) ? 0 : FULL;
+	if (!depth)
+		return FULL;
+	if (window < ((u64)SEEN * most(mss, 1) * largest + depth - 1) / depth && 3 * depth < (u64)least_ns)
+		return FULL;
+	if (waits * 8 <= (s64)depth && waits <= EMPTY_NS) {
+		s->empties += (65536 - s->empties) / MEMORY;
+		return 0;
+	}
+	s->empties -= s->empties / MEMORY;
+	if (s->empties < EVIDENCE)
+		return FULL;
+	if (odds <= FIRST_CUT)
+		return 0;
+	over = odds - FIRST_CUT;
+	return over < FULL ? over : FULL;
+}
+
+#endif

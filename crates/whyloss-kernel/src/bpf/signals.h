@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Describes a loss in sixteen numbers, from what acknowledgements said before it.
+ *
+ * `sender/trees/signals.rs` of the library has the formulas. This file computes them in the same
+ * order with the same reals (real.h), so each signal is the same number. Delays are in nanoseconds
+ * as there, although the kernel has microseconds: filters round differently in another unit.
+ */
+#ifndef WHYLOSS_SIGNALS_H
+#define WHYLOSS_SIGNALS_H
+
+#include "real.h"
+#include "socket.h"
+
+enum {
+	SIGNALS = 16,
+	CLASSES = 16,
+	/* Acknowledgements that move the edge before signals are worth anything. */
+	WARM_UP = 8,
+	/* Samples in a round trip before its smallest shows a queue. */
+	SAMPLES = 8,
+};
+
+#define SHORT_US 10000000ULL
+#define LONG_US 60000000ULL
+#define NANOS 1000LL
+/* Extrema of windows and backlogs count in parts of a segment. */
+#define PARTS 100
+
+#define S64_MAX 0x7fffffffffffffffLL
+#define S64_MIN (-S64_MAX - 1)
+
+struct span {
+	s64 min;
+	s64 max;
+};
+
+/* Holds the extrema of the current bucket of time, and of both the current and the previous one. */
+struct extrema {
+	struct span now;
+	struct span both;
+};
+
+/* The largest of the smallest round-trip times of whole round trips, and the window after it. */
+struct standing {
+	s64 rtt;    /* ns; 0: none */
+	u64 window; /* bytes */
+};
+
+struct density {
+	real came[CLASSES];
+	real lost[CLASSES];
+};
+
+struct signals {
+	u64 advanced; /* us, when an acknowledgement last moved the edge */
+	u64 first_duplicate;
+	u64 since[2]; /* us, when the buckets of the short and the long time began */
+	s64 rtt;      /* ns */
+	s64 rtt_before;
+	real trough;
+	struct extrema shorter;
+	struct extrema longer;
+	struct standing standing[2]; /* of the current bucket of the long time, and of the previous one */
+	s64 round_min;		     /* ns, outside recoveries */
+	struct extrema windows;
+	struct extrema backlogs;
+	struct extrema t_min;
+	real t_avg;
+	real irregular;
+	u64 round_end;
+	u64 began[2]; /* bytes, the windows when the round trip under way and the one before began */
+	real loss_rate;
+	real recent_losses;
+	struct density by_delay;
+	struct density by_window;
+	real weight;
+	u64 acknowledged; /* bytes since the beginning */
+	u64 sent;	  /* offset behind the last byte under way */
+	u64 recover;	  /* the recovery is over when all before this is acknowledged */
+	u32 acks;
+	u32 duplicates;
+	u32 empties; /* of cut.h: share of losses at an empty queue, 65536ths */
+	u32 round_samples;
+	u8 has_recover;
+	u8 spare[7];
+	s16 seen[SIGNALS]; /* the latest description */
+};
+
+struct {
+	UINT(type, MAP_TYPE_SK_STORAGE);
+	UINT(map_flags, F_NO_PREALLOC);
+	TYPE(key, int);
+	TYPE(value, struct signals);
+} wl_signals SEC(".maps");
+
+INLINE void empty(struct span *span)
+{
+	span->min = S64_MAX;
+	span->max = S64_MIN;
+}
+
+INLINE void forget(struct extrema *extrema)
+{
+	empty(&extrema->now);
+	empty(&extrema->both);
+}
+
+INLINE void turn(struct extrema *extrema)
+{
+	extrema->both = extrema->now;
+	empty(&extrema->now);
+}
+
+INLINE void add(struct extrema *extrema, s64 value)
+{
+	if (value < extrema->now.min) {
+		extrema->now.min = value;
+		if (value < extrema->both.min)
+			extrema->both.min = value;
+	}
+	if (value > extrema->now.max) {
+		extrema->now.max = value;
+		if (value > extrema->both.max)
+			extrema->both.max = value;
+	}
+}
+
+/* Converts bytes to full segments. */
+INLINE real segments(u64 bytes, u32 mss)
+{
+	return real_div(real_of(bytes), real_of(most(mss, 1)));
+}
+
+/* Returns where a delay lies between extrema, 0 to 1. The library subtracts reals; below 2^53 their
+ * difference is this integer.
+ */
+INLINE real position(s64 min, s64 max, s64 delay)
+{
+	return max > min ? real_div(real_of(delay - min), real_of(max - min)) : 0;
+}
+
+INLINE u32 class_of(s64 min, s64 max, s64 delay)
+{
+	s64 class = real_whole(real_mul(REAL(15.99), position(min, max, delay)));
+
+	return class < 0 ? 0 : class > CLASSES - 1 ? CLASSES - 1 : class;
+}
+
+/* Returns the backlog B of a window, in segments. */
+INLINE real backlog(const struct signals *s, real window)
+{
+	real empty = real_ratio(real_of(s->longer.both.min), real_of(s->rtt));
+
+	return real_mul(window, real_sub(REAL(1.0), empty));
+}
+
+INLINE void count_loss(struct signals *s)
+{
+	s->loss_rate = real_add(s->loss_rate, real_mul(REAL(0.005), real_sub(REAL(1.0), s->loss_rate)));
+	s->recent_losses = real_add(s->recent_losses, real_mul(REAL(0.05), real_sub(REAL(1.0), s->recent_losses)));
+}
+
+INLINE void begin_signals(struct signals *s)
+{
+	__builtin_memset(s, 0, sizeof(*s));
+	forget(&s->shorter);
+	forget(&s->longer);
+	s->round_min = S64_MAX;
+	forget(&s->windows);
+	forget(&s->backlogs);
+	forget(&s->t_min);
+	s->weight = REAL(1.0);
+}
+
+/* Begins new buckets of extrema where the old ones are over. */
+INLINE void turn_buckets(struct signals *s, u64 now)
+{
+	if (now - s->since[0] >= SHORT_US) {
+		s->since[0] = now;
+		turn(&s->shorter);
+		turn(&s->windows);
+		turn(&s->backlogs);
+		turn(&s->t_min);
+	}
+	if (now - s->since[1] >= LONG_US) {
+		s->since[1] = now;
+		turn(&s->longer);
+		s->standing[1] = s->standing[0];
+		s->standing[0].rtt = 0;
+		s->standing[0].window = 0;
+	}
+}
+
+/* Takes the time per segment between two acknowledgements that move the edge. */
+INLINE void pace(struct signals *s, real each)
+{
+	real off, apart;
+
+	if ((s64)s->t_avg <= 0)
+		s->t_avg = each;
+	off = real_sub(each, s->t_avg);
+	apart = real_smaller(real_ratio(off & ~REAL_SIGN, s->t_avg), REAL(4.0));
+	s->irregular = real_add(s->irregular, real_mul(REAL(0.02), real_sub(apart, s->irregular)));
+	s->t_avg = real_add(s->t_avg, real_mul(off, REAL(1.0 / 16.0)));
+	if (!real_less(each, REAL(1.0)))
+		add(&s->t_min, real_whole(each));
+}
+
+INLINE void weigh_anew(struct density *density, real weight)
+{
+	for (int k = 0; k < CLASSES; k++) {
+		density->came[k] = real_single(real_div(density->came[k], weight));
+		density->lost[k] = real_single(real_div(density->lost[k], weight));
+	}
+}
+
+/* Adds to a class. Densities have single precision in the library. */
+INLINE void count_in(real *counts, u32 class, real weight)
+{
+	real *count = &counts[class & (CLASSES - 1)];
+
+	*count = real_single(real_add(*count, weight));
+}
+
+/* Counts acknowledged segments at their delay and window. */
+INLINE void count(struct signals *s, real acked, u32 cwnd)
+{
+	real growth = real_single(real_smaller(real_mul(REAL(0.00005), acked), REAL(0.01)));
+	real weight;
+
+	s->weight = real_single(real_mul(s->weight, real_single(real_add(REAL(1.0), growth))));
+	weight = real_single(real_mul(s->weight, real_single(real_smaller(acked, REAL(1e3)))));
+	count_in(s->by_delay.came, class_of(s->longer.both.min, s->longer.both.max, s->rtt), weight);
+	count_in(s->by_window.came, class_of(0, s->windows.both.max, PARTS * (s64)cwnd), weight);
+	if (real_less(REAL(1e6), s->weight)) {
+		weigh_anew(&s->by_delay, s->weight);
+		weigh_anew(&s->by_window, s->weight);
+		s->weight = REAL(1.0);
+	}
+}
+
+INLINE void sample(struct signals *s, s64 rtt, u32 cwnd)
+{
+	real delay = real_of(rtt);
+
+	s->rtt_before = s->rtt ? s->rtt : rtt;
+	s->rtt = rtt;
+	if (s->trough) {
+		real step = real_mul(real_sub(delay, s->trough), REAL(0.125));
+
+		s->trough = real_smaller(delay, real_add(s->trough, step));
+	} else {
+		s->trough = delay;
+	}
+	add(&s->shorter, rtt);
+	add(&s->longer, rtt);
+	add(&s->backlogs, real_whole(real_mul(REAL(100.0), backlog(s, real_of(cwnd)))));
+}
+
+/* Takes an acknowledgement of new bytes. */
+INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_us, u32 in_flight, bool in_recovery)
+{
+	u64 now = tp->tcp_mstamp;
+	u32 cwnd = tp->snd_cwnd;
+	real acked = segments(bytes, tp->mss_cache);
+
+	if (!s->acks) {
+		s->since[0] = now;
+		s->since[1] = now;
+		s->advanced = now;
+	}
+	turn_buckets(s, now);
+	if (s->acks && !s->has_recover)
+		pace(s, real_div(real_of((s64)(now - s->advanced) * NANOS),
+				 real_less(acked, REAL(0.5)) ? REAL(0.5) : acked));
+	s->advanced = now;
+	s->loss_rate = real_mul(s->loss_rate, real_sub(REAL(1.0), real_smaller(real_mul(REAL(0.005), acked), REAL(0.5))));
+	s->recent_losses =
+		real_mul(s->recent_losses, real_sub(REAL(1.0), real_smaller(real_mul(REAL(0.05), acked), REAL(0.5))));
+	add(&s->windows, PARTS * (s64)cwnd);
+	if (rtt_us > 0) {
+		sample(s, (s64)rtt_us * NANOS, cwnd);
+		if (!in_recovery) {
+			/* A receiver may hold back what it acknowledges during a recovery. */
+			if ((s64)rtt_us * NANOS < s->round_min)
+				s->round_min = (s64)rtt_us * NANOS;
+			s->round_samples++;
+			count(s, acked, cwnd);
+		}
+	}
+	if (s->acknowledged >= s->round_end) {
+		s->round_end = s->acknowledged + in_flight;
+		s->began[1] = s->began[0];
+		s->began[0] = (u64)cwnd * tp->mss_cache;
+		if (s->round_samples >= SAMPLES && s->round_min > s->standing[0].rtt) {
+			s->standing[0].rtt = s->round_min;
+			s->standing[0].window = s->began[0];
+		}
+		s->round_min = S64_MAX;
+		s->round_samples = 0;
+	}
+	if (s->acks < WARM_UP)
+		s->acks++;
+}
+
+/* Takes any acknowledgement, with the kernel's state before it. */
+INLINE void hear(struct tcp_sock *tp, struct signals *s, u8 state, u32 bytes, s32 rtt_us)
+{
+	u32 in_flight = tp->snd_nxt - tp->snd_una;
+	bool in_recovery = state >= RECOVERY;
+
+	s->acknowledged += bytes;
+	s->sent = s->acknowledged + in_flight;
+	if (s->has_recover) {
+		if (s->acknowledged >= s->recover)
+			s->has_recover = false;
+		else if (in_recovery && bytes)
+			count_loss(s);
+	}
+	if (bytes) {
+		s->duplicates = 0;
+		advance(tp, s, bytes, rtt_us, in_flight, in_recovery);
+	} else if (!in_recovery) {
+		if (!s->duplicates)
+			s->first_duplicate = tp->tcp_mstamp;
+		s->duplicates++;
+	}
+}
+
+/* Returns losses per segment in a class, as a share of those in all classes. */
+INLINE real dense(const struct density *density, u32 class, real weight)
+{
+	real came = 0, lost = 0, overall, here;
+
+	for (int k = 0; k < CLASSES; k++) {
+		came = real_single(real_add(came, density->came[k]));
+		lost = real_single(real_add(lost, density->lost[k]));
+	}
+	overall = real_single(real_div(
+		real_single(real_add(lost, weight)),
+		real_single(real_add(real_single(real_add(came, lost)), real_single(real_mul(REAL(20.0), weight))))));
+	came = density->came[class & (CLASSES - 1)];
+	lost = density->lost[class & (CLASSES - 1)];
+	weight = real_single(real_mul(REAL(10.0), weight));
+	here = real_single(real_div(
+		real_single(real_add(lost, real_single(real_mul(weight, overall)))),
+		real_single(real_add(real_single(real_add(came, lost)), weight))));
+	return real_single(real_div(here, overall));
+}
+
+/* Converts to hundredths, and saturates. */
+INLINE s16 hundredths(real value)
+{
+	s64 whole = real_whole(real_mul(REAL(100.0), value));
+
+	return whole > 32767 ? 32767 : whole < -32768 ? -32768 : whole;
+}
+
+/* Describes a loss found now. Returns false before the warm-up is over. */
+INLINE bool describe(struct tcp_sock *tp, struct signals *s, bool timeout)
+{
+	u32 cwnd = tp->snd_cwnd;
+	s64 waited = (s64)(tp->tcp_mstamp - s->advanced) * NANOS;
+	real window = real_of(cwnd), t_min = 0;
+	/* Without duplicates, both are -1. */
+	real gap = REAL(-1.0), apart = REAL(-1.0);
+	real min = real_of(s->longer.both.min), max = real_of(s->longer.both.max);
+	real range = s->shorter.both.max > s->shorter.both.min ? real_of(s->shorter.both.max - s->shorter.both.min) : 0;
+
+	if (s->acks < WARM_UP || !s->rtt)
+		return false;
+	if (s->t_min.both.min < S64_MAX)
+		t_min = real_of(s->t_min.both.min);
+	if (s->duplicates) {
+		gap = real_of((s64)(s->first_duplicate - s->advanced) * NANOS);
+		apart = real_div(real_of((s64)(tp->tcp_mstamp - s->first_duplicate) * NANOS),
+				 real_of(most(s->duplicates, 2) - 1));
+	}
+	s->seen[0] = hundredths(real_ratio(real_mul(REAL(100.0), backlog(s, window)), real_of(s->backlogs.both.max)));
+	s->seen[1] = hundredths(real_ratio(real_sub(s->trough, real_of(s->shorter.both.min)), range));
+	s->seen[2] = hundredths(position(s->longer.both.min, s->longer.both.max, s->rtt));
+	s->seen[3] = hundredths(real_ratio(real_sub(max, min), min));
+	s->seen[4] = hundredths(
+		dense(&s->by_delay, class_of(s->longer.both.min, s->longer.both.max, s->rtt), s->weight));
+	s->seen[5] = hundredths(dense(&s->by_window, class_of(0, s->windows.both.max, PARTS * (s64)cwnd), s->weight));
+	s->seen[6] = hundredths(real_mul(REAL(100.0), s->loss_rate));
+	s->seen[7] = hundredths(real_mul(REAL(10.0), s->recent_losses));
+	s->seen[8] = hundredths(real_ratio(gap, s->t_avg));
+	s->seen[9] = hundredths(real_ratio(apart, s->t_avg));
+	s->seen[10] = hundredths(
+		real_ratio(real_div(real_of(waited), real_add(real_of(s->duplicates), REAL(1.0))), t_min));
+	s->seen[11] = hundredths(real_ratio(s->t_avg, t_min));
+	s->seen[12] = hundredths(s->irregular);
+	s->seen[13] = hundredths(real_sub(position(s->shorter.both.min, s->shorter.both.max, s->rtt),
+					  position(s->shorter.both.min, s->shorter.both.max, s->rtt_before)));
+	s->seen[14] = hundredths(real_ratio(window, segments(s->began[1], tp->mss_cache)));
+	s->seen[15] = timeout;
+	return true;
+}
+
+/* Records a loss, after `describe`. */
+INLINE void remember_loss(struct tcp_sock *tp, struct signals *s, u64 in_flight)
+{
+	u64 end = s->acknowledged + in_flight;
+
+	count_loss(s);
+	count_in(s->by_delay.lost, class_of(s->longer.both.min, s->longer.both.max, s->rtt), s->weight);
+	count_in(s->by_window.lost, class_of(0, s->windows.both.max, PARTS * (s64)tp->snd_cwnd), s->weight);
+	s->recover = end > s->sent ? end : s->sent;
+	s->has_recover = true;
+	s->duplicates = 0;
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* Turns signals into log-odds of congestion with the library's trees (`sender/trees`).
+ *
+ * The loader (`src/load.rs`) writes the library's own table here before the verifier runs, so the
+ * trees exist once.
+ */
+#ifndef WHYLOSS_TREES_H
+#define WHYLOSS_TREES_H
+
+#include "signals.h"
+
+enum { QUESTIONS = 15, LEAVES = 16, MOST_TREES = 64 };
+
+/* Question k lies between leaves k and k + 1. The search asks the middle one of those left. */
+struct tree {
+	s16 bounds[QUESTIONS];
+	s16 leaves[LEAVES];
+	u8 asked[QUESTIONS]; /* numbers of signals */
+	u8 spare[3];
+};
+
+struct forest {
+	u32 count;
+	s32 threshold; /* thousandths of log-odds: above it a loss is congestion */
+	struct tree trees[MOST_TREES];
+};
+
+_Static_assert(sizeof(struct forest) == 8 + MOST_TREES * 80, "src/load.rs fills it");
+
+const volatile struct forest wl_forest SEC(".rodata.wl_forest");
+
+/* Asks one question, with `half` leaves on either side of it. */
+INLINE u32 ask(const volatile struct tree *tree, const struct signals *s, u32 at, u32 half)
+{
+	u32 question = at + half - 1;
+
+	if (question >= QUESTIONS)
+		return at;
+	return s->seen[tree->asked[question] & (SIGNALS - 1)] > tree->bounds[question] ? at + half : at;
+}
+
+/* Returns the leaf of one tree. As a function of its own it is verified once for any tree; inlined,
+ * the verifier follows each path through all trees and gives up.
+ */
+__attribute__((noinline)) int leaf_of(u32 number, const struct signals *s)
+{
+	const volatile struct tree *tree;
+	u32 at = 0;
+
+	if (!s || number >= MOST_TREES)
+		return 0;
+	tree = &wl_forest.trees[number];
+	at = ask(tree, s, at, 8);
+	at = ask(tree, s, at, 4);
+	at = ask(tree, s, at, 2);
+	at = ask(tree, s, at, 1);
+	return tree->leaves[at & (LEAVES - 1)];
+}
+
+/* Returns the log-odds of congestion, in thousandths. */
+INLINE s32 log_odds(const struct signals *s)
+{
+	s32 sum = 0;
+
+	for (u32 k = 0; k < MOST_TREES && k < wl_forest.count; k++)
+		sum += leaf_of(k, s);
+	return sum;
+}
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* Whyloss: asks the library's trees why a segment was lost, over the kernel's own CUBIC.
+ *
+ * Signals (signals.h), odds (trees.h) and the answer (response.h) are the same numbers as in the
+ * library.
+ */
+#include "cubic.h"
+#include "response.h"
+#include "trees.h"
+
+INLINE struct signals *signals_of(struct sock *sk)
+{
+	return bpf_sk_storage_get(&wl_signals, sk, NULL, 0);
+}
+
+INLINE void meet(struct sock *sk, struct socket_state *p)
+{
+	struct signals *s = bpf_sk_storage_get(&wl_signals, sk, NULL, SK_STORAGE_CREATE);
+
+	if (s)
+		begin_signals(s);
+}
+
+/* Computes the odds that a loss found now is congestion, and a digest of the signals. */
+INLINE void weigh(struct tcp_sock *tp, struct socket_state *p, struct signals *s, bool timeout)
+{
+	u32 digest = 2166136261U;
+
+	p->judge.odds = NO_ODDS;
+	p->judge.digest = 0;
+	p->judge.congested = true;
+	if (!describe(tp, s, timeout))
+		return;
+	p->judge.odds = log_odds(s);
+	p->judge.congested = p->judge.odds > wl_forest.threshold;
+	for (int k = 0; k < SIGNALS; k++)
+		digest = (digest ^ (u16)s->seen[k]) * 16777619U;
+	p->judge.digest = digest;
+}
+
+INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct signals *s = signals_of(sk);
+	u32 cut = FULL;
+
+	if (s && detection != MARK) {
+		weigh(tp, p, s, detection == TIMEOUT);
+		/* HyStart may have ended slow start, but no loss has. */
+		p->judge.starting = !p->congestion && !p->marks;
+		cut = cut_of(s, tp->mss_cache, p->judge.odds, p->judge.starting);
+		remember_loss(tp, s, (u64)tp->packets_out * tp->mss_cache);
+	}
+	p->judge.cut = cut;
+	return answer(sk, p, detection, cut ? CONGESTION : WIRELESS, respond(sk, p, detection, cut));
+}
+
+INLINE void learn(struct sock *sk, struct socket_state *p, u32 acked, s32 rtt_us)
+{
+	struct tcp_sock *tp = tcp_of(sk);
+	struct signals *s = signals_of(sk);
+
+	if (rtt_us > 0) {
+		p->judge.rtt_us = rtt_us;
+		p->judge.min_rtt_us = least(p->judge.min_rtt_us, rtt_us);
+	}
+	if (!s)
+		return;
+	hear(tp, s, p->state, acked, rtt_us);
+	if (is_watched(tp))
+		weigh(tp, p, s, false);
+}
+
+SEC(".struct_ops.link")
+struct tcp_congestion_ops whyloss = { LIKE_CUBIC("wl_whyloss") };

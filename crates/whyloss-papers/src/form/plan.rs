@@ -1,0 +1,457 @@
+//! From a figure to scenarios, and to their runs.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use toml::{Table, Value};
+use whyloss_sim::{DelaySummary, Measurement, Needs, Scenario};
+use whyloss_study::measure::Observed;
+use whyloss_study::replicate::Precision;
+use whyloss_study::{Axis, CONFIDENCE, Context, ExperimentError, Plan, Runs};
+
+use super::document::{AxisSpec, Figure, Item, LineSpec, PlanSpec, Text};
+use super::error::{Fault, fault};
+use super::{Network, Paper, find};
+use crate::probes::{self, Probe, Probed};
+
+/// One item of each dimension, by the dimension's name.
+pub(crate) type Selection = Vec<(&'static str, &'static Item)>;
+
+/// What is kept of a run.
+#[derive(Debug)]
+pub(crate) struct Observation {
+    measurement: Measurement,
+    delays: Vec<DelaySummary>,
+    pub(crate) probed: Probed,
+}
+
+impl Observation {
+    pub(crate) fn observed(&self) -> Observed<'_> {
+        Observed {
+            measurement: &self.measurement,
+            delays: &self.delays,
+            probe: &self.probed.values,
+        }
+    }
+}
+
+/// Something to run.
+pub(crate) struct Job {
+    scenario: Scenario,
+    probe: Option<&'static Probe>,
+    delays: bool,
+}
+
+/// The runs of one combination.
+pub(crate) struct Part<R = Runs<Observation>> {
+    /// The plan's name; empty for the figure's own.
+    pub(crate) plan: &'static str,
+    pub(crate) selection: Selection,
+    /// Ids and specifications of its lines.
+    pub(crate) lines: Vec<(&'static Text, &'static LineSpec)>,
+    pub(crate) axis: Option<&'static AxisSpec>,
+    pub(crate) runs: R,
+}
+
+impl Paper {
+    /// Every combination of a figure, with the plan of its runs.
+    pub(crate) fn parts(
+        &'static self,
+        figure: &'static Figure,
+    ) -> Result<Vec<Part<Plan<Job>>>, Fault> {
+        let mut specs: Vec<(&'static str, &'static PlanSpec)> = Vec::new();
+        if figure.lines.is_some() {
+            specs.push(("", &OWN));
+        }
+        specs.extend(
+            figure
+                .plan
+                .iter()
+                .flatten()
+                .map(|(name, spec)| (name.as_str(), spec)),
+        );
+        let mut parts = Vec::new();
+        for (name, spec) in specs {
+            let over = spec.over.as_ref().or(figure.over.as_ref());
+            for selection in self.selections(over.map_or(&[], Vec::as_slice))? {
+                parts.push(self.part(figure, (name, spec), selection)?);
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Every combination of these dimensions; the first turns slowest.
+    pub(crate) fn selections(
+        &'static self,
+        over: &'static [Text],
+    ) -> Result<Vec<Selection>, Fault> {
+        let mut all: Vec<Selection> = vec![Vec::new()];
+        for name in over {
+            let items = find(&self.document.over, name, "dimension of `over`")?;
+            let longer = |selection: &Selection| {
+                let selection = selection.clone();
+                items.iter().map(move |item| {
+                    let mut selection = selection.clone();
+                    selection.push((name.get_ref().as_str(), item));
+                    selection
+                })
+            };
+            all = all.iter().flat_map(longer).collect();
+        }
+        Ok(all)
+    }
+
+    fn part(
+        &'static self,
+        figure: &'static Figure,
+        (name, spec): (&'static str, &'static PlanSpec),
+        selection: Selection,
+    ) -> Result<Part<Plan<Job>>, Fault> {
+        let axis = spec.axis.as_ref().or(figure.axis.as_ref());
+        let axis = axis.filter(|axis| axis.get_ref() != "none");
+        let axis = axis
+            .map(|axis| find(&self.document.axis, axis, "axis"))
+            .transpose()?;
+        let lines = spec.lines.as_ref().or(figure.lines.as_ref());
+        let lines = lines.into_iter().flatten();
+        let lines = lines.map(|id| Ok((id, find(&self.document.line, id, "line")?)));
+        let lines = lines.collect::<Result<Vec<_>, Fault>>()?;
+        let of_items = || {
+            selection
+                .iter()
+                .rev()
+                .find_map(|(_, item)| item.network.as_ref())
+        };
+        let network = spec
+            .network
+            .as_ref()
+            .or_else(of_items)
+            .or(figure.network.as_ref());
+        let Some(network) = network else {
+            let message = "expected `network`, the name of a file in `networks`";
+            return Err(figure
+                .id
+                .as_ref()
+                .map_or_else(|| Fault::whole(message), |id| fault(id, message)));
+        };
+        let probe = spec.probe.as_ref().or(figure.probe.as_ref());
+        let probe = probe.map(probes::find).transpose()?;
+        let flows = figure.flows.as_deref().unwrap_or_default();
+        let delays = self.metrics.values().any(|metric| metric.of.needs_delays());
+        let label = axis.map_or("", |axis| axis.label.as_str()).to_owned();
+        let of_axis = Axis {
+            log: axis.is_some_and(|axis| axis.log),
+            ..Axis::named(label)
+        };
+        let table = [f64::NAN];
+        let some = spec
+            .x
+            .as_ref()
+            .or(figure.x.as_ref())
+            .filter(|_| axis.is_some());
+        let xs = axis.map_or(&table[..], |axis| some.unwrap_or(&axis.x));
+        let known = self.networks.get(network.get_ref());
+        let mut plan = Plan::new(&of_axis, xs);
+        for (id, line) in lines.iter().filter(|(_, line)| line.of.is_none()) {
+            let mut jobs = Vec::new();
+            for &x in xs {
+                let mut set = Sets {
+                    network: known,
+                    flows,
+                    x,
+                    all: Vec::new(),
+                };
+                set.take(&figure.set, &figure.flow);
+                set.take(&spec.set, &spec.flow);
+                let index = axis
+                    .and_then(|axis| axis.x.iter().position(|&place| place.total_cmp(&x).is_eq()));
+                let at_place = |set: &mut Sets<'_>, each: &BTreeMap<String, Vec<Value>>| {
+                    for (key, values) in each {
+                        let value = index.and_then(|index| values.get(index)).ok_or_else(|| {
+                            fault(id, format!("`each.{key}` has no value for the axis's {x}"))
+                        })?;
+                        set.push(key, value);
+                    }
+                    Ok::<(), Fault>(())
+                };
+                if let Some(axis) = axis {
+                    set.take(&axis.set, &axis.flow);
+                    at_place(&mut set, &axis.each)?;
+                }
+                set.take(&line.set, &line.flow);
+                // What a reading departs in comes last.
+                for (_, item) in &selection {
+                    set.take(&item.set, &item.flow);
+                    at_place(&mut set, &item.each)?;
+                    if let Some(flow) = item.line.get(id.get_ref()) {
+                        set.take(&Table::new(), flow);
+                    }
+                    let own = if name.is_empty() { "own" } else { name };
+                    for (key, value) in item.on.get(own).into_iter().flatten() {
+                        set.push(key, value);
+                    }
+                }
+                let adjust = [&line.adjust]
+                    .into_iter()
+                    .chain(selection.iter().map(|(_, item)| &item.adjust));
+                let own = axis.and_then(|axis| axis.networks.as_ref()?.get(index?));
+                let network = own.unwrap_or(network);
+                let place = || format!("{}, line `{}`, x = {x}", network.get_ref(), id.get_ref());
+                let mut scenario = self.scenario(network, &set.all, &place())?;
+                for name in adjust.flatten() {
+                    probes::adjust(name)?(&mut scenario);
+                }
+                // What a scenario is called changes nothing.
+                scenario.title.clear();
+                jobs.push(scenario);
+            }
+            let mut jobs = jobs.into_iter();
+            plan = plan.line(id.get_ref(), &line.name, |_| Job {
+                scenario: jobs.next().unwrap_or_default(),
+                probe,
+                delays: delays && probe.is_none(),
+            });
+        }
+        Ok(Part {
+            plan: name,
+            selection,
+            lines,
+            axis,
+            runs: plan,
+        })
+    }
+
+    /// A network with keys set.
+    fn scenario(
+        &self,
+        network: &Text,
+        set: &[(String, String)],
+        place: &str,
+    ) -> Result<Scenario, Fault> {
+        let text = self
+            .networks
+            .get(network.get_ref())
+            .map_or("", |network| &network.text);
+        let file = format!("{}/networks/{}", self.directory, network.get_ref());
+        Scenario::from_toml(text, &file, set)
+            .map_err(|error| Fault::of_network(network, place, &error))
+    }
+
+    /// Runs what a figure needs.
+    pub(crate) fn measured(
+        &'static self,
+        figure: &'static Figure,
+        context: &Context<'_>,
+    ) -> Result<Vec<Part>, ExperimentError> {
+        let failed = |fault: Fault| ExperimentError::Failed(Box::new(self.show(fault)));
+        let (frames, plans): (Vec<_>, Vec<_>) = self
+            .parts(figure)
+            .map_err(failed)?
+            .into_iter()
+            .map(Part::taken)
+            .unzip();
+        let key = |job: &Job| {
+            let probe = job.probe.map_or("", |probe| probe.id);
+            format!("{probe} {} {:?}", job.delays, job.scenario)
+        };
+        let runs = match &figure.until {
+            None => Plan::run_all_with(context, &plans, key, Job::run)?,
+            Some(until) => {
+                let metric = find(&self.metrics, &until.metric, "metric").map_err(failed)?;
+                let precision = Precision {
+                    half_width: until.within,
+                    confidence: self.confidence(),
+                    at_most: until.most,
+                };
+                let value =
+                    |run: &Observation| metric.of.of(&run.observed(), None).unwrap_or(f64::NAN);
+                Plan::run_until(context, &plans, &precision, value, key, Job::run)?
+            }
+        };
+        let confident = runs
+            .into_iter()
+            .map(|runs| runs.with_confidence(self.confidence()));
+        Ok(frames
+            .into_iter()
+            .zip(confident)
+            .map(|(frame, runs)| frame.with(runs))
+            .collect())
+    }
+
+    /// The same parts with no run in them.
+    pub(crate) fn unrun(&'static self, figure: &'static Figure) -> Result<Vec<Part>, Fault> {
+        let parts = self.parts(figure)?.into_iter().map(Part::taken);
+        Ok(parts
+            .map(|(frame, plan)| frame.with(plan.unrun()))
+            .collect())
+    }
+
+    pub(crate) fn confidence(&self) -> f64 {
+        self.document.confidence.unwrap_or(CONFIDENCE)
+    }
+}
+
+impl<R> Part<R> {
+    fn taken(self) -> (Part<()>, R) {
+        let Self {
+            plan,
+            selection,
+            lines,
+            axis,
+            runs,
+        } = self;
+        (
+            Part {
+                plan,
+                selection,
+                lines,
+                axis,
+                runs: (),
+            },
+            runs,
+        )
+    }
+
+    fn with<S>(self, runs: S) -> Part<S> {
+        let Self {
+            plan,
+            selection,
+            lines,
+            axis,
+            ..
+        } = self;
+        Part {
+            plan,
+            selection,
+            lines,
+            axis,
+            runs,
+        }
+    }
+}
+
+impl Job {
+    fn run(&self, seed: u64) -> Result<Observation, ExperimentError> {
+        let failed = |error| ExperimentError::Failed(Box::new(error));
+        if let Some(probe) = self.probe {
+            let (measurement, probed) = (probe.run)(&self.scenario, seed).map_err(failed)?;
+            return Ok(Observation {
+                measurement,
+                delays: Vec::new(),
+                probed,
+            });
+        }
+        let probed = Probed::default();
+        if self.delays {
+            let needs = Needs {
+                delays: true,
+                ..Needs::default()
+            };
+            let run = whyloss_sim::run_measured(&self.scenario, seed, needs, &mut |_| true)
+                .map_err(failed)?;
+            return Ok(Observation {
+                measurement: run.measurement,
+                delays: run.delays,
+                probed,
+            });
+        }
+        let measurement = whyloss_sim::run_unwatched(&self.scenario, seed).map_err(failed)?;
+        Ok(Observation {
+            measurement,
+            delays: Vec::new(),
+            probed,
+        })
+    }
+}
+
+/// What a figure's own plan says beside the figure.
+static OWN: LazyLock<PlanSpec> = LazyLock::new(PlanSpec::default);
+
+/// Keys of a scenario and their values, in order.
+struct Sets<'a> {
+    network: Option<&'a Network>,
+    flows: &'a [String],
+    x: f64,
+    all: Vec<(String, String)>,
+}
+
+impl Sets<'_> {
+    fn take(&mut self, set: &Table, flow: &Table) {
+        for (key, value) in set {
+            self.push(key, value);
+        }
+        for of in self.flows {
+            for (key, value) in flow {
+                self.push(&format!("flow.{of}.{key}"), value);
+            }
+        }
+    }
+
+    fn push(&mut self, key: &str, value: &Value) {
+        let value = filled(value, self.x).to_string();
+        let keys = self
+            .network
+            .map_or_else(|| vec![key.to_owned()], |network| network.expanded(key));
+        self.all
+            .extend(keys.into_iter().map(|key| (key, value.clone())));
+    }
+}
+
+/// A value with the place in it: `{x}`, `{x/100}`, `{x*8}`. A text that is nothing else becomes a number.
+pub(crate) fn filled(value: &Value, x: f64) -> Value {
+    match value {
+        Value::String(text) => {
+            let (filled, number) = placed(text, x);
+            match number.filter(|_| {
+                text.starts_with('{') && text.matches('{').count() == 1 && text.ends_with('}')
+            }) {
+                Some(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+                    Value::Integer(number as i64)
+                }
+                Some(number) => Value::Float(number),
+                None => Value::String(filled),
+            }
+        }
+        Value::Array(items) => Value::Array(items.iter().map(|item| filled(item, x)).collect()),
+        Value::Table(table) => {
+            let entries = table
+                .iter()
+                .map(|(key, value)| (key.clone(), filled(value, x)));
+            Value::Table(entries.collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// A text with the place in it, and the last number that was put there.
+fn placed(text: &str, x: f64) -> (String, Option<f64>) {
+    let (mut done, mut rest, mut last) = (String::new(), text, None);
+    while let Some((before, after)) = rest.split_once("{x") {
+        let Some((how, after)) = after.split_once('}') else {
+            break;
+        };
+        let by = |how: &str| how.parse::<f64>().ok();
+        let number = match how.split_at(how.len().min(1)) {
+            ("", _) => Some(x),
+            ("/", by_what) => by(by_what).map(|by| x / by),
+            ("*", by_what) => by(by_what).map(|by| x * by),
+            ("-", by_what) => by(by_what).map(|by| x - by),
+            _ => None,
+        };
+        done.push_str(before);
+        match number {
+            Some(number) => {
+                done.push_str(&number.to_string());
+                last = Some(number);
+            }
+            None => {
+                done.push_str("{x");
+                done.push_str(how);
+                done.push('}');
+            }
+        }
+        rest = after;
+    }
+    done.push_str(rest);
+    (done, last)
+}

@@ -1,0 +1,627 @@
+//! What expressions about lines mean: the vocabulary of claims, and of what rows and panels show.
+//!
+//! ```text
+//! newreno  lp.accuracy  red:lp  all.goodput@balde   a line; one in a metric; at an item of a dimension, or in a plan; of the
+//!                                                   flows whose names begin so; or what the figure's `let` calls so
+//! gain(a, b)  over(a, b)  less(a, b)                seed by seed: 100·(a/b − 1) %, a/b, a − b
+//! improvement(a, b)                                 100·(ā/b̄ − 1) %, with the interval of a ratio of means
+//! a / b   a - 1   max(a, b)   min   abs(a)          of the means, place by place
+//! next(a)  prev(a)                                  the mean at a place, and at the one before it
+//! average  at(a, x)  half(a, x)  peak  trough       numbers of a line; x of the highest and of the lowest mean
+//! highest  lowest  spread  slope  r2  correlation
+//! least  greatest                                   of the values of all seeds
+//! every(a > 2)  any  count  most                    of a comparison, place by place
+//! across(dimension, average(a))                     a line over the items of a dimension, which have an `x`
+//! onwards(a > 2)                                    the place from which on it holds
+//! above(a, b)  rises(a)  falls(a)                   of every place, or every step
+//! measured(a)  constant(a, 1.5)  harmonic(a)         where there is a mean; a number everywhere; the harmonic mean
+//! ```
+//!
+//! What is compared is the evidence: each line that a number is taken of, or that is compared, in the order of the text.
+//! Of a mean that does not exist nothing holds.
+
+use std::cell::RefCell;
+
+use whyloss_sim::scenario::suggest;
+use whyloss_study::expr::{Expr, Op};
+use whyloss_study::{Line, Look, Mean};
+
+use super::document::{AxisSpec, Figure, Let, LineSpec, Text};
+use super::error::{Fault, fault};
+use super::plan::{Part, Selection};
+use super::{Metric, Paper};
+
+/// What an expression is.
+enum Value {
+    Number(f64),
+    /// A line, and whether it was computed of others place by place.
+    Line(Box<Line>, bool),
+    /// Whether something holds, place by place.
+    Holds(Vec<(f64, bool)>),
+}
+
+/// Where an expression is looked at.
+pub(crate) struct Scope<'p> {
+    pub(crate) paper: &'static Paper,
+    pub(crate) figure: &'static Figure,
+    pub(crate) parts: &'p [Part],
+    pub(crate) at: Selection,
+    plan: &'static str,
+    evidence: RefCell<Vec<String>>,
+    /// How deep within definitions.
+    depth: usize,
+    /// Whether it is about a claim, whose evidence has names of its own.
+    claiming: bool,
+}
+
+/// How deep definitions may be nested.
+const DEEPEST: usize = 16;
+const FUNCTIONS: [&str; 34] = [
+    "gain",
+    "over",
+    "less",
+    "improvement",
+    "max",
+    "min",
+    "abs",
+    "next",
+    "prev",
+    "average",
+    "at",
+    "half",
+    "peak",
+    "trough",
+    "highest",
+    "lowest",
+    "spread",
+    "slope",
+    "r2",
+    "correlation",
+    "least",
+    "greatest",
+    "every",
+    "any",
+    "count",
+    "most",
+    "above",
+    "rises",
+    "falls",
+    "measured",
+    "constant",
+    "onwards",
+    "harmonic",
+    "across",
+];
+
+impl<'p> Scope<'p> {
+    pub(crate) fn new(paper: &'static Paper, figure: &'static Figure, parts: &'p [Part]) -> Self {
+        Self {
+            paper,
+            figure,
+            parts,
+            at: Vec::new(),
+            plan: "",
+            evidence: RefCell::default(),
+            depth: 0,
+            claiming: false,
+        }
+    }
+
+    /// The same within a selection, which takes the place of what it has of those dimensions.
+    pub(crate) fn within(&self, selection: &Selection) -> Self {
+        let mut at: Selection = self.at.clone();
+        at.retain(|(dimension, _)| selection.iter().all(|(other, _)| other != dimension));
+        at.extend(selection.iter().copied());
+        Self {
+            at,
+            evidence: RefCell::default(),
+            ..*self
+        }
+    }
+
+    /// The same in a plan.
+    pub(crate) fn of_plan(&self, plan: &'static str) -> Self {
+        Self {
+            plan,
+            at: self.at.clone(),
+            evidence: RefCell::default(),
+            ..*self
+        }
+    }
+
+    /// The scope for each combination of these dimensions.
+    pub(crate) fn each(&self, dimensions: Option<&'static Vec<Text>>) -> Result<Vec<Self>, Fault> {
+        let selections = self
+            .paper
+            .selections(dimensions.map_or(&[], Vec::as_slice))?;
+        Ok(selections
+            .iter()
+            .map(|selection| self.within(selection))
+            .collect())
+    }
+
+    /// The same for a claim.
+    pub(crate) fn claiming(mut self) -> Self {
+        self.claiming = true;
+        self
+    }
+
+    /// A text with the names of what is selected: `{topology}`, `{rate.letter}`.
+    pub(crate) fn filled(&self, text: &str) -> String {
+        self.at
+            .iter()
+            .fold(text.to_owned(), |text, (dimension, item)| {
+                let named = text.replace(&format!("{{{dimension}}}"), &item.name);
+                item.text.iter().fold(named, |text, (key, value)| {
+                    text.replace(&format!("{{{dimension}.{key}}}"), value)
+                })
+            })
+    }
+
+    /// The combination that is looked at: that of the selection, and of other dimensions the first.
+    pub(crate) fn part(&self, at: &Text) -> Result<&'p Part, Fault> {
+        let of_plan = || self.parts.iter().filter(|part| part.plan == self.plan);
+        let fits = |part: &&Part| {
+            part.selection.iter().all(|(dimension, item)| {
+                let mut own = self.at.iter().filter(|(other, _)| other == dimension);
+                own.all(|(_, other)| core::ptr::eq(*other, *item))
+            })
+        };
+        let found = of_plan().find(fits);
+        found.ok_or_else(|| fault(at, "nothing was run for this"))
+    }
+
+    /// Lines with `;` between.
+    pub(crate) fn lines(&self, text: &'static Text) -> Result<Vec<Line>, Fault> {
+        let mut lines = Vec::new();
+        let mut from = 0;
+        for part in text.get_ref().split_inclusive(';') {
+            let one = part.trim_end_matches(';');
+            if !one.trim().is_empty() {
+                lines.push(self.line(one, text, from)?);
+            }
+            from += part.len();
+        }
+        Ok(lines)
+    }
+
+    /// A line, which `text` has from a byte on.
+    pub(crate) fn line(&self, of: &str, text: &'static Text, from: usize) -> Result<Line, Fault> {
+        match self.value(&parsed(of, text, from)?, text)? {
+            Value::Line(line, _) => Ok(*line),
+            Value::Number(number) => Ok(Line::of("", "", "", [(f64::NAN, vec![Some(number)])])),
+            Value::Holds(_) => Err(fault(
+                text,
+                "expected a line, found a comparison; `every` or `any` decides it",
+            )),
+        }
+    }
+
+    /// A number.
+    pub(crate) fn number(&self, of: &str, text: &'static Text) -> Result<f64, Fault> {
+        match self.value(&parsed(of, text, 0)?, text)? {
+            Value::Number(number) => Ok(number),
+            Value::Line(line, _) => Ok(line.average()),
+            Value::Holds(_) => Err(fault(
+                text,
+                "expected a number, found a comparison; `every` or `any` decides it",
+            )),
+        }
+    }
+
+    /// Whether it holds, and the evidence.
+    pub(crate) fn holds(&self, text: &'static Text) -> Result<(bool, String), Fault> {
+        self.evidence.borrow_mut().clear();
+        let value = self.value(&parsed(text.get_ref(), text, 0)?, text)?;
+        let evidence = self.evidence.take().join("; ");
+        match value {
+            Value::Number(number) => Ok((number > 0.0, evidence)),
+            Value::Line(..) => Err(fault(text, "expected a comparison, found a line")),
+            Value::Holds(_) => Err(fault(
+                text,
+                "this holds at some places; `every`, `any`, `most` or `count` decides it",
+            )),
+        }
+    }
+
+    /// Notes that a line was looked at.
+    fn seen(&self, line: &Line, computed: bool) {
+        if !computed && self.depth == 0 {
+            self.note(line.to_string());
+        }
+    }
+
+    fn note(&self, evidence: String) {
+        let mut all = self.evidence.borrow_mut();
+        if self.depth == 0 && !all.contains(&evidence) {
+            all.push(evidence);
+        }
+    }
+
+    fn value(&self, expr: &Expr, text: &'static Text) -> Result<Value, Fault> {
+        match expr {
+            Expr::Number(number) => Ok(Value::Number(*number)),
+            Expr::Name(name) => self.named(name, text),
+            Expr::Call(name, arguments) => self.call(name, arguments, text),
+            Expr::Not(of) => match self.value(of, text)? {
+                Value::Number(number) => Ok(Value::Number(f64::from(u8::from(number <= 0.0)))),
+                Value::Holds(holds) => Ok(Value::Holds(
+                    holds.into_iter().map(|(x, holds)| (x, !holds)).collect(),
+                )),
+                Value::Line(..) => Err(fault(text, "`not` is about a comparison")),
+            },
+            Expr::Only(of, places) => match self.value(of, text)? {
+                Value::Line(line, computed) => Ok(Value::Line(
+                    Box::new(line.only(|x| places.contain(x))),
+                    computed,
+                )),
+                _ => Err(fault(text, "only a line has places: `a[< 5]`")),
+            },
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.value(a, text)?, self.value(b, text)?);
+                self.binary(*op, a, b, text)
+            }
+        }
+    }
+
+    fn binary(&self, op: Op, a: Value, b: Value, text: &'static Text) -> Result<Value, Fault> {
+        for of in [&a, &b] {
+            if let Value::Line(line, computed) = of {
+                self.seen(line, *computed);
+            }
+        }
+        Ok(match (a, b) {
+            (Value::Number(a), Value::Number(b)) => Value::Number(op.apply(a, b)),
+            (Value::Line(a, _), Value::Number(b)) => place_by_place(&a, op, |_| b),
+            (Value::Line(a, _), Value::Line(b, _)) => place_by_place(&a, op, |x| b.at(x).value),
+            (Value::Number(a), Value::Line(b, _)) => {
+                if op.compares() {
+                    let holds = b.means().map(|(x, mean)| (x, op.holds(a, mean.value)));
+                    Value::Holds(holds.collect())
+                } else {
+                    let line = b.by_mean(&b.name, |_, mean| op.apply(a, mean));
+                    Value::Line(Box::new(line), true)
+                }
+            }
+            (Value::Holds(a), Value::Holds(b)) if matches!(op, Op::And | Op::Or) => {
+                let both = a.into_iter().zip(b);
+                let both =
+                    both.map(|((x, a), (_, b))| (x, if op == Op::And { a && b } else { a || b }));
+                Value::Holds(both.collect())
+            }
+            _ => {
+                return Err(fault(
+                    text,
+                    "a comparison of lines stands within `every`, `any`, `most` or `count`",
+                ));
+            }
+        })
+    }
+
+    fn call(&self, name: &str, arguments: &[Expr], text: &'static Text) -> Result<Value, Fault> {
+        if let ("across", [Expr::Name(dimension), of]) = (name, arguments) {
+            return self.across(dimension, of, text);
+        }
+        let values = arguments.iter().map(|of| self.value(of, text));
+        let mut values = values.collect::<Result<Vec<_>, _>>()?;
+        let unfit = || {
+            let hint = if FUNCTIONS.contains(&name) {
+                format!("`{name}` does not go with this; see the vocabulary in docs/papers.md")
+            } else {
+                format!("no function is called `{name}`{}", suggest(name, FUNCTIONS))
+            };
+            fault(text, hint)
+        };
+        let second = (values.len() > 1).then(|| values.remove(1));
+        if values.len() != 1 {
+            return Err(unfit());
+        }
+        let first = values.remove(0);
+        let line = |line: Line, computed| Ok(Value::Line(Box::new(line), computed));
+        let number = |number: f64| Ok(Value::Number(number));
+        let flag = |flag: bool| Ok(Value::Number(f64::from(u8::from(flag))));
+        match (name, first, second) {
+            ("gain", Value::Line(a, _), Some(Value::Line(b, _))) => line(a.gain(&b), false),
+            ("over", Value::Line(a, _), Some(Value::Line(b, _))) => line(a.over(&b), false),
+            ("less", Value::Line(a, _), Some(Value::Line(b, _))) => line(a.less(&b), false),
+            ("improvement", Value::Line(a, _), Some(Value::Line(b, _))) => {
+                line(a.improvement(&b), false)
+            }
+            ("harmonic", Value::Line(a, _), None) => {
+                line(Line::one(&a.name, a.unit, a.harmonic()), false)
+            }
+            ("measured", Value::Line(a, computed), None) => line(a.measured(), computed),
+            ("above", Value::Line(a, _), Some(Value::Line(b, _))) => {
+                let check = a.above(&b);
+                self.note(check.evidence);
+                flag(check.holds)
+            }
+            ("constant", Value::Line(a, _), Some(Value::Number(value))) => {
+                line(a.constant("", "", value), false)
+            }
+            ("abs", Value::Line(a, computed), None) => {
+                self.seen(&a, computed);
+                line(a.by_mean(&a.name, |_, mean| mean.abs()), true)
+            }
+            ("max" | "min", Value::Line(a, computed), Some(b)) => {
+                self.seen(&a, computed);
+                let of = |a: f64, b: f64| if name == "max" { a.max(b) } else { a.min(b) };
+                match b {
+                    Value::Line(b, computed) => {
+                        self.seen(&b, computed);
+                        line(a.by_mean(&a.name, |x, mean| of(mean, b.at(x).value)), true)
+                    }
+                    Value::Number(b) => line(a.by_mean(&a.name, |_, mean| of(mean, b)), true),
+                    Value::Holds(_) => Err(unfit()),
+                }
+            }
+            ("next" | "prev", Value::Line(a, computed), None) => {
+                self.seen(&a, computed);
+                let means: Vec<(f64, Mean)> = a.means().collect();
+                let pairs = means.windows(2).map(|pair| {
+                    let of = if name == "next" { pair[1].1 } else { pair[0].1 };
+                    (pair[1].0, vec![Some(of.value)])
+                });
+                line(Line::of(&a.id, &a.name, a.unit, pairs), true)
+            }
+            ("every", Value::Holds(of), None) => flag(!of.is_empty() && of.iter().all(|of| of.1)),
+            ("any", Value::Holds(of), None) => flag(of.iter().any(|of| of.1)),
+            ("count", Value::Holds(of), None) => number(of.iter().filter(|of| of.1).count() as f64),
+            ("most", Value::Holds(of), None) => {
+                flag(2 * of.iter().filter(|of| of.1).count() > of.len())
+            }
+            ("onwards", Value::Holds(of), None) => {
+                let after = of.iter().rposition(|of| !of.1).map_or(0, |last| last + 1);
+                number(of.get(after).map_or(f64::INFINITY, |of| of.0))
+            }
+            ("abs", Value::Number(a), None) => number(a.abs()),
+            ("max", Value::Number(a), Some(Value::Number(b))) => number(a.max(b)),
+            ("min", Value::Number(a), Some(Value::Number(b))) => number(a.min(b)),
+            (_, Value::Line(a, computed), second) => {
+                self.seen(&a, computed);
+                match (name, second) {
+                    ("at", Some(Value::Number(x))) => number(a.at(x).value),
+                    ("half", Some(Value::Number(x))) => number(a.at(x).half_width),
+                    ("correlation", Some(Value::Line(b, computed))) => {
+                        self.seen(&b, computed);
+                        number(a.correlation(&b))
+                    }
+                    ("average", None) => number(a.average()),
+                    ("peak", None) => number(a.peak().unwrap_or(f64::NAN)),
+                    ("trough", None) => number(a.trough().unwrap_or(f64::NAN)),
+                    ("highest", None) => {
+                        number(a.highest().map_or(f64::NAN, |(_, mean)| mean.value))
+                    }
+                    ("lowest", None) => number(a.lowest().map_or(f64::NAN, |(_, mean)| mean.value)),
+                    ("spread", None) => number(a.spread()),
+                    ("slope", None) => number(a.trend().0),
+                    ("r2", None) => number(a.trend().1),
+                    ("least", None) => number(a.values().fold(f64::NAN, f64::min)),
+                    ("greatest", None) => number(a.values().fold(f64::NAN, f64::max)),
+                    ("rises", None) => flag(a.every_step(|before, after| before < after)),
+                    ("falls", None) => flag(a.every_step(|before, after| before > after)),
+                    _ => Err(unfit()),
+                }
+            }
+            _ => Err(unfit()),
+        }
+    }
+
+    /// A line over the items of a dimension.
+    fn across(&self, dimension: &str, of: &Expr, text: &'static Text) -> Result<Value, Fault> {
+        let known = &self.paper.document.over;
+        let Some((dimension, items)) = known.get_key_value(dimension) else {
+            let hint = suggest(dimension, known.keys().map(String::as_str));
+            return Err(fault(
+                text,
+                format!("no dimension of `over` is called `{dimension}`{hint}"),
+            ));
+        };
+        let mut points = Vec::new();
+        for item in items {
+            let mut inner = self.within(&vec![(dimension.as_str(), item)]);
+            inner.depth += 1;
+            let (Some(x), Value::Number(value)) = (item.x, inner.value(of, text)?) else {
+                return Err(fault(
+                    text,
+                    "`across` takes a number of each item, and each item its `x`",
+                ));
+            };
+            points.push((x, vec![Some(value)]));
+        }
+        Ok(Value::Line(Box::new(Line::of("", "", "", points)), false))
+    }
+
+    /// A line by its name, or a definition.
+    fn named(&self, name: &str, text: &'static Text) -> Result<Value, Fault> {
+        if let Some((chosen, rest)) = name.split_once(':') {
+            return self.chosen(chosen, text)?.named(rest, text);
+        }
+        let lets = self.figure.lets.as_ref();
+        if let Some(definition) = lets.and_then(|lets| lets.get(name)) {
+            return Ok(Value::Line(
+                Box::new(self.defined(name, definition)?),
+                false,
+            ));
+        }
+        let (of_line, flows) = match name.split_once('@') {
+            Some((of_line, flows)) => (of_line, Some(flows)),
+            None => (name, None),
+        };
+        let (id, metric) = match of_line.split_once('.') {
+            Some((id, metric)) => (id, Some(metric)),
+            None => (of_line, None),
+        };
+        let alias = self.figure.alias.as_ref().and_then(|alias| alias.get(id));
+        let id = alias.map_or(id, String::as_str);
+        let part = self.part(text)?;
+        let Some((_, line)) = part.lines.iter().find(|(known, _)| known.get_ref() == id) else {
+            let known = part.lines.iter().map(|(id, _)| id.get_ref().as_str());
+            let defined = lets
+                .into_iter()
+                .flat_map(|lets| lets.keys().map(String::as_str));
+            let known: Vec<&str> = known.chain(defined).collect();
+            let hint = suggest(id, known.iter().copied());
+            return Err(fault(text, format!("no line is called `{id}`{hint}")));
+        };
+        let metric = self.metric(metric, text)?;
+        let line = self.read(part, id, line, metric, flows);
+        let called = self
+            .figure
+            .called
+            .as_ref()
+            .filter(|_| self.claiming && self.depth == 0);
+        let line = match called {
+            None => line,
+            Some(called) => {
+                let called = self.filled(called).replace("{metric}", &metric.name);
+                let called = called.replace("{line}", &line.name);
+                line.named(&called)
+            }
+        };
+        Ok(Value::Line(Box::new(line), false))
+    }
+
+    /// A metric by its name, or the figure's.
+    pub(crate) fn metric(&self, name: Option<&str>, text: &Text) -> Result<&'static Metric, Fault> {
+        let own = self
+            .figure
+            .metric
+            .as_ref()
+            .map(|own| own.get_ref().as_str());
+        let Some(name) = name.or(own) else {
+            return Err(fault(
+                text,
+                "expected the metric behind the line, such as `line.goodput`",
+            ));
+        };
+        self.paper.metrics.get(name).ok_or_else(|| {
+            let hint = suggest(name, self.paper.metrics.keys().map(String::as_str));
+            fault(text, format!("no metric is called `{name}`{hint}"))
+        })
+    }
+
+    /// Reads a line off the runs.
+    fn read(
+        &self,
+        part: &Part,
+        id: &str,
+        line: &LineSpec,
+        metric: &'static Metric,
+        flows: Option<&str>,
+    ) -> Line {
+        let of = line.of.as_ref().map_or(id, |of| of.get_ref());
+        let flows = flows.or(line.flows.as_deref());
+        part.runs
+            .read_off(of, (id, &line.name), &metric.unit, |run| {
+                metric.of.of(&run.observed(), flows)
+            })
+    }
+
+    /// Every line of the part in a metric.
+    pub(crate) fn all(&self, text: &'static Text) -> Result<Vec<Line>, Fault> {
+        let metric = self.metric(Some(text.get_ref()), text)?;
+        let part = self.part(text)?;
+        let lines = part.lines.iter();
+        Ok(lines
+            .map(|(id, line)| self.read(part, id.get_ref(), line, metric, None))
+            .collect())
+    }
+
+    /// The axis of the part.
+    pub(crate) fn axis(&self, at: &Text) -> Result<Option<&'static AxisSpec>, Fault> {
+        Ok(self.part(at)?.axis)
+    }
+
+    fn chosen(&self, chosen: &str, text: &Text) -> Result<Self, Fault> {
+        if self.parts.iter().any(|part| part.plan == chosen) {
+            let plan = self
+                .parts
+                .iter()
+                .find(|part| part.plan == chosen)
+                .map_or("", |part| part.plan);
+            return Ok(self.of_plan(plan));
+        }
+        let all = || self.parts.iter().flat_map(|part| &part.selection);
+        match all().find(|(_, item)| item.id == chosen) {
+            Some(of) => Ok(self.within(&vec![*of])),
+            None => {
+                let known: Vec<&str> = all().map(|(_, item)| item.id.as_str()).collect();
+                let hint = suggest(chosen, known.iter().copied());
+                Err(fault(
+                    text,
+                    format!("no item or plan is called `{chosen}`{hint}"),
+                ))
+            }
+        }
+    }
+
+    fn defined(&self, name: &str, definition: &'static Let) -> Result<Line, Fault> {
+        if self.depth >= DEEPEST {
+            return Err(fault(
+                &definition.of,
+                format!("`{name}` leads back to itself"),
+            ));
+        }
+        let mut inner = self.within(&Vec::new());
+        inner.depth += 1;
+        let mut line = inner.line(definition.of.get_ref(), &definition.of, 0)?;
+        if definition.bare {
+            line = line.bare();
+        }
+        if let Some(unit) = &definition.unit {
+            line.unit = unit;
+        }
+        let shown = definition.name.as_ref().map_or_else(
+            || line.name.clone(),
+            |name| self.filled(name).replace("{line}", &line.name),
+        );
+        let line = line.called(name, &shown);
+        Ok(match &definition.look {
+            None => line,
+            Some(look) => line.drawn(self::look(look)?),
+        })
+    }
+}
+
+fn look(text: &Text) -> Result<Look, Fault> {
+    match text.get_ref().as_str() {
+        "line" => Ok(Look::Line),
+        "dashed" => Ok(Look::Dashed),
+        "bars" => Ok(Look::Bars),
+        "points" => Ok(Look::Points),
+        other => {
+            let hint = suggest(other, ["line", "dashed", "bars", "points"]);
+            Err(fault(text, format!("no look is called `{other}`{hint}")))
+        }
+    }
+}
+
+fn place_by_place(a: &Line, op: Op, b: impl Fn(f64) -> f64) -> Value {
+    if op.compares() {
+        let holds = a.means().map(|(x, mean)| (x, op.holds(mean.value, b(x))));
+        Value::Holds(holds.collect())
+    } else {
+        let line = a.by_mean(&a.name, |x, mean| op.apply(mean, b(x)));
+        Value::Line(Box::new(line), true)
+    }
+}
+
+/// An expression that a text has from a byte on.
+fn parsed(of: &str, text: &Text, from: usize) -> Result<Expr, Fault> {
+    Expr::parse(of).map_err(|error| fault(text, error.message).shifted(from + error.at))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_vocabulary_is_told_whole() {
+        let told = include_str!("scope.rs")
+            .split("use std::cell")
+            .next()
+            .unwrap_or_default();
+        for function in super::FUNCTIONS {
+            assert!(told.contains(function), "{function}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What a packet meets at the bottleneck: the queue that Martignon and Fratta's predictor estimates, seen from outside.
+//!
+//! Independent losses strike whatever packet comes, so a wireless loss meets a queue as often as any packet does. A
+//! predictor that calls it congestion whenever β segments wait cannot have a smaller Mw than that share (`queued`).
+
+use whyloss::Time;
+use whyloss_link::Fate;
+use whyloss_sim::{Measurement, Packet, RunError, Scenario, Watch};
+
+use super::Probed;
+
+/// β: as many segments waiting are congestion (MAR-1).
+const BETA: usize = 3;
+
+/// Counts packets of the first flow at the first link.
+#[derive(Debug)]
+struct Queue {
+    from: Time,
+    offered: u64,
+    queued: u64,
+}
+
+impl Watch for Queue {
+    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, _: Fate) {
+        if (link, packet.flow) == (0, 0) && at >= self.from {
+            self.offered += 1;
+            self.queued += u64::from(waiting >= BETA);
+        }
+    }
+}
+
+/// The share of the first flow's packets that find at least β waiting at the first link.
+pub(super) fn queue(scenario: &Scenario, seed: u64) -> Result<(Measurement, Probed), RunError> {
+    let mut probe = Queue {
+        from: scenario.measure_from,
+        offered: 0,
+        queued: 0,
+    };
+    let measurement = whyloss_sim::run_watched(scenario, seed, &mut probe)?;
+    let share = probe.queued as f64 / probe.offered as f64;
+    let values = vec![("queued", share)];
+    Ok((
+        measurement,
+        Probed {
+            values,
+            tracks: Vec::new(),
+        },
+    ))
+}

@@ -1,0 +1,217 @@
+//! What no scenario file and no expression can say, under names that papers' files use: probes, which look into runs;
+//! adjustments of scenarios; experiments that are programs.
+
+mod bal;
+mod mar;
+mod mil;
+
+use whyloss_sim::RunError;
+use whyloss_sim::scenario::{Transport, suggest};
+use whyloss_sim::{Measurement, Scenario};
+use whyloss_study::{Context, ExperimentError, Outcome};
+
+use whyloss::Duration;
+use whyloss::bandwidth::{DuplicateAcks, EstimatorSpec, Gain, WestwoodSpec};
+use whyloss::congestion::{ControllerKind, Decrease, Reaction};
+use whyloss::schemes::{Lookup, LookupOf};
+use whyloss_sim::decider::Decider;
+use whyloss_sim::host::tcp::{Dialect, Options};
+
+use crate::form::{Fault, Text, fault};
+
+/// A line over time: seconds, and a value.
+pub(crate) type Track = Vec<(f64, f64)>;
+
+/// What a probe saw in a run.
+#[derive(Debug, Default)]
+pub(crate) struct Probed {
+    /// Numbers, which metrics call `probe.NAME`; NaN where there is none.
+    pub(crate) values: Vec<(&'static str, f64)>,
+    /// What panels draw over time, of the first seed alone.
+    pub(crate) tracks: Vec<(&'static str, Track)>,
+}
+
+impl Probed {
+    /// The track of this name.
+    pub(crate) fn track(&self, name: &str) -> Option<&[(f64, f64)]> {
+        let found = self.tracks.iter().find(|(known, _)| *known == name);
+        found.map(|(_, track)| track.as_slice())
+    }
+}
+
+/// A probe by its name.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    pub(crate) id: &'static str,
+    pub(crate) run: fn(&Scenario, u64) -> Result<(Measurement, Probed), RunError>,
+}
+
+static PROBES: [Probe; 3] = [
+    Probe {
+        id: "bal-trace",
+        run: bal::trace,
+    },
+    Probe {
+        id: "mar-queue",
+        run: mar::queue,
+    },
+    Probe {
+        id: "mil-senders",
+        run: mil::senders,
+    },
+];
+
+/// A change of a scenario by its name.
+type Adjust = fn(&mut Scenario);
+
+static ADJUSTMENTS: [(&str, Adjust); 14] = [
+    ("westwood-timed", |scenario| {
+        westwood(scenario, WestwoodSpec::UCLA_TIMED)
+    }),
+    ("westwood-timed-m-10", |scenario| {
+        westwood(scenario, WestwoodSpec::TIMED)
+    }),
+    ("westwood-per-ack", |scenario| {
+        westwood(scenario, WestwoodSpec::PER_ACK)
+    }),
+    ("westwood-tau-half", |scenario| {
+        let tau = Duration::from_millis(500);
+        westwood(
+            scenario,
+            WestwoodSpec {
+                gain: Gain::Timed { tau, m: 2 },
+                ..WestwoodSpec::UCLA_TIMED
+            },
+        );
+    }),
+    ("westwood-counts-all", |scenario| {
+        westwood(
+            scenario,
+            WestwoodSpec {
+                at_most: None,
+                ..WestwoodSpec::UCLA_TIMED
+            },
+        );
+    }),
+    ("westwood-nr", |scenario| {
+        westwood(scenario, WestwoodSpec::PER_ACK);
+        each_tcp(scenario, |options| {
+            if let ControllerKind::Westwood(westwood) = &mut options.controller.kind {
+                westwood.reaction = Reaction::UclaNewReno;
+            }
+        });
+    }),
+    ("westwood-without-module", |scenario| {
+        each_tcp(scenario, |options| {
+            if let ControllerKind::Westwood(westwood) = &mut options.controller.kind {
+                westwood.reaction = Reaction::Westwood;
+            }
+        });
+    }),
+    ("westwood-of-the-rfcs", |scenario| {
+        each_tcp(scenario, |options| {
+            options.dialect = Dialect::Rfc;
+            if let ControllerKind::Westwood(westwood) = &mut options.controller.kind {
+                westwood.reaction = Reaction::Westwood;
+            }
+        });
+    }),
+    ("errors-before-queue", |scenario| {
+        for link in &mut scenario.links {
+            link.link.channel_before_queue = true;
+        }
+    }),
+    // The radio is the second link, which comes with its way back.
+    ("acks-lost", |scenario| {
+        if let [_, _, radio, back, ..] = &mut scenario.links[..] {
+            back.link.channel = radio.link.channel.clone();
+        }
+    }),
+    ("reno-halves-flight", |scenario| {
+        each_tcp(scenario, |options| {
+            if let ControllerKind::Reno(decrease) = &mut options.controller.kind {
+                *decrease = Decrease::FlightSize;
+            }
+        });
+    }),
+    ("lda-forgets", |scenario| {
+        ideal(scenario, |lookup| lookup.remembers = false)
+    }),
+    ("lda-acknowledged", |scenario| {
+        ideal(scenario, |lookup| lookup.of = LookupOf::Acknowledged)
+    }),
+    ("sarbe-duplicates", |scenario| {
+        each_tcp(scenario, |options| {
+            if let ControllerKind::Balde(duplicates) = &mut options.controller.kind {
+                *duplicates = DuplicateAcks::Sample;
+            }
+        });
+    }),
+];
+
+/// Gives every Westwood this filter.
+fn westwood(scenario: &mut Scenario, spec: WestwoodSpec) {
+    each_tcp(scenario, |options| {
+        if let ControllerKind::Westwood(westwood) = &mut options.controller.kind {
+            westwood.estimator = EstimatorSpec::Westwood(spec);
+        }
+    });
+}
+
+fn each_tcp(scenario: &mut Scenario, mut change: impl FnMut(&mut Options)) {
+    for flow in &mut scenario.flows {
+        if let Transport::Tcp { options, .. } = &mut flow.transport {
+            change(options);
+        }
+    }
+}
+
+/// Changes what ideal classifiers look up.
+fn ideal(scenario: &mut Scenario, change: impl Fn(&mut Lookup)) {
+    for flow in &mut scenario.flows {
+        if let Transport::Tcp {
+            classifier: Decider::Oracle(lookup),
+            ..
+        } = &mut flow.transport
+        {
+            change(lookup);
+        }
+    }
+}
+
+/// An experiment that is a program.
+pub(crate) type Program = fn(&Context<'_>) -> Result<Outcome, ExperimentError>;
+
+fn named<'a, T>(
+    all: &'a [T],
+    id: impl Fn(&T) -> &'static str,
+    name: &Text,
+    what: &str,
+) -> Result<&'a T, Fault> {
+    all.iter()
+        .find(|of| id(of) == name.get_ref())
+        .ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(&id).collect();
+            let hint = suggest(name.get_ref(), known.iter().copied());
+            fault(
+                name,
+                format!("no {what} is called `{}`{hint}", name.get_ref()),
+            )
+        })
+}
+
+/// The probe of this name.
+pub(crate) fn find(name: &Text) -> Result<&'static Probe, Fault> {
+    named(&PROBES, |probe| probe.id, name, "probe")
+}
+
+/// The adjustment of this name.
+pub(crate) fn adjust(name: &Text) -> Result<Adjust, Fault> {
+    named(&ADJUSTMENTS, |of| of.0, name, "adjustment").map(|of| of.1)
+}
+
+/// The program of this name.
+pub(crate) fn program(name: &Text) -> Result<Program, Fault> {
+    let all = [crate::cen::PROGRAMS, crate::ela::PROGRAMS].concat();
+    named(&all, |of| of.0, name, "program").map(|of| of.1)
+}

@@ -1,0 +1,434 @@
+//! Algorithms from outside this repository, by name: a program registers them, and scenario files take them like ours.
+//!
+//! A [`Registry`] is handed to whatever reads a scenario ([`Scenario::from_toml_with`](crate::Scenario::from_toml_with)); nothing
+//! is global, so that two readers in one process may know different names. Built-in algorithms stay enums and cost nothing
+//! more; one from outside costs a virtual call for each event.
+//!
+//! ```
+//! use whyloss::receiver::{Arrival, ReceiverClassifier};
+//! use whyloss::registry::{Entry, Parameter};
+//! use whyloss::{Cause, Time};
+//! use whyloss_sim::Scenario;
+//! use whyloss_sim::decider::OutsideReceiver;
+//! use whyloss_sim::registry::Registry;
+//!
+//! /// Calls a gap wireless if the packet behind it comes soon after the one before it.
+//! struct Prompt { within_ms: f64, last: Time }
+//!
+//! impl ReceiverClassifier for Prompt {
+//!     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
+//!         let waited_ms = (arrival.received - self.last).as_secs_f64() * 1e3;
+//!         self.last = arrival.received;
+//!         let cause = if waited_ms <= self.within_ms { Cause::Wireless } else { Cause::Congestion };
+//!         (missing > 0).then_some(cause)
+//!     }
+//! }
+//!
+//! const PROMPT: Entry<OutsideReceiver> = Entry::new(
+//!     ("prompt", "Prompt"),
+//!     "wireless if the next packet comes soon",
+//!     "this page",
+//!     &[Parameter::real(10.0, 0.1, 1000.0, "longest wait in ms").named("within_ms")],
+//!     |values| {
+//!         let within_ms = values.value("within_ms");
+//!         Ok(OutsideReceiver::new(move || Box::new(Prompt { within_ms, last: Time::ZERO })))
+//!     },
+//! );
+//!
+//! let registry = Registry::new().receiver(PROMPT);
+//! registry.check()?;
+//! let text = r#"
+//!     duration = "10 s"
+//!     [[link]]
+//!     from = "a"
+//!     to = "b"
+//!     rate = "1 Mbit/s"
+//!     delay = "20 ms"
+//!     queue = { packets = 9 }
+//!     channel = { kind = "bernoulli", loss = 0.02 }
+//!     [[flow]]
+//!     from = "a"
+//!     to = "b"
+//!     transport = "tfrc"
+//!     classifier = { name = "prompt", within_ms = 20 }
+//! "#;
+//! let scenario = Scenario::from_toml_with(text, "example.toml", &[], &registry)?;
+//! assert!(whyloss_sim::run_unwatched(&scenario, 1)?.flows[0].delivered > 0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+use std::sync::Arc;
+
+use whyloss::congestion::{self, Controller, ControllerKind, Start, WirelessPolicy};
+use whyloss::registry::{Entry, Parameter, ParameterError};
+use whyloss::{receiver, schemes, sender};
+
+use crate::decider::{
+    Known, Line, Lookup, OutsideReceiver, OutsideSender, RECEIVERS, SENDERS, SenderDecider,
+};
+
+/// Builds what a line names, with the given values instead of the defaults.
+type Build<X> = dyn Fn(&[(&str, f64)]) -> Result<X, ParameterError> + Send + Sync;
+
+/// A named algorithm from outside: what it says about itself, and what builds it.
+pub struct Own<X> {
+    line: Line,
+    build: Arc<Build<X>>,
+}
+
+impl<X> Own<X> {
+    /// Puts a line and its constructor together. The constructor gets the values that a scenario gives, each in its range;
+    /// the others are to be at their defaults.
+    pub fn new(
+        line: Line,
+        build: impl Fn(&[(&str, f64)]) -> Result<X, ParameterError> + Send + Sync + 'static,
+    ) -> Self {
+        let build = Arc::new(build);
+        Self { line, build }
+    }
+
+    /// Returns what it says about itself.
+    pub fn line(&self) -> Line {
+        self.line
+    }
+}
+
+impl<X: Labelled> Own<X> {
+    /// Builds it, and labels it with all that its behaviour depends on: its name, its values and the registry's `version`.
+    ///
+    /// # Errors
+    /// As [`Entry::build`].
+    pub fn build(&self, overrides: &[(&str, f64)], version: &str) -> Result<X, ParameterError> {
+        let label = format!("{} {overrides:?} {version:?}", self.line.id);
+        Ok((self.build)(overrides)?.labelled(&label.into()))
+    }
+}
+
+impl<X: 'static> From<Entry<X>> for Own<X> {
+    fn from(entry: Entry<X>) -> Self {
+        Self::new(Line::from(&entry), move |overrides| entry.build(overrides))
+    }
+}
+
+impl<X> Clone for Own<X> {
+    fn clone(&self) -> Self {
+        let (line, build) = (self.line, Arc::clone(&self.build));
+        Self { line, build }
+    }
+}
+
+impl<X> fmt::Debug for Own<X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Own({})", self.line.id)
+    }
+}
+
+/// Something that can say what it is. A sweep tells runs apart by what the parts of their scenarios say.
+pub trait Labelled: Sized {
+    /// Gives it a label.
+    #[must_use]
+    fn labelled(self, label: &Arc<str>) -> Self;
+}
+
+/// Makes a controller at its start.
+type Make = dyn Fn(&Start) -> Box<dyn Boxed> + Send + Sync;
+
+/// Makes controllers from outside, one for each flow of each run.
+#[derive(Clone)]
+pub struct OutsideController {
+    make: Arc<Make>,
+    label: Arc<str>,
+}
+
+impl OutsideController {
+    /// Takes what makes a controller at its start.
+    pub fn new<C: Controller + Clone + Send + Sync + 'static>(
+        make: impl Fn(&Start) -> C + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            make: Arc::new(move |start| Box::new(make(start))),
+            label: "".into(),
+        }
+    }
+
+    /// Makes a controller.
+    pub(crate) fn make(&self, start: &Start) -> Box<dyn Boxed> {
+        (self.make)(start)
+    }
+}
+
+impl Labelled for OutsideController {
+    fn labelled(self, label: &Arc<str>) -> Self {
+        let label = Arc::clone(label);
+        Self { label, ..self }
+    }
+}
+
+impl fmt::Debug for OutsideController {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OutsideController")
+            .field(&self.label)
+            .finish()
+    }
+}
+
+/// Two are the same if they are made by the same.
+impl PartialEq for OutsideController {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.make, &other.make)
+    }
+}
+
+/// A controller behind a pointer, which can be copied as its sender can.
+pub(crate) trait Boxed: Controller + Send + Sync {
+    /// Copies it.
+    fn boxed(&self) -> Box<dyn Boxed>;
+}
+
+impl<C: Controller + Clone + Send + Sync + 'static> Boxed for C {
+    fn boxed(&self) -> Box<dyn Boxed> {
+        Box::new(self.clone())
+    }
+}
+
+/// A classifier, a controller and a policy under one name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutsideScheme {
+    pub(crate) controller: SchemeController,
+    pub(crate) wireless: WirelessPolicy,
+    pub(crate) classifier: SenderDecider,
+}
+
+/// The controller of a scheme: one of ours, or one from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SchemeController {
+    /// One of ours.
+    Ours(ControllerKind),
+    /// One from outside.
+    Outside(OutsideController),
+}
+
+impl From<ControllerKind> for SchemeController {
+    fn from(kind: ControllerKind) -> Self {
+        Self::Ours(kind)
+    }
+}
+
+impl From<OutsideController> for SchemeController {
+    fn from(controller: OutsideController) -> Self {
+        Self::Outside(controller)
+    }
+}
+
+impl OutsideScheme {
+    /// Puts the three together; controller and classifier are each one of ours or one from outside.
+    pub fn new(
+        controller: impl Into<SchemeController>,
+        wireless: WirelessPolicy,
+        classifier: impl Into<SenderDecider>,
+    ) -> Self {
+        Self {
+            controller: controller.into(),
+            wireless,
+            classifier: classifier.into(),
+        }
+    }
+}
+
+impl Labelled for OutsideScheme {
+    fn labelled(self, label: &Arc<str>) -> Self {
+        let controller = match self.controller {
+            SchemeController::Outside(controller) => controller.labelled(label).into(),
+            ours @ SchemeController::Ours(_) => ours,
+        };
+        let classifier = match self.classifier {
+            SenderDecider::Outside(outside) => SenderDecider::Outside(outside.labelled(label)),
+            ours => ours,
+        };
+        Self {
+            controller,
+            classifier,
+            ..self
+        }
+    }
+}
+
+/// Algorithms from outside this repository. See the [module](self).
+#[derive(Clone, Debug, Default)]
+pub struct Registry {
+    receivers: Vec<Own<OutsideReceiver>>,
+    senders: Vec<Own<OutsideSender>>,
+    controllers: Vec<Own<OutsideController>>,
+    schemes: Vec<Own<OutsideScheme>>,
+    version: String,
+}
+
+impl Registry {
+    /// Makes one that knows what is built in, and nothing else.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a receiver classifier, for TFRC flows.
+    #[must_use]
+    pub fn receiver(mut self, own: impl Into<Own<OutsideReceiver>>) -> Self {
+        self.receivers.push(own.into());
+        self
+    }
+
+    /// Adds a sender classifier, for TCP, QUIC and IFTP flows.
+    #[must_use]
+    pub fn sender(mut self, own: impl Into<Own<OutsideSender>>) -> Self {
+        self.senders.push(own.into());
+        self
+    }
+
+    /// Adds a controller, for TCP flows.
+    #[must_use]
+    pub fn controller(mut self, own: impl Into<Own<OutsideController>>) -> Self {
+        self.controllers.push(own.into());
+        self
+    }
+
+    /// Adds a scheme, for TCP flows.
+    #[must_use]
+    pub fn scheme(mut self, own: impl Into<Own<OutsideScheme>>) -> Self {
+        self.schemes.push(own.into());
+        self
+    }
+
+    /// Sets what tells these algorithms from earlier ones of the same names. A sweep goes on from the rows that it finds,
+    /// so a program changes its version with its algorithms.
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    /// Returns every receiver classifier: the built-in ones, then those from outside.
+    pub fn receivers(&self) -> Known<'_, receiver::Classifier, (), OutsideReceiver> {
+        Known::new(&RECEIVERS, &self.receivers, &self.version)
+    }
+
+    /// Returns every sender classifier: the built-in ones, then those from outside.
+    pub fn senders(&self) -> Known<'_, sender::Classifier, Lookup, OutsideSender> {
+        Known::new(&SENDERS, &self.senders, &self.version)
+    }
+
+    /// Returns the lines of every controller: the built-in ones, then those from outside.
+    pub fn controllers(&self) -> impl Iterator<Item = Line> + Clone + '_ {
+        let built_in = congestion::REGISTRY.iter().map(Line::from);
+        built_in.chain(self.controllers.iter().map(Own::line))
+    }
+
+    /// Returns the lines of every scheme with a window: the built-in ones, the ideal ones, then those from outside.
+    pub fn schemes(&self) -> impl Iterator<Item = Line> + Clone + '_ {
+        let real = schemes::REGISTRY.iter().map(Line::from);
+        let ideal = schemes::IDEAL.iter().map(Line::from);
+        real.chain(ideal).chain(self.schemes.iter().map(Own::line))
+    }
+
+    /// The controllers from outside, and what tells their versions apart.
+    pub(crate) fn own_controllers(&self) -> (&[Own<OutsideController>], &str) {
+        (&self.controllers, &self.version)
+    }
+
+    /// The schemes from outside, and what tells their versions apart.
+    pub(crate) fn own_schemes(&self) -> (&[Own<OutsideScheme>], &str) {
+        (&self.schemes, &self.version)
+    }
+
+    /// Checks that every name can be used.
+    ///
+    /// # Errors
+    /// The first name or parameter that cannot.
+    pub fn check(&self) -> Result<(), RegistryError> {
+        check("receiver classifier", &self.receivers().lines())?;
+        check("sender classifier", &self.senders().lines())?;
+        check("controller", &self.controllers())?;
+        check("scheme", &self.schemes())
+    }
+}
+
+/// Checks the lines of one kind.
+fn check(
+    kind: &'static str,
+    lines: &(impl Iterator<Item = Line> + Clone),
+) -> Result<(), RegistryError> {
+    let word = |text: &str| {
+        let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        !text.is_empty() && text.len() <= 64 && text.chars().all(good)
+    };
+    for line in lines.clone() {
+        let id = line.id.to_owned();
+        if !word(line.id) {
+            return Err(RegistryError::Name { kind, id });
+        }
+        if lines.clone().filter(|other| other.id == line.id).count() > 1 {
+            return Err(RegistryError::Taken { kind, id });
+        }
+        for parameter in line.parameters {
+            let same = |other: &&Parameter| other.name == parameter.name;
+            let once = line.parameters.iter().filter(same).count() == 1;
+            let free = parameter.name != "name" && once;
+            if !word(parameter.name) || !free || !parameter.allows(parameter.default) {
+                let parameter = parameter.name.to_owned();
+                return Err(RegistryError::Parameter { id, parameter });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Why a registry is of no use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegistryError {
+    /// A name that a scenario file cannot hold.
+    Name {
+        /// What it names.
+        kind: &'static str,
+        /// The name.
+        id: String,
+    },
+    /// A name that something else of the kind has.
+    Taken {
+        /// What it names.
+        kind: &'static str,
+        /// The name.
+        id: String,
+    },
+    /// A parameter without a name of its own, or with a default that it does not allow.
+    Parameter {
+        /// Whose parameter it is.
+        id: String,
+        /// The parameter.
+        parameter: String,
+    },
+}
+
+impl fmt::Display for RegistryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name { kind, id } => write!(
+                f,
+                "a {kind} is registered as {id:?}; expected up to 64 letters, digits, `-` and `_`"
+            ),
+            Self::Taken { kind, id } => write!(
+                f,
+                "a {kind} is registered as `{id}`, but that name is taken; `whyloss list` names them all"
+            ),
+            Self::Parameter { id, parameter } => write!(
+                f,
+                "parameter {parameter:?} of `{id}` needs a name of its own other than `name`, of letters, digits, `-` and \
+                 `_`, and a default in its range"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for RegistryError {}
+
+#[cfg(test)]
+mod tests;

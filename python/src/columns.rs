@@ -1,0 +1,69 @@
+//! Columns of tables, whatever type of numbers they have.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use crate::events::nanos;
+
+/// A column of numbers of any type, read as reals or as whole numbers.
+pub(crate) enum Numbers<'a> {
+    Real(&'a [f64]),
+    U64(&'a [u64]),
+    I64(&'a [i64]),
+    U32(&'a [u32]),
+    I32(&'a [i32]),
+    U16(&'a [u16]),
+    /// Not there: always this.
+    None,
+}
+
+impl<'a> Numbers<'a> {
+    pub(crate) fn of(name: &str, array: &'a ArrayRef) -> PyResult<Self> {
+        if array.null_count() > 0 {
+            return Err(PyValueError::new_err(format!(
+                "column `{name}` lacks values"
+            )));
+        }
+        Ok(match array.data_type() {
+            DataType::Float64 => Self::Real(array.as_primitive::<Float64Type>().values()),
+            DataType::UInt64 => Self::U64(array.as_primitive::<UInt64Type>().values()),
+            DataType::Int64 => Self::I64(array.as_primitive::<Int64Type>().values()),
+            DataType::UInt32 => Self::U32(array.as_primitive::<UInt32Type>().values()),
+            DataType::Int32 => Self::I32(array.as_primitive::<Int32Type>().values()),
+            DataType::UInt16 => Self::U16(array.as_primitive::<UInt16Type>().values()),
+            other => {
+                return Err(PyTypeError::new_err(format!(
+                    "column `{name}` is of {other}, expected numbers of 32 or 64 bits, or unsigned ones of 16"
+                )));
+            }
+        })
+    }
+
+    /// As whole numbers; negative ones are none.
+    #[inline]
+    pub(crate) fn whole(&self, row: usize) -> u64 {
+        match self {
+            Self::U64(values) => values[row],
+            Self::I64(values) => values[row].max(0).cast_unsigned(),
+            Self::U32(values) => u64::from(values[row]),
+            Self::I32(values) => u64::from(values[row].max(0).cast_unsigned()),
+            Self::U16(values) => u64::from(values[row]),
+            Self::Real(values) => values[row] as u64,
+            Self::None => 0,
+        }
+    }
+
+    /// Seconds as nanoseconds.
+    #[inline]
+    pub(crate) fn nanos(&self, row: usize) -> i64 {
+        match self {
+            Self::Real(values) => nanos(values[row]),
+            Self::None => 0,
+            _ => self.whole(row).cast_signed() * 1_000_000_000,
+        }
+    }
+}
