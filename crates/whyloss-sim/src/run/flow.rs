@@ -253,10 +253,10 @@ impl Flow {
             count.received_bytes += u64::from(packet.size);
             count.delivered += u64::from(first_copy);
         }
+        if self.count.transfers.is_some() {
+            self.complete(now, window);
+        }
         if now <= window.end {
-            if self.count.transfers.is_some() {
-                self.complete(now, window);
-            }
             observer.arrived(self.index as usize, now, packet, self.sink.classifier());
         }
     }
@@ -268,6 +268,9 @@ impl Flow {
         let Some(result) = &mut self.count.transfers else {
             return;
         };
+        if now > window.end {
+            return;
+        }
         let mut count = |began: Time| {
             if window.contains(began) {
                 result.times.record(now - began);
