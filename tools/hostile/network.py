@@ -186,6 +186,40 @@ def senders(cases: Cases) -> None:
     hostile_receiver(cases, "a stop under a flood of feedback", feedback(0.0, 1e300), stop_after=0.5, most=fast)
 
 
+def stop_beside_silence(delay: float) -> tuple[float, Result]:
+    """Lets `send` meet a receiver that accepts and says nothing more; returns the time from SIGINT to its end."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    listener.bind(("127.0.0.1", 0))
+    listener.settimeout(0.1)
+    peer = f"127.0.0.1:{listener.getsockname()[1]}"
+    sender = Running(COMMAND, "send", peer, seconds=8.0)
+    kind = 0
+    while kind != DATA and sender.runs():
+        with contextlib.suppress(TimeoutError):
+            packet, source = listener.recvfrom(65_535)
+            kind = packet[3]
+            if kind in (HELLO, START):
+                listener.sendto(b"WL" + bytes([1, kind + 1]) + packet[4:8] + bytes(8), source)
+    time.sleep(delay)
+    told = time.monotonic()
+    sender.tell(signal.SIGINT)
+    os.waitid(os.P_PID, sender.child.pid, os.WEXITED | os.WNOWAIT)
+    took = time.monotonic() - told
+    listener.close()
+    return took, sender.finish()
+
+
+def stops(cases: Cases) -> None:
+    """A stop takes 0.1 s at most, and the end of a process 0.02 s. The least of five counts: a busy machine delays some."""
+    tries = [stop_beside_silence(0.2 + 0.013 * number) for number in range(5)]
+    took, result = min(tries, key=lambda tried: tried[0])
+    wrong = [f"exit code {other.code}" for _, other in tries if other.code != 130]
+    if took > 0.12:
+        wrong.append("late")
+    note = f"{1e3 * took:.0f} ms after SIGINT"
+    cases.check("31 a stop beside a silent receiver", result, codes=(130,), wrong=wrong, note=note)
+
+
 @contextlib.contextmanager
 def two_hosts() -> Iterator[tuple[str, str]]:
     """Two network namespaces with a wire between them: 10.9.9.1 and 10.9.9.2."""
@@ -359,6 +393,7 @@ def main() -> None:
         forged_sources(cases)
         sessions(cases)
         senders(cases)
+        stops(cases)
         init_elsewhere(cases, scratch)
         links(cases, scratch)
         sparse_file(cases, scratch)

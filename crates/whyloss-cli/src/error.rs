@@ -259,7 +259,7 @@ pub(crate) enum CliError {
     #[cfg(not(all(feature = "kernel", target_os = "linux")))]
     #[error(
         "this build has no programs for the kernel: on Linux, `cargo build --release --features kernel` makes one that does \
-         (it needs clang, libelf-dev and zlib1g-dev)"
+         (on Debian, `apt-get install clang libelf-dev zlib1g-dev make pkg-config` installs what it needs)"
     )]
     NoKernel,
     /// No address.

@@ -42,8 +42,9 @@ pub(crate) fn stop_on_interrupt() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// SIGHUP only if it is not ignored: under `nohup` the command outlives its terminal.
-fn requests() -> impl Iterator<Item = i32> {
+/// Lists the signals that ask to end. SIGHUP is one only if it is not ignored: under `nohup` the
+/// command outlives its terminal.
+pub(crate) fn requests() -> impl Iterator<Item = i32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let hangup = hears(&status, SIGHUP).then_some(SIGHUP);
     [SIGINT, SIGTERM].into_iter().chain(hangup)

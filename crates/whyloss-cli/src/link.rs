@@ -16,6 +16,7 @@ use whyloss_emulate::{Options, Snapshot, archive, run};
 use whyloss_sim::text::printable;
 
 use crate::error::CliError;
+use crate::interrupt::{requests, stop_on_interrupt};
 
 mod page;
 
@@ -159,7 +160,7 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
     if whyloss_emulate::become_root().map_err(CliError::Emulate)? && outside {
         return Err(CliError::NeedsRoot);
     }
-    options.stop = stop_on_signals().map_err(CliError::Signal)?;
+    options.stop = stop_on_interrupt().map_err(CliError::Signal)?;
     if let Some(directory) = &args.log {
         archive::begin(directory, &links, args.seed).map_err(CliError::Archive)?;
     }
@@ -283,14 +284,6 @@ fn hosts(args: &LinkArgs, links: &Links) -> Result<Vec<HostPlan>, CliError> {
     Ok(hosts)
 }
 
-/// A flag that SIGINT and SIGTERM set.
-pub(crate) fn stop_on_signals() -> std::io::Result<Arc<AtomicBool>> {
-    let stop = crate::interrupt::stop_on_interrupt()?;
-    signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::clone(&stop))?;
-    signal_hook::flag::register(signal_hook::consts::SIGHUP, Arc::clone(&stop))?;
-    Ok(stop)
-}
-
 fn view(live: bool) -> ProgressBar {
     if !live || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
@@ -339,5 +332,5 @@ pub(crate) fn run_init(args: &InitArgs) -> Result<u8, CliError> {
     let role = Role::parse(&args.role).ok_or(CliError::NoCommand)?;
     let again = run::init_by(INIT).map_err(CliError::Signal)?;
     init::may_play(role).map_err(CliError::NotFirst)?;
-    init::play(role, &again, &args.command).map_err(CliError::Start)
+    init::play(role, &again, &args.command, requests()).map_err(CliError::Start)
 }

@@ -13,7 +13,7 @@ use whyloss_emulate::endpoint::send::{SendOptions, send};
 use whyloss_emulate::spec;
 
 use crate::error::CliError;
-use crate::link::stop_on_signals;
+use crate::interrupt::stop_on_interrupt;
 
 /// What carries a session, in the words of docs/scenarios.md.
 #[derive(Debug, Args)]
@@ -81,7 +81,7 @@ pub(crate) struct RecvArgs {
     /// Write what arrives into a file, each packet at its place; `-` for standard output, in the order of arrival.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Keep the file at --out within this size: packets beyond are dropped and counted.
+    /// Keep the files at --out and --arrivals within this size each: what lies beyond is dropped and counted.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
     out_limit: String,
     /// Go on with other sessions after the first, one at a time; a session that fails ends alone.
@@ -173,7 +173,7 @@ pub(crate) fn run_send(args: &SendArgs) -> Result<(), CliError> {
         patience: duration(&args.flow.patience)?,
         first: args.first,
         truth: args.flow.truth.clone(),
-        stop: stop_on_signals().map_err(CliError::Signal)?,
+        stop: stop_on_interrupt().map_err(CliError::Signal)?,
     };
     let sent = send(&options).map_err(endpoint)?;
     match sent.wrong {
@@ -209,7 +209,7 @@ pub(crate) fn run_recv(args: &RecvArgs) -> Result<(), CliError> {
             drift: args.clock_drift * 1e-6,
         },
         truth: args.flow.truth.clone(),
-        stop: stop_on_signals().map_err(CliError::Signal)?,
+        stop: stop_on_interrupt().map_err(CliError::Signal)?,
     };
     receive(&options).map(|_| ()).map_err(endpoint)
 }

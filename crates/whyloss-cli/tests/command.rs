@@ -30,6 +30,38 @@ fn wrong_input_is_exit_two_on_standard_error_alone() {
     }
 }
 
+/// Under `nohup` a receiver outlives its terminal: SIGHUP keeps the disposition that the parent chose.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_ignored_hangup_stays_ignored() {
+    for (trap, ignored) in [("trap '' HUP;", true), ("", false)] {
+        let name = format!("hangup-{ignored}");
+        let stats = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_file(&stats);
+        let script = format!("{trap} exec \"$0\" recv 127.0.0.1:0 --stats \"$1\"");
+        let mut child = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_whyloss")])
+            .arg(&stats)
+            .spawn()
+            .expect("a shell");
+        // The file is made after the handlers are in place.
+        while !stats.exists() && child.try_wait().expect("a child").is_none() {
+            std::thread::yield_now();
+        }
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
+        child.kill().expect("a child that runs");
+        child.wait().expect("its end");
+        let status = status.expect("the status of a process");
+        let has_hangup = |mask: &str| {
+            let bits = status.lines().find_map(|line| line.strip_prefix(mask));
+            let bits = u64::from_str_radix(bits.expect("a mask").trim(), 16).expect("bits");
+            bits & (1 << (nix::libc::SIGHUP - 1)) != 0
+        };
+        assert_eq!(has_hangup("SigIgn:"), ignored);
+        assert_eq!(has_hangup("SigCgt:"), !ignored);
+    }
+}
+
 #[test]
 fn an_unusable_directory_is_exit_two_before_anything_runs() {
     let file = std::env::temp_dir().join(format!("whyloss-file-{}", std::process::id()));

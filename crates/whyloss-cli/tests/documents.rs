@@ -19,6 +19,23 @@ fn examples_print_what_they_say() {
         .case("crates/whyloss-cli/tests/cases/*.trycmd");
 }
 
+/// The message of a build without programs for the kernel, the one of a build that lacks something, and the page about it
+/// name the same packages.
+#[test]
+fn packages_for_the_kernel_are_one_list() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let list = |file: &str| {
+        let text = std::fs::read_to_string(root.join(file)).expect("a file of the repository");
+        let (_, packages) = text.split_once("apt-get install ").expect("a list");
+        let end = packages.find(['`', '"', '\n', '\\']).expect("its end");
+        packages[..end].trim().to_owned()
+    };
+    let page = list("docs/kernel.md");
+    assert!(page.split(' ').count() > 3, "{page}");
+    assert_eq!(list("crates/whyloss-cli/src/error.rs"), page);
+    assert_eq!(list("crates/whyloss-kernel/build.rs"), page);
+}
+
 /// Every dependency of every manifest has a row, and every row a dependency.
 #[test]
 fn dependencies_are_named_with_their_reason() {

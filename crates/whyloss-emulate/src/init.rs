@@ -21,7 +21,7 @@ use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, getpid, getppid};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// Who the process is.
@@ -59,16 +59,22 @@ pub fn may_play(role: Role) -> io::Result<()> {
 }
 
 /// Plays a role until the command ends; answers the exit code that it left, 128 and the signal if a signal ended it.
-/// `again` calls this program in another role.
+/// `again` calls this program in another role. `requests` lists the signals that ask to end, SIGTERM among them; a signal
+/// that is not listed and ignored stays so, also for the command.
 ///
 /// # Errors
 /// If the role may not be played here, a namespace cannot be made, or the command not be started.
-pub fn play(role: Role, again: &[OsString], command: &[OsString]) -> io::Result<u8> {
+pub fn play(
+    role: Role,
+    again: &[OsString],
+    command: &[OsString],
+    requests: impl Iterator<Item = i32>,
+) -> io::Result<u8> {
     may_play(role)?;
     set_pdeathsig(Signal::SIGKILL)?;
     // SIGINT and SIGHUP go to everyone at the terminal; the command may take them as it likes. The emulator, which has SIGHUP
     // too, sends SIGTERM.
-    let mut signals = Signals::new([SIGCHLD, SIGTERM, SIGINT, SIGHUP])?;
+    let mut signals = Signals::new(requests.chain([SIGCHLD]))?;
     let child = match role {
         Role::Keeper(parent) => {
             if getppid() != Pid::from_raw(parent as i32) {

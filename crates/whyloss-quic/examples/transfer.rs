@@ -63,10 +63,8 @@ async fn transfer(file: &str, copy: &str, scheme: Scheme) -> Result<()> {
     };
     let (connection, ()) = tokio::try_join!(sending, receive(&server, copy))?;
     let path = connection.stats().path;
-    println!(
-        "{} of {} packets lost",
-        path.lost_packets, path.sent_packets
-    );
+    let (lost, sent) = (path.lost_packets, path.sent_packets);
+    println!("{lost} of {sent} packets lost");
     connection.close(VarInt::from_u32(0), b"done");
     client.wait_idle().await;
     Ok(())

@@ -90,23 +90,12 @@ impl Measure {
             })
         })?;
         let measure = Self(named);
-        match measure.unknown(&measure.0) {
+        match unknown(&measure.0) {
             None => Ok(measure),
             Some(name) => {
                 let hint = whyloss_sim::scenario::suggest(name, FUNCTIONS);
                 Err(fault(format!("no function is called `{name}`{hint}"), name))
             }
-        }
-    }
-
-    fn unknown<'a>(&self, expr: &'a Expr<Leaf>) -> Option<&'a str> {
-        match expr {
-            Expr::Number(_) | Expr::Name(_) => None,
-            Expr::Call(name, arguments) => (!FUNCTIONS.contains(&name.as_str()))
-                .then_some(name.as_str())
-                .or_else(|| arguments.iter().find_map(|of| self.unknown(of))),
-            Expr::Binary(_, a, b) => self.unknown(a).or_else(|| self.unknown(b)),
-            Expr::Not(a) | Expr::Only(a, _) => self.unknown(a),
         }
     }
 
@@ -130,6 +119,18 @@ impl Measure {
             }
         }
         any(&self.0)
+    }
+}
+
+/// A function that there is not.
+fn unknown(expr: &Expr<Leaf>) -> Option<&str> {
+    match expr {
+        Expr::Number(_) | Expr::Name(_) => None,
+        Expr::Call(name, arguments) => (!FUNCTIONS.contains(&name.as_str()))
+            .then_some(name.as_str())
+            .or_else(|| arguments.iter().find_map(unknown)),
+        Expr::Binary(_, a, b) => unknown(a).or_else(|| unknown(b)),
+        Expr::Not(a) | Expr::Only(a, _) => unknown(a),
     }
 }
 
@@ -182,7 +183,7 @@ impl Observed<'_> {
             Expr::Call(name, arguments) => {
                 let mut arguments = arguments.iter().map(|of| self.value(of, flows));
                 let first = arguments.next().unwrap_or(Values::One(None));
-                self.call(name, first, arguments.next())
+                call(name, first, arguments.next())
             }
             Expr::Binary(op, a, b) => pair(self.value(a, flows), self.value(b, flows), |a, b| {
                 op.apply(a, b)
@@ -235,28 +236,29 @@ impl Observed<'_> {
             }
         }
     }
+}
 
-    fn call(&self, name: &str, first: Values, second: Option<Values>) -> Values {
-        let known = |values: Values| -> Vec<f64> {
-            match values {
-                Values::One(value) => value.into_iter().collect(),
-                Values::Each(values) => values.into_iter().flatten().collect(),
-            }
-        };
-        Values::One(match (name, second) {
-            ("min", Some(second)) => return pair(first, second, f64::min),
-            ("max", Some(second)) => return pair(first, second, f64::max),
-            ("sqrt", _) => return pair(first, Values::One(Some(0.0)), |a, _| libm::sqrt(a)),
-            ("mean", _) => statistics::mean(&known(first)),
-            ("sum", _) => Some(known(first).iter().sum()),
-            ("jain", _) => statistics::jain(&known(first)),
-            ("first", _) => match first {
-                Values::One(value) => value,
-                Values::Each(values) => values.into_iter().next().flatten(),
-            },
-            (_, _) => None,
-        })
-    }
+/// A function of one or two arguments.
+fn call(name: &str, first: Values, second: Option<Values>) -> Values {
+    let known = |values: Values| -> Vec<f64> {
+        match values {
+            Values::One(value) => value.into_iter().collect(),
+            Values::Each(values) => values.into_iter().flatten().collect(),
+        }
+    };
+    Values::One(match (name, second) {
+        ("min", Some(second)) => return pair(first, second, f64::min),
+        ("max", Some(second)) => return pair(first, second, f64::max),
+        ("sqrt", _) => return pair(first, Values::One(Some(0.0)), |a, _| libm::sqrt(a)),
+        ("mean", _) => statistics::mean(&known(first)),
+        ("sum", _) => Some(known(first).iter().sum()),
+        ("jain", _) => statistics::jain(&known(first)),
+        ("first", _) => match first {
+            Values::One(value) => value,
+            Values::Each(values) => values.into_iter().next().flatten(),
+        },
+        (_, _) => None,
+    })
 }
 
 fn pair(a: Values, b: Values, of: impl Fn(f64, f64) -> f64) -> Values {

@@ -17,11 +17,10 @@ const ROUND_TRIP: Duration = Duration::from_millis(50);
 /// Runs a connection for `seconds`. Gives the percentage of the link that it used, and its loss events by cause.
 pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64; 2]) {
     let mut connection = Connection::new(scheme, PACKET);
-    let mut causes = [0, 0];
     // When the link is free, when a packet may leave; what comes back when, `None` if the packet is lost.
     let (mut now, mut free, mut departure) = (Time::ZERO, Time::ZERO, Time::ZERO);
     let mut under_way: VecDeque<(u64, Option<Time>)> = VecDeque::new();
-    let (mut number, mut delivered) = (0, 0);
+    let (mut number, mut delivered, mut causes) = (0, 0, [0, 0]);
     let size = u64::from(PACKET);
     while now < Time::from_nanos(seconds * 1_000_000_000) {
         // Everything that window and pace allow leaves.
@@ -32,7 +31,7 @@ pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64
             if fits {
                 free = free.max(now) + LINK.transmission_time(PACKET);
             }
-            let arrives = fits && number % lost_one_in != lost_one_in / 2;
+            let arrives = fits && number % lost_one_in.max(1) != lost_one_in / 2;
             under_way.push_back((number, arrives.then_some(free + ROUND_TRIP)));
             number += 1;
             if let Some(rate) = connection.pacing_rate() {
@@ -75,7 +74,8 @@ fn main() -> Result<(), SchemeError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let nth = |index: usize, default| arguments.get(index).map_or(default, String::as_str);
     let scheme = Scheme::of(nth(0, "cubic"), nth(1, "keep"), nth(2, "trees"))?;
-    let (share, [congestion, wireless]) = run(&scheme, nth(3, "200").parse().unwrap_or(200), 30);
+    let (share, [congestion, wireless]) =
+        run(&scheme, nth(3, "200").parse().unwrap_or(200).max(1), 30);
     println!("{share:.0} % of the link; losses: {congestion} congestion, {wireless} wireless");
     Ok(())
 }

@@ -32,7 +32,6 @@
 //! classifiers want it, and told once nothing is waited for any longer. A packet that was only overtaken is then not
 //! among the lost ones. Late packets are told to the classifier, with nothing missing; duplicates and suspects are not.
 //! At most [`HOLES`] gaps wait at a time; with one more, the oldest counts at once.
-
 //!
 //! # A program that reads late
 //!
@@ -231,7 +230,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
             return;
         };
         let ahead = last.map_or(0, |last| last.wrapping_sub(highest) & self.mask);
-        if (1..=self.longest_jump + 1).contains(&ahead) {
+        if (1..=self.mask / 2).contains(&ahead) {
             lost(Loss {
                 first: highest.wrapping_add(1),
                 count: ahead,

@@ -129,6 +129,19 @@ fn the_oldest_packet_is_forgotten_at_the_bound() {
     assert_eq!(connection.in_flight(), 99_000);
 }
 
+/// A packet size of 0 counts as 1, and packets far above it take a bounded number of steps.
+#[test]
+fn no_packet_size_stops_the_clock() {
+    let scheme = Scheme::of("cubic", "keep", "trees").expect("registered");
+    let mut connection = Connection::new(&scheme, 0);
+    connection.on_packet_sent(0, u64::from(u32::MAX), ms(0), false);
+    connection.on_packets_acked([0], ms(50));
+    connection.on_mtu_change(0);
+    connection.on_packet_sent(1, 1200, ms(60), false);
+    connection.on_packets_acked([1], ms(110));
+    assert_eq!(connection.in_flight(), 0);
+}
+
 proptest! {
     /// Any calls in any order: at least two packets may be under way, nothing more is under way than was sent, no panic.
     #[test]
@@ -138,7 +151,7 @@ proptest! {
     ) {
         let scheme = Scheme::of(congestion::REGISTRY[controller].id, "percent", "trees").expect("registered");
         let mut connection = Connection::new(&scheme, 1200).most_packets(64);
-        let (mut now, mut next, mut sent) = (Time::ZERO, 0_u64, 0_u64);
+        let (mut now, mut next, mut sent, mut mtu) = (Time::ZERO, 0_u64, 0_u64, 1200);
         for (kind, a, b) in calls {
             now += Duration::from_nanos((a % 20_000_000) as i64);
             match kind {
@@ -152,11 +165,14 @@ proptest! {
                 5 => drop(connection.on_packets_lost([next.saturating_sub(b), a], now)),
                 6 => connection.on_ecn_ce(now),
                 7 if a % 2 == 0 => connection.on_spurious(now),
-                7 => connection.on_mtu_change(a as u32 % 9000),
+                7 => {
+                    mtu = a as u32 % 9000;
+                    connection.on_mtu_change(mtu);
+                }
                 _ if a % 2 == 0 => drop(connection.on_timeout(now)),
                 _ => drop(connection.on_persistent_congestion(now)),
             }
-            prop_assert!(connection.window() >= 2);
+            prop_assert!(connection.window() >= 2 * u64::from(mtu.max(1)));
             prop_assert!(connection.in_flight() <= sent);
             prop_assert!(connection.pacing_rate().is_none_or(|rate| rate.as_bps() > 0));
         }

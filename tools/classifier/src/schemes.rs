@@ -118,46 +118,6 @@ impl Setting {
     }
 
     fn all(self, contender: &str, variant: Variant) -> Result<Vec<Tally>, Failure> {
-        let d = self.drawn;
-        let file = format!(
-            "/tmp/odds-cache/{contender}-{variant:?}-{}-{}-{:?}-{:?}-{}-{}-{}-{}-{}",
-            d.seed,
-            d.networks,
-            d.queue,
-            d.laws,
-            d.tcp.replace(['"', ' '], ""),
-            self.quic,
-            self.shallow,
-            self.seconds,
-            self.seeds
-        );
-        if !contender.starts_with("whyloss")
-            && let Ok(text) = std::fs::read_to_string(&file)
-        {
-            return Ok(text
-                .lines()
-                .map(|line| {
-                    let mut v: Vec<f64> = line.split(' ').map(|v| v.parse().unwrap()).collect();
-                    let plain = v.pop().unwrap();
-                    Tally { own: v, plain }
-                })
-                .collect());
-        }
-        let all = self.all_(contender, variant)?;
-        let text: String = all
-            .iter()
-            .map(|t| {
-                let mut v: Vec<String> = t.own.iter().map(f64::to_string).collect();
-                v.push(t.plain.to_string());
-                v.join(" ") + "\n"
-            })
-            .collect();
-        let _ = std::fs::create_dir_all("/tmp/odds-cache");
-        let _ = std::fs::write(&file, text);
-        Ok(all)
-    }
-
-    fn all_(self, contender: &str, variant: Variant) -> Result<Vec<Tally>, Failure> {
         let indices = (0..self.drawn.networks).into_par_iter();
         indices
             .map(|index| self.tally(index, contender, variant))

@@ -11,7 +11,7 @@ use whyloss_kernel::load;
 
 use super::LoadArgs;
 use crate::error::CliError;
-use crate::link::stop_on_signals;
+use crate::interrupt::stop_on_interrupt;
 
 /// How often it is looked whether to stop.
 const POLL: Duration = Duration::from_millis(50);
@@ -32,7 +32,7 @@ pub(super) fn load(
         }
         return Ok(());
     }
-    let stop = stop_on_signals().map_err(CliError::Signal)?;
+    let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let mut held = Vec::new();
     for control in controls {
         held.push(load::load(control, control.name)?);

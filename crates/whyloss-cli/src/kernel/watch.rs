@@ -19,7 +19,7 @@ use whyloss_kernel::watch::Watch;
 use super::WatchArgs;
 use super::truth::{Confusion, Truth};
 use crate::error::CliError;
-use crate::link::stop_on_signals;
+use crate::interrupt::stop_on_interrupt;
 
 /// How long to wait for events.
 const POLL: Duration = Duration::from_millis(20);
@@ -50,7 +50,7 @@ pub(super) fn watch(
     let time = args.time.as_deref().map(spec::duration).transpose();
     let time = time.map_err(|error| CliError::Link(error.into()))?;
     let end = time.map(|time| now_us() + time.as_nanos().unsigned_abs() / 1_000);
-    let stop = stop_on_signals().map_err(CliError::Signal)?;
+    let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let over = || stop.load(Ordering::Relaxed) || end.is_some_and(|end| now_us() >= end);
     let mut all = begin(controls, args.wait, &over)?;
     let mut truth = args.truth.as_deref().map(Truth::of);

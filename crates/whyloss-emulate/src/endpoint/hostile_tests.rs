@@ -349,6 +349,87 @@ fn sources_that_are_no_hosts_are_not_answered() {
     assert_eq!(end.received().ignored, 4);
 }
 
+/// A data packet with a payload of 1,120 bytes.
+fn packet(session: u32, number: u32) -> Vec<u8> {
+    let data = Data {
+        sequence: 0,
+        stamp: at(0),
+        rtt: Duration::ZERO,
+        t_rto: Duration::ZERO,
+        round: 0,
+        urgent: false,
+    };
+    let packet = TfrcData {
+        number,
+        data,
+        check: super::pattern::short_digest(&[1; 1_120]),
+    };
+    packet.encode(session, &[1; 1_120])
+}
+
+#[test]
+fn faults_of_every_session_count() {
+    let mut end = ReceivingEnd::new(&receiving("tfrc", false)).unwrap();
+    for session in 1..4 {
+        let now = at(u64::from(session) * 3_000);
+        let _ = end.advance(now).unwrap();
+        assert_eq!(open(&mut end, now, from(1), session), Some(Message::Accept));
+        let mut packet = packet(session, 0);
+        // The last session is a clean one.
+        packet[1_000] ^= u8::from(session < 3);
+        end.take(now, now, from(1), &packet).unwrap();
+        while end.poll().is_some() {}
+    }
+    assert_eq!(end.received().wrong, 0);
+    let outcome = end.finish(at(9_001), true, 5_000);
+    assert!(matches!(outcome, Err(EndpointError::Wrong(2))));
+}
+
+#[test]
+fn a_session_has_one_last_line_of_statistics() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("stats");
+    let options = ReceiveOptions {
+        stats: Some(path.clone()),
+        ..receiving("tfrc", false)
+    };
+    let lines = || std::fs::read_to_string(&path).unwrap().lines().count();
+    let mut end = ReceivingEnd::new(&options).unwrap();
+    end.finish(at(0), false, 5_000).unwrap();
+    assert_eq!(lines(), 0, "there was no session");
+    // One that ends before the end does, and one with it.
+    for silence in [2_000, 0] {
+        let mut end = ReceivingEnd::new(&options).unwrap();
+        open(&mut end, at(0), from(1), 1).unwrap();
+        assert!(end.advance(at(silence)).unwrap().is_none());
+        end.finish(at(2_001), false, 5_000).unwrap();
+        assert_eq!(lines(), 1, "{silence}");
+    }
+}
+
+#[test]
+fn a_file_holds_one_session() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out");
+    let options = ReceiveOptions {
+        out: Some(path.clone()),
+        ..receiving("tfrc", false)
+    };
+    let mut end = ReceivingEnd::new(&options).unwrap();
+    for (session, packets) in [(1, 3), (2, 1)] {
+        let now = at(u64::from(session) * 3_000);
+        let _ = end.advance(now).unwrap();
+        assert_eq!(open(&mut end, now, from(1), session), Some(Message::Accept));
+        for number in 0..packets {
+            end.take(now, now, from(1), &packet(session, number))
+                .unwrap();
+        }
+        while end.poll().is_some() {}
+        let size = std::fs::metadata(&path).unwrap().len();
+        assert_eq!(size, u64::from(packets) * 1_120);
+    }
+}
+
 #[test]
 fn a_file_ends_at_its_limit() {
     let directory = tempfile::tempdir().unwrap();
@@ -361,24 +442,40 @@ fn a_file_ends_at_its_limit() {
     let mut end = ReceivingEnd::new(&options).unwrap();
     open(&mut end, at(0), from(1), SESSION).unwrap();
     for number in [0, 2, 3, 1 << 20] {
-        let data = Data {
-            sequence: 0,
-            stamp: at(0),
-            rtt: Duration::ZERO,
-            t_rto: Duration::ZERO,
-            round: 0,
-            urgent: false,
-        };
-        let packet = TfrcData {
-            number,
-            data,
-            check: super::pattern::short_digest(&[1; 1_120]),
-        };
-        end.take(at(1), at(1), from(1), &packet.encode(SESSION, &[1; 1_120]))
+        end.take(at(1), at(1), from(1), &packet(SESSION, number))
             .unwrap();
     }
     assert_eq!((end.received().packets, end.received().beyond), (4, 2));
     assert_eq!(std::fs::metadata(path).unwrap().len(), 3 * 1_120);
+}
+
+#[test]
+fn a_log_of_arrivals_ends_at_its_limit() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("arrivals");
+    let options = ReceiveOptions {
+        arrivals: Some(path.clone()),
+        out_limit: 300,
+        ..receiving("tfrc", true)
+    };
+    let mut end = ReceivingEnd::new(&options).unwrap();
+    open(&mut end, at(0), from(1), SESSION).unwrap();
+    // A repeat is logged as well.
+    for number in [0, 0, 1, 2, 3, 3] {
+        end.take(at(1), at(1), from(1), &packet(SESSION, number))
+            .unwrap();
+    }
+    let outcome = end.finish(at(2), true, 5_000);
+    let log = std::fs::read(path).unwrap();
+    let lines = super::arrivals::read(&log[..]).unwrap();
+    assert!(log.len() <= 300 && lines.len() >= 2, "{lines:?}");
+    let numbers: Vec<u32> = lines.iter().map(|line| line.number).collect();
+    assert!([0, 0, 1, 2, 3, 3].starts_with(&numbers));
+    let left_out = 6 - lines.len() as u64;
+    assert_eq!(end.received().unlogged, left_out);
+    assert!(
+        matches!(outcome, Err(EndpointError::Unlogged { arrivals, .. }) if arrivals == left_out)
+    );
 }
 
 proptest! {

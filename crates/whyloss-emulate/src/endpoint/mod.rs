@@ -123,6 +123,16 @@ pub enum EndpointError {
         /// The limit.
         limit: u64,
     },
+    /// The log of arrivals is longer than it may be.
+    #[error(
+        "{arrivals} arrivals are not in the log, which ends at {limit} bytes; --out-limit allows more"
+    )]
+    Unlogged {
+        /// How many.
+        arrivals: u64,
+        /// The limit.
+        limit: u64,
+    },
     /// A packet has no room for its headers.
     #[error("a packet of {packet} bytes has no room for {headers} bytes of headers and a payload")]
     Small {

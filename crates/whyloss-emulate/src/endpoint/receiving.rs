@@ -10,7 +10,7 @@
 //! | sessions | one at a time; no state before an address has sent a cookie back |
 //! | memory | a window of 65,536 numbers, 4,096 damaged bits of a packet, and with `--truth` a million verdicts |
 //! | answers | one for each datagram, no longer than that, to addresses that can be a host's; 100 refusals a second |
-//! | file | `out_limit` |
+//! | files | `out_limit` for the data, and the same for the log of arrivals |
 //! | time | silence of `patience` ends a session, and with `once` unset that session alone |
 
 use std::collections::VecDeque;
@@ -69,12 +69,22 @@ struct Session {
     bytes_before: u64,
 }
 
+/// What makes a session fail although it came to its end.
+#[derive(Clone, Copy, Default)]
+struct Faults {
+    wrong: u64,
+    beyond: u64,
+    unlogged: u64,
+}
+
 /// The receiving end.
 pub struct ReceivingEnd {
     options: ReceiveOptions,
     cookies: Cookies,
     session: Option<Session>,
     received: Received,
+    /// Faults of the sessions before.
+    earlier: Faults,
     sink: Sink,
     stats: Lines,
     arrivals: Lines,
@@ -98,9 +108,14 @@ impl ReceivingEnd {
             cookies: Cookies::default(),
             session: None,
             received: Received::default(),
+            earlier: Faults::default(),
             sink: Sink::open(options.out.as_deref(), options.out_limit)?,
-            stats: Lines::open("the statistics", options.stats.as_deref())?,
-            arrivals: Lines::open("the arrivals", options.arrivals.as_deref())?,
+            stats: Lines::open("the statistics", options.stats.as_deref(), u64::MAX)?,
+            arrivals: Lines::open(
+                "the arrivals",
+                options.arrivals.as_deref(),
+                options.out_limit,
+            )?,
             answers: VecDeque::new(),
             before: None,
             outcome: None,
@@ -210,7 +225,10 @@ impl ReceivingEnd {
         self.received.unanswered += 1;
     }
 
-    /// Writes what is left, with verdicts scored if the session went well. `port` is where this end listened.
+    /// Ends the session, if there is one, with verdicts scored if it went well. `port` is where this end listened.
+    ///
+    /// # Errors
+    /// If a file cannot be written, or any session had faults.
     pub(super) fn finish(
         &mut self,
         now: Time,
@@ -220,12 +238,28 @@ impl ReceivingEnd {
         if well {
             self.received.truth = self.scores(port);
         }
-        self.received.end = true;
-        self.update(now);
-        self.stats.write(&self.received)?;
-        self.stats.flush()?;
-        self.arrivals.flush()?;
-        Ok(self.received.clone())
+        self.end_session(now)?;
+        let (faults, limit) = (self.faults(), self.options.out_limit);
+        if faults.wrong > 0 {
+            Err(EndpointError::Wrong(faults.wrong))
+        } else if faults.beyond > 0 {
+            let packets = faults.beyond;
+            Err(EndpointError::TooLong { packets, limit })
+        } else if faults.unlogged > 0 {
+            let arrivals = faults.unlogged;
+            Err(EndpointError::Unlogged { arrivals, limit })
+        } else {
+            Ok(self.received.clone())
+        }
+    }
+
+    /// Sums the faults of all sessions so far.
+    fn faults(&self) -> Faults {
+        Faults {
+            wrong: self.earlier.wrong + self.received.wrong,
+            beyond: self.earlier.beyond + self.received.beyond,
+            unlogged: self.earlier.unlogged + self.received.unlogged,
+        }
     }
 
     /// Ends the session for this reason, and everything with `once`.
@@ -374,7 +408,7 @@ impl ReceivingEnd {
                     }
                 }
                 self.end_session(now)?;
-                self.begin(terms, from, now);
+                self.begin(terms, from, now)?;
                 self.say(Message::Accept.encode(number), from);
             }
             Message::End { packets, .. } if current => {
@@ -402,7 +436,8 @@ impl ReceivingEnd {
         Ok(Some(()))
     }
 
-    fn begin(&mut self, terms: Terms, peer: SocketAddr, now: Time) {
+    fn begin(&mut self, terms: Terms, peer: SocketAddr, now: Time) -> Result<(), EndpointError> {
+        self.sink.restart()?;
         let engine = match &self.options.flow.carriage {
             Carriage::Tfrc(options, classifier) => {
                 let receiver = tfrc::Receiver::new(options, u32::from(terms.packet));
@@ -410,6 +445,7 @@ impl ReceivingEnd {
             }
             Carriage::Iftp(..) => Engine::Iftp,
         };
+        self.earlier = self.faults();
         self.received = Received {
             ignored: self.received.ignored,
             cookies: self.received.cookies,
@@ -429,6 +465,7 @@ impl ReceivingEnd {
             bytes_before: 0,
         });
         self.report = now + EVERY;
+        Ok(())
     }
 
     /// Says that there is no such session, not too often, and in fewer bytes than were sent.
@@ -612,7 +649,7 @@ impl ReceivingEnd {
             let written = self.sink.write(sequence, size, payload)?;
             self.received.beyond += u64::from(!written);
         }
-        self.arrivals.write(&Line {
+        let logged = self.arrivals.write(&Line {
             number,
             sequence,
             sent: sent.as_nanos(),
@@ -621,7 +658,9 @@ impl ReceivingEnd {
             missing,
             verdict,
             damaged,
-        })
+        })?;
+        self.received.unlogged += u64::from(!logged);
+        Ok(())
     }
 
     fn update(&mut self, now: Time) {

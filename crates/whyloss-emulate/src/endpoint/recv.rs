@@ -25,7 +25,7 @@ pub struct ReceiveOptions {
     pub flow: Flow,
     /// Where data goes: a file, `-` for standard output, or nowhere.
     pub out: Option<PathBuf>,
-    /// The most bytes of the file.
+    /// The most bytes of that file, and of the log of arrivals.
     pub out_limit: u64,
     /// Over UDP-Lite.
     pub lite: bool,
@@ -79,6 +79,8 @@ pub struct Received {
     pub wrong: u64,
     /// Packets beyond the most bytes of the file, which were dropped.
     pub beyond: u64,
+    /// Arrivals beyond the most bytes of the log, which it leaves out.
+    pub unlogged: u64,
     /// Packets of no session, with a number that cannot be, or no packets at all.
     pub ignored: u64,
     /// Cookies handed out, and openings with a wrong one.
@@ -110,17 +112,11 @@ pub fn receive(options: &ReceiveOptions) -> Result<Received, EndpointError> {
     let mut end = ReceivingEnd::new(options)?;
     let ran = run(&mut end, &wire, clock, options);
     let received = end.finish(clock.now(), ran.is_ok(), wire.port());
-    let received = match (ran, received) {
-        (Err(error), _) | (Ok(()), Err(error)) => return Err(error),
-        (Ok(()), Ok(received)) => received,
-    };
-    match (received.wrong, received.beyond) {
-        (0, 0) => Ok(received),
-        (0, packets) => Err(EndpointError::TooLong {
-            packets,
-            limit: options.out_limit,
-        }),
-        (wrong, _) => Err(EndpointError::Wrong(wrong)),
+    match ran {
+        Ok(()) => received,
+        // An interruption is how further sessions end: a fault in one of them matters more.
+        Err(EndpointError::Interrupted) => received.and(Err(EndpointError::Interrupted)),
+        Err(error) => Err(error),
     }
 }
 

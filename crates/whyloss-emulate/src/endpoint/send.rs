@@ -13,7 +13,7 @@ use whyloss::Duration;
 use super::EndpointError;
 use super::arrivals::Called;
 use super::flow::Flow;
-use super::sending::SendingEnd;
+use super::sending::{STOP, SendingEnd};
 use super::sink::Lines;
 use super::socket::Wire;
 use super::truth::{Fates, Scores};
@@ -88,7 +88,9 @@ pub struct Sent {
 /// How often statistics are written.
 const EVERY: Duration = Duration::from_secs(1);
 /// The longest sleep: a signal is looked for so often.
-const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+const LONGEST_SLEEP: Duration = Duration::from_millis(30);
+// A signal that arrives just before a sleep ends the session within 100 ms all the same.
+const _: () = assert!(LONGEST_SLEEP.as_nanos() + STOP.as_nanos() < 100_000_000);
 /// Packets that leave before answers, time and signals have their turn.
 const BURST: usize = 64;
 /// How long nobody need listen.
@@ -100,7 +102,7 @@ const LATE: Duration = Duration::from_secs(5);
 /// What went wrong, in a sentence.
 pub fn send(options: &SendOptions) -> Result<Sent, EndpointError> {
     let clock = Clock::start();
-    let mut lines = Lines::open("the statistics", options.stats.as_deref())?;
+    let mut lines = Lines::open("the statistics", options.stats.as_deref(), u64::MAX)?;
     let mut end = SendingEnd::new(options, session_number(), clock.now())?;
     let any = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
     let mut wire = Wire::bind(any, options.lite, end.section(), clock)?;

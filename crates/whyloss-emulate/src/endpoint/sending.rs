@@ -37,7 +37,7 @@ const OPENING: Duration = Duration::from_secs(10);
 const SAY_END: Duration = Duration::from_millis(200);
 /// The same after a stop, and how long an answer is awaited then.
 const SAY_STOP: Duration = Duration::from_millis(20);
-const STOP: Duration = Duration::from_millis(60);
+pub(super) const STOP: Duration = Duration::from_millis(60);
 /// Stamps of packets that are remembered: what is older is not answered any more.
 const REMEMBERED: usize = 1 << 16;
 /// Verdicts that are remembered for the truth.

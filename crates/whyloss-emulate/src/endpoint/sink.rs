@@ -34,6 +34,22 @@ impl Sink {
         }
     }
 
+    /// Empties a file for another session.
+    pub(super) fn restart(&mut self) -> Result<(), EndpointError> {
+        let Self::File(path, file, _) = self else {
+            return Ok(());
+        };
+        let emptied = file.metadata().and_then(|found| {
+            // Devices and pipes have no length.
+            if found.is_file() {
+                file.set_len(0)
+            } else {
+                Ok(())
+            }
+        });
+        emptied.map_err(failed(DATA, path))
+    }
+
     /// Takes the payload of packet `sequence` of a session whose payloads have `size` bytes; answers whether it lies within
     /// the limit.
     pub(super) fn write(
@@ -73,32 +89,55 @@ pub(super) struct Lines {
     what: &'static str,
     path: PathBuf,
     to: Option<Box<dyn Write>>,
+    /// Bytes that a file may still take.
+    room: u64,
 }
 
 impl Lines {
-    /// To a file, to standard output for `-`, or nowhere.
-    pub(super) fn open(what: &'static str, path: Option<&Path>) -> Result<Self, EndpointError> {
+    /// To a file of at most so many bytes, to standard output for `-`, or nowhere.
+    pub(super) fn open(
+        what: &'static str,
+        path: Option<&Path>,
+        limit: u64,
+    ) -> Result<Self, EndpointError> {
+        let mut room = limit;
         let to: Option<Box<dyn Write>> = match path {
             None => None,
-            Some(path) if path.as_os_str() == "-" => Some(Box::new(io::stdout())),
+            Some(path) if path.as_os_str() == "-" => {
+                room = u64::MAX;
+                Some(Box::new(io::stdout()))
+            }
             Some(path) => {
                 let file = replace_file(path).map_err(failed(what, path))?;
                 Some(Box::new(BufWriter::new(file)))
             }
         };
         let path = path.unwrap_or(Path::new("-")).to_owned();
-        Ok(Self { what, path, to })
+        Ok(Self {
+            what,
+            path,
+            to,
+            room,
+        })
     }
 
-    pub(super) fn write(&mut self, line: &impl Serialize) -> Result<(), EndpointError> {
+    /// Writes a line; answers whether it lies within the limit. After one that does not, none is written.
+    pub(super) fn write(&mut self, line: &impl Serialize) -> Result<bool, EndpointError> {
         let Some(to) = &mut self.to else {
-            return Ok(());
+            return Ok(true);
         };
+        let room = &mut self.room;
         let written = serde_json::to_vec(line)
             .map_err(io::Error::from)
             .and_then(|mut text| {
                 text.push(b'\n');
-                to.write_all(&text)
+                let Some(left) = room.checked_sub(text.len() as u64) else {
+                    // A log with holes would look as if packets had been lost.
+                    *room = 0;
+                    return Ok(false);
+                };
+                *room = left;
+                to.write_all(&text).map(|()| true)
             });
         written.map_err(failed(self.what, &self.path))
     }

@@ -340,10 +340,10 @@ impl Figure {
                     $($key: self.$key.clone().or_else(|| other.$key.clone()),)+
                     set: merge(&other.set, &self.set),
                     flow: merge(&other.flow, &self.flow),
-                    lets: both(self.lets.as_ref(), other.lets.as_ref()),
-                    reason: both(self.reason.as_ref(), other.reason.as_ref()),
-                    notes: joined(self.notes.as_ref(), other.notes.as_ref()),
-                    claim: joined(self.claim.as_ref(), other.claim.as_ref()),
+                    lets: Some(both(self.lets.as_ref(), other.lets.as_ref())),
+                    reason: Some(both(self.reason.as_ref(), other.reason.as_ref())),
+                    notes: Some(joined(self.notes.as_ref(), other.notes.as_ref())),
+                    claim: Some(joined(self.claim.as_ref(), other.claim.as_ref())),
                 }
             };
         }
@@ -364,15 +364,15 @@ fn merge(below: &Table, above: &Table) -> Table {
 fn both<T: Clone>(
     above: Option<&BTreeMap<String, T>>,
     below: Option<&BTreeMap<String, T>>,
-) -> Option<BTreeMap<String, T>> {
+) -> BTreeMap<String, T> {
     let mut all = below.cloned().unwrap_or_default();
     all.extend(above.cloned().unwrap_or_default());
-    Some(all)
+    all
 }
 
 /// The figure's own come first.
-fn joined<T: Clone>(own: Option<&Vec<T>>, others: Option<&Vec<T>>) -> Option<Vec<T>> {
+fn joined<T: Clone>(own: Option<&Vec<T>>, others: Option<&Vec<T>>) -> Vec<T> {
     let mut all = own.cloned().unwrap_or_default();
     all.extend(others.cloned().unwrap_or_default());
-    Some(all)
+    all
 }

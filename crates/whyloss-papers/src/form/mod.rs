@@ -132,9 +132,10 @@ impl Paper {
             }
             fs::read_to_string(&path).map_err(cannot)
         };
+        let name = folder.to_string_lossy();
         // Outcomes refer to it, and a command opens one or two.
         let paper: &'static Self =
-            Box::leak(Box::new(Self::read(&folder.to_string_lossy(), &read)?));
+            Box::leak(Box::new(Self::read(name.trim_end_matches('/'), &read)?));
         paper.check()?;
         Ok(paper)
     }
@@ -187,7 +188,7 @@ impl Paper {
             }
             if figures
                 .iter()
-                .any(|other| other.id.as_ref().map(|id| id.get_ref()) == Some(id.get_ref()))
+                .any(|other| other.id.as_ref().map(toml::Spanned::get_ref) == Some(id.get_ref()))
             {
                 return Err(fault(
                     id,

@@ -124,7 +124,7 @@ impl Paper {
                 }
                 continue;
             }
-            let (scope, lines) = self.lines(
+            let (scope, lines) = Self::lines(
                 row.plan.as_ref(),
                 row.of.as_ref(),
                 row.metric.as_ref(),
@@ -195,7 +195,6 @@ impl Paper {
 
     /// The lines that a row or a panel is about, and where.
     fn lines<'p>(
-        &'static self,
         plan: Option<&'static Text>,
         of: Option<&'static Text>,
         metric: Option<&'static Text>,
@@ -244,7 +243,7 @@ impl Paper {
                 series.collect::<Result<_, Fault>>()?,
             ));
         }
-        let (scope, lines) = self.lines(
+        let (scope, lines) = Self::lines(
             panel.plan.as_ref(),
             panel.of.as_ref(),
             panel.metric.as_ref(),

@@ -101,6 +101,7 @@ impl Paper {
         Ok(all)
     }
 
+    #[expect(clippy::too_many_lines, reason = "one thing after the other")]
     fn part(
         &'static self,
         figure: &'static Figure,
@@ -439,16 +440,13 @@ fn placed(text: &str, x: f64) -> (String, Option<f64>) {
             _ => None,
         };
         done.push_str(before);
-        match number {
-            Some(number) => {
-                done.push_str(&number.to_string());
-                last = Some(number);
-            }
-            None => {
-                done.push_str("{x");
-                done.push_str(how);
-                done.push('}');
-            }
+        if let Some(number) = number {
+            done.push_str(&number.to_string());
+            last = Some(number);
+        } else {
+            done.push_str("{x");
+            done.push_str(how);
+            done.push('}');
         }
         rest = after;
     }

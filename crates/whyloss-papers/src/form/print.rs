@@ -21,6 +21,7 @@ impl Paper {
         Some(self.printed(figure, id).map_err(|fault| self.show(fault)))
     }
 
+    #[expect(clippy::too_many_lines, reason = "one thing after the other")]
     fn printed(
         &'static self,
         figure: &'static Figure,

@@ -298,6 +298,7 @@ impl<'p> Scope<'p> {
         })
     }
 
+    #[expect(clippy::too_many_lines, reason = "a list of functions")]
     fn call(&self, name: &str, arguments: &[Expr], text: &'static Text) -> Result<Value, Fault> {
         if let ("across", [Expr::Name(dimension), of]) = (name, arguments) {
             return self.across(dimension, of, text);
@@ -465,7 +466,7 @@ impl<'p> Scope<'p> {
             return Err(fault(text, format!("no line is called `{id}`{hint}")));
         };
         let metric = self.metric(metric, text)?;
-        let line = self.read(part, id, line, metric, flows);
+        let line = Self::read(part, id, line, metric, flows);
         let called = self
             .figure
             .called
@@ -503,7 +504,6 @@ impl<'p> Scope<'p> {
 
     /// Reads a line off the runs.
     fn read(
-        &self,
         part: &Part,
         id: &str,
         line: &LineSpec,
@@ -524,7 +524,7 @@ impl<'p> Scope<'p> {
         let part = self.part(text)?;
         let lines = part.lines.iter();
         Ok(lines
-            .map(|(id, line)| self.read(part, id.get_ref(), line, metric, None))
+            .map(|(id, line)| Self::read(part, id.get_ref(), line, metric, None))
             .collect())
     }
 
@@ -543,16 +543,15 @@ impl<'p> Scope<'p> {
             return Ok(self.of_plan(plan));
         }
         let all = || self.parts.iter().flat_map(|part| &part.selection);
-        match all().find(|(_, item)| item.id == chosen) {
-            Some(of) => Ok(self.within(&vec![*of])),
-            None => {
-                let known: Vec<&str> = all().map(|(_, item)| item.id.as_str()).collect();
-                let hint = suggest(chosen, known.iter().copied());
-                Err(fault(
-                    text,
-                    format!("no item or plan is called `{chosen}`{hint}"),
-                ))
-            }
+        if let Some(of) = all().find(|(_, item)| item.id == chosen) {
+            Ok(self.within(&vec![*of]))
+        } else {
+            let known: Vec<&str> = all().map(|(_, item)| item.id.as_str()).collect();
+            let hint = suggest(chosen, known.iter().copied());
+            Err(fault(
+                text,
+                format!("no item or plan is called `{chosen}`{hint}"),
+            ))
         }
     }
 

@@ -39,11 +39,14 @@ impl Probed {
     }
 }
 
+/// Runs a scenario under a seed, and looks into it.
+type Run = fn(&Scenario, u64) -> Result<(Measurement, Probed), RunError>;
+
 /// A probe by its name.
 #[derive(Debug)]
 pub(crate) struct Probe {
     pub(crate) id: &'static str,
-    pub(crate) run: fn(&Scenario, u64) -> Result<(Measurement, Probed), RunError>,
+    pub(crate) run: Run,
 }
 
 static PROBES: [Probe; 3] = [
@@ -66,13 +69,13 @@ type Adjust = fn(&mut Scenario);
 
 static ADJUSTMENTS: [(&str, Adjust); 14] = [
     ("westwood-timed", |scenario| {
-        westwood(scenario, WestwoodSpec::UCLA_TIMED)
+        westwood(scenario, WestwoodSpec::UCLA_TIMED);
     }),
     ("westwood-timed-m-10", |scenario| {
-        westwood(scenario, WestwoodSpec::TIMED)
+        westwood(scenario, WestwoodSpec::TIMED);
     }),
     ("westwood-per-ack", |scenario| {
-        westwood(scenario, WestwoodSpec::PER_ACK)
+        westwood(scenario, WestwoodSpec::PER_ACK);
     }),
     ("westwood-tau-half", |scenario| {
         let tau = Duration::from_millis(500);
@@ -135,10 +138,10 @@ static ADJUSTMENTS: [(&str, Adjust); 14] = [
         });
     }),
     ("lda-forgets", |scenario| {
-        ideal(scenario, |lookup| lookup.remembers = false)
+        ideal(scenario, |lookup| lookup.remembers = false);
     }),
     ("lda-acknowledged", |scenario| {
-        ideal(scenario, |lookup| lookup.of = LookupOf::Acknowledged)
+        ideal(scenario, |lookup| lookup.of = LookupOf::Acknowledged);
     }),
     ("sarbe-duplicates", |scenario| {
         each_tcp(scenario, |options| {

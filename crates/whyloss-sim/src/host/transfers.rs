@@ -1,4 +1,4 @@
-//! SizedTransfers of a finite size: when each begins, and how long it took.
+//! Transfers of a finite size: when each begins, and how long it took.
 //!
 //! ```text
 //! once        one transfer, at the flow's start
@@ -26,7 +26,7 @@ pub(crate) struct Backlog {
     random: Random,
     /// When the next transfer begins, as far as is known.
     due: Time,
-    /// SizedTransfers that have begun.
+    /// Transfers that have begun.
     begun: u64,
     /// When those of them began that the sink lacks, oldest first.
     beginnings: VecDeque<Time>,
@@ -114,7 +114,7 @@ impl Backlog {
 pub struct TransferResult {
     /// From a transfer's beginning until the sink had all of it. Jitter has no meaning here.
     pub times: DelaySummary,
-    /// SizedTransfers that the sink lacked at the end.
+    /// Transfers that the sink lacked at the end.
     pub unfinished: u64,
 }
 

@@ -41,6 +41,7 @@ fn all_are_valid() {
             "media.toml",
             "parking-lot.toml",
             "quic.toml",
+            "satellite.toml",
             "two-hop.toml",
             "wb.toml",
             "wlan.toml",

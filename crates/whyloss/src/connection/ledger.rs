@@ -197,14 +197,18 @@ impl Ledger {
 
     /// `bytes` of packets that left at `left` are acknowledged: the last ones, up to number `most`.
     pub(super) fn acked(&mut self, now: Time, left: Time, mut bytes: u64, most: u64) {
-        for index in self.at(left).rev() {
-            let entry = &mut self.entries[index];
+        let mut at = self.at(left);
+        // No later packet of the same burst. (Several that left together have one number for all.)
+        while at.len() > 1 && at.len() <= NEAR && self.entries[at.end - 2].last >= most {
+            at.end -= 1;
+        }
+        if at.len() > NEAR {
+            let beyond = self.entries.partition_point(|entry| entry.last < most) + 1;
+            at.end = at.end.min(beyond).max(at.start);
+        }
+        for index in at.rev() {
             if bytes == 0 {
                 break;
-            }
-            // A later packet of the same burst. (Several that left together have one number for all.)
-            if entry.last > most && index > 0 && self.entries[index - 1].last >= most {
-                continue;
             }
             let entry = &mut self.entries[index];
             let taken = entry.open().min(bytes);
@@ -231,8 +235,10 @@ impl Ledger {
 
     /// Packet `number` of `bytes` is lost.
     pub(super) fn lost(&mut self, number: u64, bytes: u64) -> Option<FirstLost> {
-        let holds = |entry: &&mut Entry| entry.last >= number && entry.open() > 0;
-        let entry = self.entries.iter_mut().find(holds)?;
+        // From the packet on, or each of many losses would look at all before it.
+        let from = self.entries.partition_point(|entry| entry.last < number);
+        let mut entries = self.entries.range_mut(from..);
+        let entry = entries.find(|entry| entry.open() > 0)?;
         let taken = entry.open().min(bytes);
         entry.lost += taken;
         entry.untold += taken;
@@ -355,6 +361,10 @@ impl Ledger {
             .is_some_and(|entry| entry.left == left)
         {
             end += 1;
+            if end == start + NEAR {
+                let burst = |entry: &Entry| entry.left <= left;
+                return start..self.entries.partition_point(burst);
+            }
         }
         start..end
     }

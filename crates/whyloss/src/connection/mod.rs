@@ -65,6 +65,9 @@ use ledger::{FirstLost, Ledger, PACKET_THRESHOLD};
 /// Packets that are remembered unless something else is said.
 pub const MOST_PACKETS: usize = 1 << 18;
 
+/// Acknowledgements that one batch is told as.
+const MOST_STEPS: u64 = 1 << 12;
+
 /// A connection's congestion control by packet numbers. See the [module](self) for the contract.
 #[derive(Clone, Debug)]
 pub struct Connection<S = Classifier, C = AnyController> {
@@ -125,7 +128,7 @@ struct Recovery {
 }
 
 impl Connection {
-    /// Starts a connection under `scheme`, with packets of at most `mtu` bytes and the initial window of RFC 9002.
+    /// Starts a connection under `scheme`, with packets of at most `mtu` bytes (at least 1) and the initial window of RFC 9002.
     pub fn new(scheme: &Scheme, mtu: u32) -> Self {
         let start = Self::start(mtu);
         Self::with(scheme.start_metered(&start), mtu)
@@ -147,7 +150,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         Self {
             ledger: Ledger::new(control.control().wants_rate_samples()),
             control,
-            mtu,
+            mtu: mtu.max(1),
             latest_rtt: None,
             min_rtt: None,
             largest: None,
@@ -251,7 +254,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.on_marked(now, self.newest.unwrap_or(now));
     }
 
-    /// The retransmission timer expired. What is given up with it is told as lost afterwards. (QUIC's probe timeout is none:
+    /// The retransmission timer expired. Report the packets given up as lost after this call. (QUIC's probe timeout is none:
     /// RFC 9002 §6.2.)
     pub fn on_timeout(&mut self, now: Time) -> Verdict {
         let loss = self.loss(now, Detection::Timeout, self.ledger.first());
@@ -266,13 +269,13 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.tell_loss(&loss, false)
     }
 
-    /// Packets have at most `mtu` bytes from now on.
+    /// Tells that packets have at most `mtu` bytes from now on; 0 counts as 1.
     pub fn on_mtu_change(&mut self, mtu: u32) {
-        self.mtu = mtu;
+        self.mtu = mtu.max(1);
         self.control.on_mtu_change(self.mtu);
     }
 
-    /// Room for so many packets has been allocated.
+    /// Returns the number of packets that the ledger has room for.
     pub fn held(&self) -> usize {
         self.ledger.held()
     }
@@ -300,9 +303,11 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         let edge = self.ledger.edge();
         let mut rest = passed.acked + core::mem::take(&mut self.recovery.held);
         // As if each packet were acknowledged by itself: windows grow by what is acknowledged (RFC 9002 §7.3.1).
-        while !in_recovery && rest > u64::from(self.mtu) {
-            rest -= u64::from(self.mtu);
-            let ack = ack.acked(self.mtu.into()).acknowledged(edge - rest);
+        // (At most 4,096 steps, or packets far larger than `mtu` would take for ever.)
+        let step = u64::from(self.mtu).max(rest / MOST_STEPS);
+        while !in_recovery && rest > step {
+            rest -= step;
+            let ack = ack.acked(step).acknowledged(edge - rest);
             let ack = ack.window(self.control.window());
             self.control.on_ack(&ack.in_flight(sent - (edge - rest)));
         }

@@ -64,14 +64,7 @@ pub(super) fn options(
     packet: u32,
     registry: &Registry,
 ) -> Result<(Options, Option<OutsideController>), Fault> {
-    let segment_size = choice.or(
-        "segment",
-        packet.saturating_sub(HEADER),
-        |field| match field.bytes()? {
-            bytes @ 1..=65_535 => Ok(bytes as u32),
-            _ => Err(field.unexpected("from 1 to 65535 bytes")),
-        },
-    )?;
+    let segment_size = segment(choice, packet)?;
     let mut outside = scheme.and_then(|scheme| scheme.outside.clone());
     if let Some(field) = choice.get("controller") {
         outside = own(&field, "controller", registry.own_controllers())?;
@@ -187,6 +180,18 @@ fn recovery(choice: &Choice<'_>, scheme: Option<ControllerSpec>) -> Result<Recov
             ("rack", Recovery::Rack),
         ])
     })
+}
+
+/// Bytes that a full segment counts for.
+fn segment(choice: &Choice<'_>, packet: u32) -> Result<u32, Fault> {
+    choice.or(
+        "segment",
+        packet.saturating_sub(HEADER),
+        |field| match field.bytes()? {
+            bytes @ 1..=65_535 => Ok(bytes as u32),
+            _ => Err(field.unexpected("from 1 to 65535 bytes")),
+        },
+    )
 }
 
 /// A controller by its name.
