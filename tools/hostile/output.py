@@ -185,6 +185,7 @@ class Output:
         scan = capture(self.scratch / "scan.pcap")
         elsewhere = self.scratch / "elsewhere"
         elsewhere.mkdir()
+        there = {".whyloss-files", "noted"}
         many = ["run", "small.toml", "--seeds", "2"]
         for name, target, arguments, codes in (
             ("links.csv", kept, ["run", "small.toml", "--trace", "DIR"], (0,)),
@@ -198,11 +199,14 @@ class Output:
             ("rows.parquet", kept, ["sweep", "plan.toml", "--out", "DIR"], (0,)),
             (".annotated.part", kept, ["diagnose", str(scan), "--out", "DIR"], (0,)),
             ("annotated.pcapng", kept, ["diagnose", str(scan), "--out", "DIR"], (0,)),
+            ("scan.pcap", elsewhere, ["diagnose", str(scan), str(scan), "--out", "DIR"], (1, 2)),
         ):
             with tempfile.TemporaryDirectory(dir=self.scratch) as directory:
+                for file in there:
+                    (elsewhere / file).write_text("noted\n")
                 (Path(directory) / name).symlink_to(target)
                 got = self.run(*(directory if word == "DIR" else word for word in arguments))
-                is_followed = kept.read_bytes() != PRECIOUS.encode() or any(elsewhere.iterdir())
+                is_followed = kept.read_bytes() != PRECIOUS.encode() or names(elsewhere) != there
                 self.check(f"links: {name} is a link", got, "the link was followed" if is_followed else None, codes=codes)
             kept.write_text(PRECIOUS)
             for file in elsewhere.iterdir():

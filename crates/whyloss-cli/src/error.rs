@@ -82,6 +82,9 @@ pub(crate) enum CliError {
         wanted: u64,
         flows: usize,
     },
+    /// An input lies where results go.
+    #[error("--out: `{}` is there and would be removed or overwritten: name another directory", .0.display())]
+    InputInOut(PathBuf),
     /// Arrivals are what receivers hear.
     #[error("--replay asks receiver classifiers about arrivals: it goes with `--transport tfrc`")]
     ReplayOfSenders,
@@ -321,6 +324,7 @@ impl CliError {
             | Self::Engine(EngineError::Check(_) | EngineError::NoEngine(_))
             | Self::Capture { .. }
             | Self::NoFlow { .. }
+            | Self::InputInOut(_)
             | Self::Peer(_)
             | Self::Link(_)
             | Self::Flow(_)

@@ -136,3 +136,48 @@ fn a_trace_is_an_input_of_its_own_whatever_its_format() {
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert!(said.contains("give the directory that it is in"), "{said}");
 }
+
+/// The names in a directory, without the list of them.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("a directory");
+    let names = entries.map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<_> = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .filter(|name| name != ".whyloss-files")
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_second_run_leaves_nothing_of_the_first() {
+    let here = Here::of_run("again");
+    let [one, two] = ["backhaul.pcapng", "radio.pcapng"].map(|name| here.file(name));
+    let out = here.0.join("out");
+    let diagnose = |inputs: &[&str]| {
+        let shown = out.display().to_string();
+        whyloss(&[&["diagnose", "--out", &shown], inputs].concat())
+    };
+    assert_eq!(diagnose(&[&one]).status.code(), Some(0));
+    assert!(out.join("index.html").is_file());
+    fs::write(out.join("theirs"), "kept").expect("room");
+    assert_eq!(diagnose(&[&one, &two]).status.code(), Some(0));
+    assert_eq!(names(&out), ["backhaul.pcapng", "radio.pcapng", "theirs"]);
+    let losses = here.file("losses.csv");
+    fs::copy(&two, here.file("other.pcapng")).expect("room");
+    let other = here.file("other.pcapng");
+    assert_eq!(diagnose(&[&losses, &one]).status.code(), Some(2));
+    assert_eq!(names(&out), ["backhaul.pcapng", "radio.pcapng", "theirs"]);
+    assert_eq!(diagnose(&[&two, &other]).status.code(), Some(0));
+    assert_eq!(names(&out), ["other.pcapng", "radio.pcapng", "theirs"]);
+
+    // What is to be read is not removed.
+    let root = here.0.display().to_string();
+    for (inputs, out) in [([&root, &one], &root), ([&one, &two], &root)] {
+        let refused = whyloss(&["diagnose", "--out", out, inputs[0], inputs[1]]);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains("name another directory"), "{said}");
+    }
+    assert!(here.0.join("losses.csv").is_file() && Path::new(&one).is_file());
+}

@@ -16,14 +16,14 @@ use crate::{DROPPED, Diagnosis, FORGOTTEN, Kept, Options, notes, shortages};
 pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Diagnosis {
     let mut diagnosis = Diagnosis::default();
     let mut dissector = Dissector::default();
-    let memory = Memory::new(options.memory);
+    let memory = Memory::new(options.free());
     let mut followed = Followed {
         connections: Connections::new(options.connections, memory.clone()),
         streams: Streams::new(options.connections, memory.clone()),
         kept: Kept::new(options.flows, memory.clone()),
         memory,
     };
-    let mut order = Order::new(usize::try_from(options.memory / 8).unwrap_or(usize::MAX));
+    let mut order = Order::new(usize::try_from(options.free() / 8).unwrap_or(usize::MAX));
     loop {
         let frame = diagnosis.frames + 1;
         let read = capture.next(|raw| {

@@ -80,6 +80,15 @@ pub struct Options {
     /// Bytes that all of it may take, but for what decompression needs. Beyond it the connections that were quiet for longest
     /// are closed, and the flows with the fewest losses are dropped; [`Diagnosis::notes`] say so.
     pub memory: u64,
+    /// Bytes of [`Self::memory`] that something else takes, such as a [`Truth`](truth::Truth).
+    pub taken: u64,
+}
+
+impl Options {
+    /// Bytes that are left for a diagnosis.
+    fn free(&self) -> u64 {
+        self.memory.saturating_sub(self.taken)
+    }
 }
 
 impl Default for Options {
@@ -88,6 +97,7 @@ impl Default for Options {
             connections: 10_000,
             flows: 10_000,
             memory: memory::DEFAULT,
+            taken: 0,
         }
     }
 }
@@ -181,7 +191,7 @@ impl Diagnosis {
 }
 
 fn of_log(log: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
-    let memory = Memory::new(options.memory);
+    let memory = Memory::new(options.free());
     let mut quic = quic::Log::new(options.connections, memory.clone());
     let mut kept = Kept::new(options.flows, memory);
     let mut emulated: Option<network::Emulated> = None;

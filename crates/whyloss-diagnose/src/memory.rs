@@ -49,6 +49,11 @@ impl Memory {
         self.0.alive.get() + self.0.kept.get() > self.0.limit
     }
 
+    /// Whether so many bytes more can be taken.
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        self.0.alive.get() + self.0.kept.get() + bytes <= self.0.limit
+    }
+
     /// The bytes that flows that are over may take if memory is short.
     pub(crate) fn kept_limit(&self) -> usize {
         self.0.limit / 2

@@ -109,6 +109,11 @@ impl Truth {
         Ok(truth)
     }
 
+    /// Returns the bytes that it takes, for [`Options::taken`].
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
     /// Takes the next line of the log.
     pub fn add(&mut self, passage: &Passage) {
         let ends = [passage.source, passage.destination];
@@ -227,8 +232,15 @@ impl Score {
 
 impl Diagnosis {
     /// Sets each loss beside what the network says: [`Loss::truth`] and [`Diagnosis::score`].
+    ///
+    /// One truth serves any number of diagnoses.
     pub fn compare(&mut self, truth: &mut Truth) {
         let mut score = Score::new();
+        for packets in truth.connections.values_mut() {
+            for lost in &mut packets.lost {
+                lost.found = false;
+            }
+        }
         for flow in &mut self.flows {
             if let Some(packets) = truth.connections.get_mut(&[flow.source, flow.destination]) {
                 packets.lost.sort_by_key(|lost| lost.sequence);

@@ -404,8 +404,8 @@ fn queue(text: &str) -> Result<String, SpecError> {
 }
 
 fn channel(text: &str) -> Result<String, SpecError> {
-    let expected = "`none`, bernoulli:LOSS, gilbert:GOOD,BAD,LOSS (such as gilbert:1s,50ms,0.3), bits:RATE, or as in \
-                    scenarios ({ kind = \"bernoulli\", loss = 0.01 })";
+    let expected = "`none`, bernoulli:LOSS, gilbert:GOOD,BAD,LOSS (such as gilbert:1s,50ms,0.3), bits:RATE, \
+                    with a probability from 0 to 1 for LOSS and RATE, or as in scenarios ({ kind = \"bernoulli\", loss = 0.01 })";
     let wrong = || SpecError::Option {
         what: "channel",
         value: text.to_owned(),
@@ -418,9 +418,10 @@ fn channel(text: &str) -> Result<String, SpecError> {
         return Ok("\"none\"".into());
     }
     let number = |text: &str| {
-        text.parse::<f64>()
-            .map(|value| format!("{value:?}"))
-            .map_err(|_| wrong())
+        // Rust writes what is no number otherwise than TOML.
+        let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+        let value = value.map(|value| format!("{value:?}"));
+        value.ok_or_else(wrong)
     };
     match text.split_once(':') {
         Some(("bernoulli", loss)) => Ok(format!(

@@ -230,7 +230,8 @@ fn trial(directory: &Path) -> io::Result<Metadata> {
 
 /// Removes what earlier runs wrote into a directory.
 ///
-/// Runs note the names of their files ([`note`]). What is not noted stays, and so does everything if the note belongs to
+/// Runs note the names of their files and directories ([`note`]). A noted directory is renewed itself if it has a note of
+/// its own, and removed if that leaves it empty. What is not noted stays, and so does everything if the note belongs to
 /// another user: it could name files that are not ours.
 ///
 /// # Errors
@@ -241,7 +242,33 @@ pub fn renew(directory: &Path) -> Result<(), OutputError> {
         .map_err(|error| OutputError::new(directory, error))
 }
 
-/// Removes what is noted in a directory, and in its directories for seeds.
+/// Whether runs write into a directory of that name without noting it.
+fn is_seed(name: &str) -> bool {
+    let seed = name.strip_prefix("seed-");
+    seed.is_some_and(|seed| seed.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Returns whether [`renew`] of `directory` would remove `path`, or files in it.
+///
+/// # Errors
+/// If one of the two is not there, or a list cannot be read.
+pub fn is_noted(directory: &Path, path: &Path) -> io::Result<bool> {
+    let (mut at, path) = (directory.canonicalize()?, path.canonicalize()?);
+    let Ok(below) = path.strip_prefix(&at) else {
+        return Ok(false);
+    };
+    for name in below {
+        let noted = noted(&at.join(WRITTEN))?;
+        let is_noted = |name: &str| is_seed(name) || noted.contains(name);
+        if !name.to_str().is_some_and(is_noted) {
+            return Ok(false);
+        }
+        at.push(name);
+    }
+    Ok(at.is_file() || at.join(WRITTEN).is_file())
+}
+
+/// Removes what is noted in a directory, and in its directories that are noted or for seeds.
 fn clear(directory: &Path, ours: &Metadata) -> io::Result<()> {
     let list = directory.join(WRITTEN);
     let is_ours = |list: &Path| {
@@ -258,10 +285,7 @@ fn clear(directory: &Path, ours: &Metadata) -> io::Result<()> {
         let (name, kind) = (entry.file_name(), entry.file_type()?);
         let Some(name) = name.to_str() else { continue };
         if kind.is_dir() {
-            let seed = name.strip_prefix("seed-");
-            if seed.is_some_and(|seed| seed.bytes().all(|byte| byte.is_ascii_digit()))
-                && is_ours(&entry.path().join(WRITTEN))
-            {
+            if (is_seed(name) || noted.contains(name)) && is_ours(&entry.path().join(WRITTEN)) {
                 clear(&entry.path(), ours)?;
                 // Other files may keep it.
                 let _ = fs::remove_dir(entry.path());
@@ -494,7 +518,16 @@ mod tests {
         create_directory(directory).expect("room");
         probe(directory).expect("room");
         let seed = create_below(directory, "seed-7").expect("room");
-        for (directory, name) in [(directory, "a.svg"), (directory, "b.svg"), (&seed, "c.csv")] {
+        let below = create_below(directory, "a.pcap").expect("room");
+        let other = create_below(directory, "theirs").expect("room");
+        note(directory, ["a.pcap"]).expect("room");
+        for (directory, name) in [
+            (directory, "a.svg"),
+            (directory, "b.svg"),
+            (&seed, "c.csv"),
+            (&below, "d.csv"),
+            (&other, "e.csv"),
+        ] {
             note(directory, [name]).expect("room");
             write(&directory.join(name), b"x").expect("room");
         }
@@ -504,13 +537,22 @@ mod tests {
         fs::write(directory.join(&left), "x").expect("room");
         fs::write(scratch.path().join("new/up"), "x").expect("room");
         note(directory, ["../up"]).expect("room");
+        let is_noted = |path: &Path| is_noted(directory, path).expect("both");
+        for path in [&directory.join("a.svg"), directory, &seed, &below] {
+            assert!(is_noted(path), "{}", path.display());
+        }
+        for path in ["theirs", "theirs/e.csv", "theirs.svg", "../up"] {
+            assert!(!is_noted(&directory.join(path)), "{path}");
+        }
         renew(directory).expect("room");
+        assert!(other.join("e.csv").is_file());
         let names = fs::read_dir(directory).expect("it");
         let names: BTreeSet<_> = names
             .map(|entry| entry.expect("an entry").file_name())
             .collect();
         let left = (!cfg!(target_os = "linux")).then_some(left);
-        let stays = left.into_iter().chain(["theirs.svg".to_owned()]);
+        let stays = ["theirs".to_owned(), "theirs.svg".to_owned()];
+        let stays = left.into_iter().chain(stays);
         assert_eq!(names, stays.map(Into::into).collect());
         assert!(scratch.path().join("new/up").is_file());
     }

@@ -45,9 +45,10 @@ pub fn guard<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
             }
         }));
     });
-    QUIET.set(true);
+    // Guards may lie in guards.
+    let before = QUIET.replace(true);
     let done = panic::catch_unwind(AssertUnwindSafe(read));
-    QUIET.set(false);
+    QUIET.set(before);
     done.unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -168,6 +169,11 @@ mod tests {
             Err("Parquet error: it is damaged (index 7)".to_owned())
         );
         assert_eq!(guard(|| Ok(3)).ok(), Some(3));
+        let nested = guard(|| {
+            guard(|| Ok(()))?;
+            Ok(QUIET.get())
+        });
+        assert_eq!(nested.ok(), Some(true));
         assert!(!QUIET.get());
     }
 

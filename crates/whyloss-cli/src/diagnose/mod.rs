@@ -12,7 +12,7 @@ use whyloss_diagnose::anonymise::Anonymiser;
 use whyloss_diagnose::truth::Truth;
 use whyloss_diagnose::{Diagnosis, Options, diagnose, diagnose_path, report};
 
-use whyloss_sim::output::{Whole, note};
+use whyloss_sim::output::{OutputError, Whole, create_below, is_noted, note};
 use whyloss_sim::text::one_line;
 use whyloss_study::report as study;
 
@@ -93,12 +93,22 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
         fs::metadata(path).map_err(|source| refuse(path, source.into()))?;
     }
     let below = directories(&args.files);
+    if let Some(out) = &args.out {
+        let mut inputs = args.files.iter().chain(&args.truth);
+        if let Some(path) = inputs.find(|path| is_in_the_way(path, out, &below)) {
+            return Err(CliError::InputInOut(path.clone()));
+        }
+    }
+    let mut options = Options {
+        connections: args.connections as usize,
+        memory: args.memory,
+        ..Options::default()
+    };
+    let truth = args.truth.as_ref();
+    let truth = truth.map(|log| Truth::read(log, options).map_err(|source| refuse(log, source)));
+    let mut truth = truth.transpose()?;
+    options.taken = truth.as_ref().map_or(0, Truth::bytes);
     for (index, path) in args.files.iter().enumerate() {
-        let options = Options {
-            connections: args.connections as usize,
-            memory: args.memory,
-            ..Options::default()
-        };
         let read = if is_standard_input(path) {
             diagnose(Box::new(io::stdin()), options)
         } else {
@@ -106,18 +116,23 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
         };
         let mut diagnosis = read.map_err(|source| refuse(path, source))?;
         check(&diagnosis, args.flow, path)?;
-        if let Some(log) = &args.truth {
-            let mut truth = Truth::read(log, options).map_err(|source| refuse(log, source))?;
-            diagnosis.compare(&mut truth);
+        if let Some(truth) = &mut truth {
+            diagnosis.compare(truth);
         }
         if args.anonymise {
             diagnosis.anonymise(&anonymiser);
         }
         if let Some(out) = &args.out {
             let anonymiser = args.anonymise.then_some(&anonymiser);
+            // A first input that cannot be read leaves all as it was.
+            if index == 0 {
+                study::renew(out).map_err(CliError::Out)?;
+            }
             let dir = match &below[index] {
                 None => out.to_owned(),
-                Some(name) => out.join(name),
+                Some(name) => {
+                    directory_below(out, name).map_err(|error| CliError::Out(error.into()))?
+                }
             };
             write(args, &dir, index, &diagnosis, anonymiser)?;
         }
@@ -146,13 +161,32 @@ fn directories(files: &[PathBuf]) -> Vec<Option<String>> {
     }
     let mut taken = HashSet::new();
     let mut number = |path: &PathBuf| {
-        let name = name(path);
+        // A list of names has one a line, and none that is a path anywhere.
+        let name = name(path).replace(|c: char| c.is_control() || c == '\\', "_");
         let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
         let mut names = std::iter::once(name.clone()).chain(numbered);
         // There are more numbers than files.
         names.find(|name| taken.insert(name.to_lowercase()))
     };
     files.iter().map(&mut number).collect()
+}
+
+/// Returns whether an input would be removed or overwritten by what is written into `out`, or `below` it.
+fn is_in_the_way(input: &Path, out: &Path, below: &[Option<String>]) -> bool {
+    let Ok(whole) = input.canonicalize() else {
+        return false;
+    };
+    let is_input = |dir: PathBuf| dir.canonicalize().is_ok_and(|dir| dir == whole);
+    let mut dirs = below
+        .iter()
+        .map(|name| out.join(name.as_deref().unwrap_or("")));
+    is_noted(out, input).unwrap_or(false) || dirs.any(is_input)
+}
+
+/// Makes a directory for one of several inputs, for a later run to remove.
+fn directory_below(out: &Path, name: &str) -> Result<PathBuf, OutputError> {
+    note(out, [name])?;
+    create_below(out, name)
 }
 
 /// What a file is called in a report.
@@ -173,9 +207,9 @@ fn write(
     anonymiser: Option<&Anonymiser>,
 ) -> Result<(), CliError> {
     let path = &args.files[index];
-    study::renew(dir).map_err(CliError::Out)?;
     // A pipe cannot be read again; a log has no packets.
-    let again = fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let again =
+        !is_standard_input(path) && fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     let annotated = again && annotate(dir, path, diagnosis, anonymiser)?;
     // Names of files tell of hosts, too.
     let title = match anonymiser {
@@ -258,6 +292,7 @@ mod tests {
             names.map(Option::unwrap_or_default).collect::<Vec<_>>()
         };
         assert_eq!(of(&["b/a.pcap"]), [""]);
+        assert_eq!(of(&["a\nb", "a\\b"]), ["a_b", "a_b-2"]);
         assert_eq!(
             of(&[
                 "a.pcap-2", "a.pcap", "b/a.pcap", "-", "A.pcap-2", "b/a.pcap"

@@ -246,6 +246,7 @@ impl Emulated {
 
     /// The log is over.
     pub(crate) fn finish(mut self) -> Diagnosis {
+        let bare = self.flows.values().map(|packets| packets.bare.len()).sum();
         for packets in self.flows.values_mut() {
             packets.leave_open();
         }
@@ -265,6 +266,11 @@ impl Emulated {
             .collect();
         let mut flows: Vec<(Key, Packets)> = self.flows.drain().collect();
         flows.retain(|(_, packets)| !packets.sent.is_empty());
+        for (_, packets) in &mut flows {
+            packets.bare = HashMap::new();
+            packets.by_number = HashMap::new();
+        }
+        self.network.room.gives(bare, None);
         flows.sort_by_key(|(key, packets)| (packets.sent[0].sent, *key));
         for ((protocol, ends), packets) in flows {
             let there = ways.get(&(protocol, ends));

@@ -36,16 +36,15 @@ const PACKETS: usize = 1 << 22;
 const EPOCH: u64 = 1 << 61;
 
 /// Bytes that a packet takes until the end, its flow, and a place that loses some; their names come on top.
-const PACKET: u64 = 240;
-const FLOW: u64 = 1024;
-const PLACE: u64 = 256;
+const PACKET: usize = 240;
+const FLOW: usize = 1024;
+const PLACE: usize = 256;
 
 /// What may be kept of a log: so many packets, and what memory allows.
 struct Room {
     options: Options,
     memory: Memory,
     packets: usize,
-    bytes: u64,
     full: Option<String>,
 }
 
@@ -55,24 +54,28 @@ impl Room {
             options,
             memory,
             packets: 0,
-            bytes: 0,
             full: None,
         }
     }
 
     /// Whether something that takes so many bytes still fits; if so, it is counted.
-    fn takes(&mut self, bytes: u64) -> bool {
-        if self.full.is_none() && self.bytes + bytes > self.options.memory {
+    fn takes(&mut self, bytes: usize) -> bool {
+        if self.full.is_none() && !self.memory.has_room(bytes) {
             let budget = memory::name(self.options.memory);
             self.full = Some(format!(
                 "it does not fit into the memory limit of {budget} (`--memory`)"
             ));
         }
         if self.full.is_none() {
-            self.bytes += bytes;
-            self.memory.alive(0, bytes as usize);
+            self.memory.alive(0, bytes);
         }
         self.full.is_none()
+    }
+
+    /// So many packets are no longer kept, nor is their flow of that name, if it is given.
+    fn gives(&self, packets: usize, name: Option<usize>) {
+        let flow = name.map_or(0, |name| FLOW + 2 * name);
+        self.memory.alive(packets * PACKET + flow, 0);
     }
 
     /// Whether another packet still fits; if so, it is counted.
@@ -87,7 +90,7 @@ impl Room {
 
     /// Whether another flow of that name still fits; if so, it is counted.
     fn takes_flow(&mut self, name: usize) -> bool {
-        self.takes(FLOW + 2 * name as u64)
+        self.takes(FLOW + 2 * name)
     }
 }
 
@@ -144,7 +147,7 @@ struct About {
 
 impl Network {
     fn new(options: Options) -> Self {
-        let memory = Memory::new(options.memory);
+        let memory = Memory::new(options.free());
         Self {
             places: Vec::new(),
             by_name: HashMap::new(),
@@ -162,7 +165,7 @@ impl Network {
         if let Some(&known) = self.by_name.get(name) {
             return Some(known);
         }
-        if !self.room.takes(PLACE + 3 * name.len() as u64) {
+        if !self.room.takes(PLACE + 3 * name.len()) {
             return None;
         }
         let new = self.places.len() as u32;
@@ -240,6 +243,9 @@ impl Network {
         flow.first_sequence = about.first_sequence;
         flow.portrait.base_rtt_ms = about.base_rtt_ms;
         self.score.hear(&flow);
+        let name = flow.name.as_ref().map_or(0, String::len);
+        self.room.gives(sent.len(), Some(name));
+        drop(sent);
         self.kept.extend(std::iter::once(flow));
     }
 

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::io;
 
+use whyloss_sim::text::{defused, one_line};
+
 use super::cause;
 use crate::Diagnosis;
 use crate::classifiers::{columns, senders};
@@ -34,7 +36,7 @@ pub fn write(diagnosis: &Diagnosis, one: Option<u64>, out: &mut dyn io::Write) -
         .iter()
         .filter(|flow| one.is_none_or(|one| flow.number == one))
     {
-        let [source, destination] = flow.names().map(|name| quoted(&name));
+        let [source, destination] = flow.names().map(|name| field(&name));
         for loss in &flow.losses {
             let _ = write!(
                 text,
@@ -88,15 +90,26 @@ pub fn write(diagnosis: &Diagnosis, one: Option<u64>, out: &mut dyn io::Write) -
     out.write_all(text.as_bytes())
 }
 
-/// A field as CSV has it. A name that a spreadsheet would take for a formula has an apostrophe before it.
-fn quoted(field: &str) -> String {
-    let is_formula = field.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if is_formula && field.parse::<f64>().is_err() {
-        return quoted(&format!("'{field}"));
-    }
-    if field.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
+/// Returns a name as a field of CSV, safe for terminals and spreadsheets.
+fn field(name: &str) -> String {
+    let safe = one_line(name);
+    let safe = defused(&safe);
+    if safe.contains([',', '"']) {
+        format!("\"{}\"", safe.replace('"', "\"\""))
     } else {
-        field.to_owned()
+        safe.into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_harmless_fields() {
+        assert_eq!(field("10.0.0.1:80"), "10.0.0.1:80");
+        assert_eq!(field("a,\"b\""), "\"a,\"\"b\"\"\"");
+        assert_eq!(field("=1+1"), "'=1+1");
+        assert_eq!(field("a\u{1b}\n\u{202e}"), "a\\u001b\\u000a\\u202e");
     }
 }

@@ -35,6 +35,15 @@ pub(crate) struct Seen {
 
 type Ends = [SocketAddr; 2];
 
+/// The least of `all`, one in so many; one at least, if there is any.
+fn oldest<T: Ord>(all: &mut [T], share: usize) -> &[T] {
+    let many = (all.len() / share).max(1).min(all.len());
+    if many > 0 {
+        all.select_nth_unstable(many - 1);
+    }
+    &all[..many]
+}
+
 /// The hosts at both ends.
 type Hosts = [IpAddr; 2];
 
@@ -55,6 +64,9 @@ struct Transport {
 
 /// Bytes of one number of a transport.
 const NUMBER: usize = 48;
+/// Bytes of a candidate and of a report; a map has up to twice the room that its entries need.
+const CANDIDATE: usize = 2 * size_of::<((Ends, u32), Candidate)>();
+const REPORT: usize = 2 * size_of::<((u32, u32), u64)>();
 
 /// The streams that are alive.
 pub(crate) struct Streams {
@@ -131,8 +143,7 @@ impl Streams {
                 let packet = (ends.map(|end| end.port()), header.ssrc, place);
                 transport.numbers.insert(number, packet);
                 let new = (transport.numbers.len() - known) * NUMBER;
-                self.held += new;
-                self.memory.alive(0, new);
+                self.take(new);
             }
         } else {
             self.on_candidate(key, seen, header, length, done);
@@ -149,8 +160,9 @@ impl Streams {
         done: &mut dyn FnMut(Flow),
     ) {
         if self.candidates.len() >= self.remembered() && !self.candidates.contains_key(&key) {
-            self.candidates.clear();
+            self.forget_candidates();
         }
+        let known = self.candidates.len();
         let new = Candidate {
             last: header,
             seen: 0,
@@ -167,11 +179,13 @@ impl Streams {
         candidate.waiting[candidate.seen as usize] = Some((seen, header, length));
         candidate.last = header;
         candidate.seen += 1;
-        if candidate.seen < PROBATION {
+        let (seen, waiting) = (candidate.seen, candidate.waiting);
+        self.take((self.candidates.len() - known) * CANDIDATE);
+        if seen < PROBATION {
             return;
         }
-        let waiting = candidate.waiting;
         self.candidates.remove(&key);
+        self.free(CANDIDATE);
         if self.alive.len() >= self.limit {
             self.evicted += self.evict(done);
         }
@@ -184,6 +198,29 @@ impl Streams {
         same.push(key.0);
         self.transports.entry(hosts(key.0)).or_default().streams += 1;
         self.account(&key);
+    }
+
+    /// Drops the half of the candidates that was quiet for longest.
+    fn forget_candidates(&mut self) {
+        let latest = |one: &Candidate| one.waiting.iter().flatten().map(|one| one.0.frame).max();
+        let all = self.candidates.iter();
+        let mut all: Vec<_> = all.map(|(key, one)| (latest(one), *key)).collect();
+        for (_, key) in oldest(&mut all, 2) {
+            if let Some(one) = self.candidates.remove(key) {
+                self.others += u64::from(one.seen);
+                self.free(CANDIDATE);
+            }
+        }
+    }
+
+    /// Drops the older half of the reports.
+    fn forget_reports(&mut self) {
+        let all = self.reports.iter();
+        let mut all: Vec<_> = all.map(|(key, now)| (*now, *key)).collect();
+        for (_, key) in oldest(&mut all, 2) {
+            self.reports.remove(key);
+            self.free(REPORT);
+        }
     }
 
     fn remembered(&self) -> usize {
@@ -215,9 +252,11 @@ impl Streams {
         let sent = match told {
             Told::Sender { ssrc, middle } => {
                 if self.reports.len() >= self.remembered() {
-                    self.reports.clear();
+                    self.forget_reports();
                 }
-                self.reports.insert((ssrc, middle), seen.now);
+                if self.reports.insert((ssrc, middle), seen.now).is_none() {
+                    self.take(REPORT);
+                }
                 return;
             }
             Told::Transport { first, heard } => {
@@ -270,8 +309,10 @@ impl Streams {
         }
     }
 
-    /// Memory is short: puts the eighth aside that was quiet for longest.
+    /// Memory is short: puts the eighth aside that was quiet for longest, and half of what is only remembered.
     pub(crate) fn make_room(&mut self, done: &mut dyn FnMut(Flow)) {
+        self.forget_candidates();
+        self.forget_reports();
         self.short += self.evict(done);
     }
 
@@ -280,18 +321,14 @@ impl Streams {
         let alive = self.alive.iter();
         let mut last: Vec<(u64, (Ends, u32))> =
             alive.map(|(key, one)| (one.last(), *key)).collect();
-        if last.is_empty() {
-            return 0;
-        }
-        let many = (last.len() / 8).max(1);
-        last.select_nth_unstable(many - 1);
-        for (_, key) in &last[..many] {
+        let last = oldest(&mut last, 8);
+        for (_, key) in last {
             if let Some(mut stream) = self.alive.remove(key) {
                 self.release(key, &mut stream);
                 done(stream.flow(None));
             }
         }
-        many as u64
+        last.len() as u64
     }
 
     /// A stream is over.
@@ -314,6 +351,11 @@ impl Streams {
                 self.free(bytes);
             }
         }
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.held += bytes;
+        self.memory.alive(0, bytes);
     }
 
     fn free(&mut self, bytes: usize) {
@@ -398,6 +440,43 @@ mod tests {
         crate::steps::assert_linear(200, 30 * NUMBERS as u64, |many| {
             assert_eq!(request(many).unread, 0);
         });
+    }
+
+    #[test]
+    fn candidates_and_reports_make_room_for_new_ones() {
+        let mut streams = Streams::new(4, Memory::new(1 << 30));
+        let ends = [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 5000)));
+        let mut frame = 0;
+        let mut pass = |streams: &mut Streams, bytes: &[u8]| {
+            frame += 1;
+            let seen = Seen { now: frame, frame };
+            streams.on_datagram(ends, seen, (bytes, bytes.len() as u32), &mut |_| ());
+        };
+        let rtp = |number: u8, ssrc: u8| {
+            let mut bytes = vec![0x80, 0, 0, number, 0, 0, 0, number, 0, 0, 0, ssrc];
+            bytes.extend([0; 20]);
+            bytes
+        };
+        let report = |middle: u8| {
+            let mut bytes = vec![0x80, 200, 0, 6, 0, 0, 0, 1, 0, 0, 0, middle];
+            bytes.extend([0; 16]);
+            bytes
+        };
+        // One stream among sources that are never seen again, more of them than are remembered.
+        for number in 0..4 {
+            pass(&mut streams, &rtp(number, 255));
+            (0..5).for_each(|other| pass(&mut streams, &rtp(0, 10 * number + other)));
+            (0..5).for_each(|other| pass(&mut streams, &report(10 * number + other)));
+        }
+        assert_eq!(streams.alive.len(), 1);
+        let (candidates, reports) = (streams.candidates.len(), streams.reports.len());
+        assert!(candidates <= 8 && reports <= 8);
+        let stream: usize = streams.alive.values().map(Stream::held).sum();
+        assert_eq!(
+            streams.held,
+            stream + candidates * CANDIDATE + reports * REPORT
+        );
+        assert_eq!(streams.finish(&mut |_| ()), 20);
     }
 
     #[test]

@@ -117,8 +117,18 @@ fn the_log_of_a_network_is_cut_where_memory_ends() {
         );
     }
     let diagnosis = read(log.clone().into_bytes(), MIB);
-    assert!((4000..5000).contains(&diagnosis.flows[0].counts.data_packets));
+    assert!((3500..4000).contains(&diagnosis.flows[0].counts.data_packets));
     says(&diagnosis, "it does not fit into the memory limit of 1 MiB");
+    // Half of twice as much is taken: as much is left, and the limit is the user's.
+    let options = Options {
+        memory: 2 * MIB,
+        taken: MIB,
+        ..Options::default()
+    };
+    let bytes = Cursor::new(log.clone().into_bytes());
+    let beside = diagnose(Box::new(bytes), options).expect("a diagnosis");
+    assert_eq!(beside.flows, diagnosis.flows);
+    says(&beside, "it does not fit into the memory limit of 2 MiB");
     let whole = read(log.into_bytes(), 1 << 30);
     assert_eq!(
         (whole.flows[0].counts.data_packets, whole.partial),

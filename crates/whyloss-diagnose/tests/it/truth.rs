@@ -82,6 +82,12 @@ fn every_loss_stands_beside_its_cause() {
         let flow = &diagnosis.flows[0];
         let mut truth = truth([flow.source, flow.destination], &log);
         diagnosis.compare(&mut truth);
+        let first = diagnosis.clone();
+        diagnosis.flows.iter_mut().for_each(|flow| {
+            flow.losses.iter_mut().for_each(|loss| loss.truth = None);
+        });
+        diagnosis.compare(&mut truth);
+        assert_eq!(diagnosis, first, "a truth serves again");
         let score = diagnosis.score.as_ref().expect("a score");
         let lost = score.lost[0];
         assert!(lost > 40, "{lost}");
