@@ -184,11 +184,17 @@ impl PartialEq for OutsideController {
 pub(crate) trait Boxed: Controller + Send + Sync {
     /// Copies it.
     fn boxed(&self) -> Box<dyn Boxed>;
+    /// Returns the controller itself, for those that need to know which one it is.
+    fn as_any(&self) -> &dyn std::any::Any;
 }
 
 impl<C: Controller + Clone + Send + Sync + 'static> Boxed for C {
     fn boxed(&self) -> Box<dyn Boxed> {
         Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
     }
 }
 

@@ -60,12 +60,21 @@ impl Time {
     #[inline]
     #[must_use]
     pub const fn since(self, earlier: Self) -> SignedDuration {
-        let span = self.0.saturating_sub(earlier.0);
-        SignedDuration(if span > i64::MAX as u64 {
-            i64::MAX
+        let span = self.0.wrapping_sub(earlier.0) as i64;
+        if self.0 >= earlier.0 && span >= 0 {
+            SignedDuration(span)
         } else {
-            span as i64
-        })
+            self.since_out_of_range(earlier)
+        }
+    }
+
+    #[cold]
+    const fn since_out_of_range(self, earlier: Self) -> SignedDuration {
+        if self.0 < earlier.0 {
+            SignedDuration::ZERO
+        } else {
+            SignedDuration::MAX
+        }
     }
 
     /// Seconds since the epoch.

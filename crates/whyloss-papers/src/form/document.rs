@@ -219,6 +219,7 @@ pub(crate) struct Let {
 /// Cells: every point of some lines, or those at some places.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "its keys in a paper's file")]
 pub(crate) struct Row {
     #[serde(default)]
     pub(crate) row: String,
@@ -276,6 +277,7 @@ pub(crate) struct Panel {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "its keys in a paper's file")]
 pub(crate) struct Track {
     pub(crate) of: Text,
     pub(crate) track: Text,

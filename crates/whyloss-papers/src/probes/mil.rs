@@ -68,7 +68,7 @@ struct Senders {
     end: Time,
     /// Whose acknowledgements arrive over each link; [`usize::MAX`] if it is not the last hop of a forward flow's.
     last_hop_of: Vec<usize>,
-    senders: Vec<Watched>,
+    watched: Vec<Watched>,
     shortest: Duration,
     /// Bytes of a segment.
     segment: f64,
@@ -121,7 +121,7 @@ impl Senders {
             from: scenario.measure_from,
             end: scenario.end,
             last_hop_of,
-            senders: vec![
+            watched: vec![
                 Watched {
                     rtt_min: f64::INFINITY,
                     ..Watched::default()
@@ -143,9 +143,9 @@ impl Senders {
 
     fn probed(mut self, measured: &Measurement, seed: u64) -> Probed {
         let seconds = (self.end - self.from).as_secs_f64();
-        let forward = self.senders.len();
+        let forward = self.watched.len();
         let mut sums = Watched::default();
-        for sender in &mut self.senders {
+        for sender in &mut self.watched {
             sender.settle(self.from, self.end, self.segment);
             sums.window_seconds += sender.window_seconds;
             sums.intervals += sender.intervals;
@@ -253,7 +253,7 @@ impl Watch for Senders {
         if flow == 0 && (SHOWN.0..=SHOWN.1).contains(&at) {
             self.arrivals.push(at);
         }
-        let sender = &mut self.senders[flow];
+        let sender = &mut self.watched[flow];
         if let Some(last) = sender.last_ack {
             sender.intervals += 1;
             sender.interval_sum += (at - last).as_secs_f64();
@@ -273,7 +273,7 @@ impl Watch for Senders {
 
     #[inline]
     fn reacted(&mut self, flow: usize, at: Time, tcp: &Sender) {
-        let Some(sender) = self.senders.get_mut(flow) else {
+        let Some(sender) = self.watched.get_mut(flow) else {
             return;
         };
         let cwnd = tcp.cwnd();

@@ -1,5 +1,5 @@
-//! A controller where senders are many: Reno in place, since it is small and the most common; any other behind a pointer,
-//! since the largest takes 25 times the room. One from outside costs a virtual call.
+//! A controller where senders are many: Reno in place, since it is small and the most common; any other behind a pointer
+//! and a virtual call, since the largest takes 25 times the room.
 
 use std::ops::{Deref, DerefMut};
 
@@ -15,24 +15,13 @@ use crate::registry::Boxed;
 #[derive(Clone, Debug)]
 pub(super) enum Held {
     Reno(Reno),
-    Any(Box<Any>),
+    Any(Pointed),
 }
 
-/// Any controller but Reno.
-#[derive(Clone, Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "it lies behind a pointer, and few come from outside"
-)]
-pub(super) enum Any {
-    Ours(AnyController),
-    Outside(Foreign),
-}
+/// Any controller, ours or one from outside.
+pub(super) struct Pointed(Box<dyn Boxed>);
 
-/// A controller from outside.
-pub(super) struct Foreign(Box<dyn Boxed>);
-
-impl Deref for Foreign {
+impl Deref for Pointed {
     type Target = dyn Boxed;
 
     fn deref(&self) -> &Self::Target {
@@ -40,51 +29,56 @@ impl Deref for Foreign {
     }
 }
 
-impl DerefMut for Foreign {
+impl DerefMut for Pointed {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut *self.0
     }
 }
 
-impl Clone for Foreign {
+impl Clone for Pointed {
     fn clone(&self) -> Self {
         Self(self.0.boxed())
     }
 }
 
-impl std::fmt::Debug for Foreign {
+impl std::fmt::Debug for Pointed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Foreign").finish_non_exhaustive()
+        f.debug_struct("Pointed").finish_non_exhaustive()
     }
+}
+
+/// Puts the controller itself behind the pointer, so that no call asks twice which one it is.
+macro_rules! pointed {
+    ($controller:ident: $($variant:ident)+) => {
+        match $controller {
+            AnyController::Reno(reno) => return Held::Reno(reno),
+            $(AnyController::$variant(inner) => Box::new(inner),)+
+            other => Box::new(other),
+        }
+    };
 }
 
 impl From<AnyController> for Held {
     fn from(controller: AnyController) -> Self {
-        match controller {
-            AnyController::Reno(reno) => Self::Reno(reno),
-            other => Self::Any(Box::new(Any::Ours(other))),
-        }
+        let pointed: Box<dyn Boxed> =
+            pointed!(controller: Westwood Balde Veno Cubic Bbr Copa Scream Vegas Whyloss);
+        Self::from(pointed)
     }
 }
 
 impl From<Box<dyn Boxed>> for Held {
     fn from(controller: Box<dyn Boxed>) -> Self {
-        Self::Any(Box::new(Any::Outside(Foreign(controller))))
+        Self::Any(Pointed(controller))
     }
 }
 
 dispatch_controller!(Held { Reno, Any });
-// Out of line: the code of most senders, which have Reno, stays small.
-dispatch_controller!(Any { Ours, Outside } #[inline(never)]);
 
 impl Held {
     /// Vegas, if it is Vegas: its recovery asks for more than a window.
     pub(super) fn vegas(&self) -> Option<&Vegas> {
         match self {
-            Self::Any(any) => match &**any {
-                Any::Ours(AnyController::Vegas(vegas)) => Some(vegas),
-                _ => None,
-            },
+            Self::Any(any) => any.as_any().downcast_ref(),
             Self::Reno(_) => None,
         }
     }

@@ -145,7 +145,7 @@ impl Sender {
                 .control
                 .controller()
                 .vegas()
-                .and_then(|vegas| vegas.last_cut())
+                .and_then(whyloss::congestion::Vegas::last_cut)
                 == Some(now)
             {
                 self.inflation = self.duplicates;
