@@ -185,7 +185,7 @@ fn wrong_input_is_exit_two_and_says_where() {
         ),
         (
             vec![&wlh, "--set", "link.last.count=99999999999999999999"],
-            "found 99999999999999999999, expected a whole number from 1 to 10000",
+            "found 99999999999999999999, expected a whole number from 0 to 10000",
         ),
     ] {
         let output = run(&arguments);

@@ -65,7 +65,7 @@ pub(crate) fn run(scheme: &Scheme, lost_one_in: u64, seconds: u64) -> (f64, [u64
             }
         }
     }
-    let bits = f64::from(delivered) * f64::from(PACKET) * 8.0;
+    let bits = 8.0 * f64::from(delivered) * f64::from(PACKET);
     let share = 100.0 * bits / LINK.as_bps() as f64 / now.as_secs_f64();
     (share, causes)
 }
@@ -74,8 +74,7 @@ fn main() -> Result<(), SchemeError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let nth = |index: usize, default| arguments.get(index).map_or(default, String::as_str);
     let scheme = Scheme::of(nth(0, "cubic"), nth(1, "keep"), nth(2, "trees"))?;
-    let (share, [congestion, wireless]) =
-        run(&scheme, nth(3, "200").parse().unwrap_or(200).max(1), 30);
+    let (share, [congestion, wireless]) = run(&scheme, nth(3, "200").parse().unwrap_or(200), 30);
     println!("{share:.0} % of the link; losses: {congestion} congestion, {wireless} wireless");
     Ok(())
 }
