@@ -6,8 +6,8 @@
 //! | checked | why |
 //! |---|---|
 //! | a column lies within the file | offsets may be negative, or far beyond its end |
-//! | rows for each byte ([`ROWS`]) | a few bytes may stand for any number of rows |
-//! | a page's size, unpacked ([`PACKED`], [`PAGE`]) | memory is taken for it before it is unpacked |
+//! | rows for each byte (`ROWS`) | a few bytes may stand for any number of rows |
+//! | a page's size, unpacked (`PACKED`, `PAGE`) | memory is taken for it before it is unpacked |
 
 use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};

@@ -325,9 +325,20 @@ impl Sweep {
 struct Desk<'a> {
     store: Option<&'a Store>,
     every: Duration,
-    waiting: Mutex<(Option<Part>, Instant)>,
+    waiting: Mutex<Waiting>,
     written: Mutex<Vec<Part>>,
 }
+
+/// What is not written yet.
+struct Waiting {
+    part: Option<Part>,
+    since: Instant,
+    /// How long it may wait: little at first, so that a sweep that is soon ended keeps something, and twice as long each time.
+    patience: Duration,
+}
+
+/// The patience at the start of a sweep.
+const FIRST: Duration = Duration::from_millis(500);
 
 impl<'a> Desk<'a> {
     #[expect(
@@ -338,7 +349,11 @@ impl<'a> Desk<'a> {
         Self {
             store,
             every,
-            waiting: Mutex::new((None, Instant::now())),
+            waiting: Mutex::new(Waiting {
+                part: None,
+                since: Instant::now(),
+                patience: FIRST.min(every),
+            }),
             written: Mutex::default(),
         }
     }
@@ -350,15 +365,16 @@ impl<'a> Desk<'a> {
     fn take(&self, part: Part) -> Result<(), SweepError> {
         let due = {
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            match &mut waiting.0 {
+            match &mut waiting.part {
                 Some(whole) => whole.rows.extend(part.rows),
                 none => *none = Some(part),
             }
-            if waiting.1.elapsed() < self.every {
+            if waiting.since.elapsed() < waiting.patience {
                 None
             } else {
-                waiting.1 = Instant::now();
-                mem::take(&mut waiting.0)
+                waiting.since = Instant::now();
+                waiting.patience = self.every.min(waiting.patience * 2);
+                mem::take(&mut waiting.part)
             }
         };
         due.map_or(Ok(()), |part| self.write(part))
@@ -384,7 +400,7 @@ impl<'a> Desk<'a> {
                 .waiting
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .0,
+                .part,
         );
         rest.map_or(Ok(()), |part| self.write(part))?;
         Ok(self
