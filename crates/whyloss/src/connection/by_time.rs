@@ -46,7 +46,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.batch.newest = self.batch.newest.max(Some(left));
     }
 
-    /// The packet with this number, likewise.
+    /// Acknowledges packet `number` of `bytes`.
     #[inline]
     pub fn on_acked(&mut self, now: Time, left: Time, bytes: u64, number: u64) {
         self.ledger.acked(now, left, bytes, number);

@@ -130,11 +130,12 @@ impl Ledger {
         self.last
     }
 
-    /// When packet `number` left, and its bytes, if it is not settled. Numbers rise, and each packet has an entry.
-    pub(super) fn find(&self, number: u64) -> Option<(Time, u64)> {
+    /// Returns where packet `number` is and when it left, if it is not settled. Numbers must rise, and each packet have an
+    /// entry: those of a stack with several spaces of numbers may not.
+    pub(super) fn find(&self, number: u64) -> Option<(usize, Time)> {
         let index = self.entries.partition_point(|entry| entry.last < number);
         let entry = self.entries.get(index)?;
-        (entry.last == number && entry.open() > 0).then_some((entry.left, entry.open()))
+        (entry.last == number && entry.open() > 0).then_some((index, entry.left))
     }
 
     /// Forgets the oldest entry, as if what is open of it had never left.
@@ -197,31 +198,37 @@ impl Ledger {
 
     /// `bytes` of packets that left at `left` are acknowledged: the last ones, up to number `most`.
     pub(super) fn acked(&mut self, now: Time, left: Time, mut bytes: u64, most: u64) {
-        let mut at = self.at(left);
-        // No later packet of the same burst. (Several that left together have one number for all.)
-        while at.len() > 1 && at.len() <= NEAR && self.entries[at.end - 2].last >= most {
-            at.end -= 1;
-        }
-        if at.len() > NEAR {
-            let beyond = self.entries.partition_point(|entry| entry.last < most) + 1;
-            at.end = at.end.min(beyond).max(at.start);
-        }
-        for index in at.rev() {
+        for index in self.at(left).rev() {
+            let entry = &self.entries[index];
             if bytes == 0 {
                 break;
             }
-            let entry = &mut self.entries[index];
-            let taken = entry.open().min(bytes);
-            entry.acked += taken;
-            if entry.batch != self.batch {
-                (entry.batch, entry.fresh) = (self.batch, 0);
+            // A later packet of the same burst. (Several that left together have one number for all.)
+            if entry.last > most && index > 0 && self.entries[index - 1].last >= most {
+                continue;
             }
-            entry.fresh += taken;
-            self.fresh += taken;
-            self.open -= taken;
-            bytes -= taken;
-            self.meter_acked(now, index, taken);
+            bytes -= self.acknowledge(now, index, bytes);
         }
+    }
+
+    /// What [`find`](Self::find) finds is acknowledged.
+    pub(super) fn acked_alone(&mut self, now: Time, found: usize) {
+        self.acknowledge(now, found, u64::MAX);
+    }
+
+    /// At most `bytes` of an entry are acknowledged. Returns how many were open.
+    fn acknowledge(&mut self, now: Time, index: usize, bytes: u64) -> u64 {
+        let entry = &mut self.entries[index];
+        let taken = entry.open().min(bytes);
+        entry.acked += taken;
+        if entry.batch != self.batch {
+            (entry.batch, entry.fresh) = (self.batch, 0);
+        }
+        entry.fresh += taken;
+        self.fresh += taken;
+        self.open -= taken;
+        self.meter_acked(now, index, taken);
+        taken
     }
 
     fn meter_acked(&mut self, now: Time, index: usize, bytes: u64) {
@@ -235,15 +242,23 @@ impl Ledger {
 
     /// Packet `number` of `bytes` is lost.
     pub(super) fn lost(&mut self, number: u64, bytes: u64) -> Option<FirstLost> {
-        // From the packet on, or each of many losses would look at all before it.
-        let from = self.entries.partition_point(|entry| entry.last < number);
-        let mut entries = self.entries.range_mut(from..);
-        let entry = entries.find(|entry| entry.open() > 0)?;
+        let holds = |entry: &Entry| entry.last >= number && entry.open() > 0;
+        let index = self.entries.iter().position(holds)?;
+        Some(self.lose(index, bytes))
+    }
+
+    /// What [`find`](Self::find) finds is lost.
+    pub(super) fn lost_alone(&mut self, found: usize) -> FirstLost {
+        self.lose(found, u64::MAX)
+    }
+
+    fn lose(&mut self, index: usize, bytes: u64) -> FirstLost {
+        let entry = &mut self.entries[index];
         let taken = entry.open().min(bytes);
         entry.lost += taken;
         entry.untold += taken;
         self.open -= taken;
-        Some(entry.first())
+        entry.first()
     }
 
     /// `bytes` in packets of at most `mtu` are lost, the last of which left at `left`.

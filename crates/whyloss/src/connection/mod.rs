@@ -216,8 +216,9 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
     pub fn on_packets_acked(&mut self, numbers: impl IntoIterator<Item = u64>, now: Time) {
         let mut largest = None;
         for number in numbers {
-            if let Some((left, bytes)) = self.ledger.find(number) {
-                self.on_acked(now, left, bytes, number);
+            if let Some((found, left)) = self.ledger.find(number) {
+                self.ledger.acked_alone(now, found);
+                self.batch.newest = self.batch.newest.max(Some(left));
                 largest = largest.max(Some(number));
             }
         }
@@ -236,8 +237,10 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
     ) -> Option<Verdict> {
         let mut last = None;
         for number in numbers {
-            if let Some((left, bytes)) = self.ledger.find(number) {
-                self.on_packet_lost(number, bytes);
+            if let Some((found, left)) = self.ledger.find(number) {
+                let first = self.ledger.lost_alone(found);
+                self.recovery.first = self.recovery.first.or(Some(first));
+                self.recovery.lost += 1;
                 last = last.max(Some(left));
             }
         }
