@@ -45,6 +45,7 @@ pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
         "media",
         "parking-lot",
         "quic",
+        "satellite",
         "two-hop",
         "wb",
         "wlan",
@@ -79,9 +80,10 @@ pub(crate) fn refuse(py: Python<'_>, error: &scenario::ScenarioError) -> PyErr {
     raised
 }
 
-/// Tables of a run: results as JSON, flows, frames, links, and the trace if it was asked for.
+/// Tables of a run: results as JSON, flows, frames, transfers, links, and the trace if it was asked for.
 type Tables = (
     String,
+    Table,
     Table,
     Table,
     Table,
@@ -211,6 +213,7 @@ impl Parsed {
             json,
             items(&results.flows)?,
             items(&results.frames)?,
+            items(&results.transfers)?,
             items(&results.links)?,
             traced,
         ))

@@ -182,10 +182,9 @@ def enough(name):
     return 3.5e6 if name == "copa" else 8.5e6
 
 
-@pytest.mark.parametrize("name", [entry["id"] for entry in whyloss.registry("controller")])
+# BaLDE goes by the receiver's stamps, which Python's events do not have.
+@pytest.mark.parametrize("name", [entry["id"] for entry in whyloss.registry("controller") if entry["id"] != "balde"])
 def test_every_controller_fills_a_clean_path(name):
-    if name == "balde":
-        pytest.skip("goes by the receiver's stamps, which Python's events do not have")
     assert clean_path(whyloss.Controller(name, segment_size=1000)) > enough(name)
 
 

@@ -258,3 +258,22 @@ def test_ctrl_c_ends_a_run_and_others_go_on(scenario):
         over = True
         counter.join()
     assert counted > 5
+
+
+def test_transfers_are_a_table():
+    text = """
+    duration = "10 s"
+    link = [{ from = "a", to = "b", rate = "1 Mbit/s", delay = "20 ms", queue = "unlimited" }]
+
+    [[flow]]
+    name = "file"
+    from = "a"
+    to = "b"
+    transport = { kind = "tcp", initial_window = 10, delayed_ack = "none" }
+    application = { kind = "transfers", size = "146 kB" }
+    """
+    results = whyloss.Scenario.from_toml(text).run(1)
+    # 100 packets of 12 ms and 20 ms of delay.
+    assert list(results.transfers["completed"]) == [1]
+    assert list(results.transfers["mean_ms"]) == [pytest.approx(1220.0, abs=0.01)]
+    assert results["transfers"][0]["name"] == "file"

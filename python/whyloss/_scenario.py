@@ -23,14 +23,18 @@ class Results(Mapping[str, Any]):
     losses called congestion (missing if there were none).
     `links`: a row for each link; `utilisation` is the share of the window spent sending.
     `frames`: a row for each flow with a stream and playout delay; empty without one.
+    `transfers`: a row for each flow with transfers; times in ms until the sink had all of one; empty without one.
     `trace`: with `trace=True`, the tables `sources`, `arrivals`, `losses` and `links` of docs/traces.md; else empty.
     """
 
-    def __init__(self, text: str, flows: Table, frames: Table, links: Table, trace: Mapping[str, Table]) -> None:
+    def __init__(
+        self, text: str, flows: Table, frames: Table, transfers: Table, links: Table, trace: Mapping[str, Table]
+    ) -> None:
         """Hold what the engine gave."""
         self._values: dict[str, Any] = json.loads(text)
         self.flows = flows
         self.frames = frames
+        self.transfers = transfers
         self.links = links
         self.trace = trace
 
@@ -190,8 +194,8 @@ class Scenario:
         first = self._parsed.seed if seed is None else operator.index(seed)
         if not 0 <= first < 2**64:
             raise ValueError(f"seed must be between 0 and 2^64 − 1, not {first}")
-        text, flows, frames, links, tables = self._parsed.run(first, trace, given)
-        return Results(text, flows, frames, links, dict(tables or ()))
+        text, flows, frames, transfers, links, tables = self._parsed.run(first, trace, given)
+        return Results(text, flows, frames, transfers, links, dict(tables or ()))
 
     def __repr__(self) -> str:
         """Say what it is, and what was set."""
