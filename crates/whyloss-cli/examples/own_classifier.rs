@@ -1,4 +1,4 @@
-//! The `whyloss` command with a receiver classifier of one's own in it: `half` stands in scenario files beside ours.
+//! Adds a receiver classifier, `half`, to the `whyloss` command. Scenario files take it by name.
 //!
 //! ```text
 //! cargo run --release -p whyloss-cli --example own_classifier -- arena half zbs2

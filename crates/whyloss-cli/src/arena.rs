@@ -16,7 +16,7 @@ use crate::nearest::nearest;
 use crate::progress::Bar;
 use crate::threads::{self, MOST_JOBS};
 
-/// What differences are from, unless `--against` says.
+/// The default of `--against`: differences are taken from this contender.
 const AGAINST: &str = "zbs-2003";
 
 /// Most networks.

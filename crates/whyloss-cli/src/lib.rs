@@ -1,8 +1,7 @@
 //! The `whyloss` command: parses, calls, prints.
 //!
-//! It is a library so that a program of somebody else's can be the same command with its own algorithms in it: they stand in
-//! scenario files, in sweeps and in the arena under their names, and `list` shows them. `examples/own_classifier.rs` is such a
-//! program.
+//! As a library, it lets another program run the same command with algorithms of its own. Scenario files, sweeps and the
+//! arena take them by name, and `list` shows them. `examples/own_classifier.rs` is such a program.
 //!
 //! ```no_run
 //! use whyloss_cli::Registry;
