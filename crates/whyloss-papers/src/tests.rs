@@ -84,7 +84,7 @@ fn a_sweep_gives_the_numbers_of_a_table() {
     let text = text.replace("seeds = 10", "seeds = 2");
     let plan = sweep::Plan::of_scenario(&text, "plan", scenario, name).expect("a plan");
     let mut sweep = sweep::Sweep::new(plan).expect("a sweep");
-    let (stop, every) = (AtomicBool::new(false), Duration::from_secs(60));
+    let (stop, every) = (AtomicBool::new(false), Duration::from_mins(1));
     let run = sweep.run(None, every, &Unwatched, &stop);
     run.expect("runs");
     let rows = sweep.rows();

@@ -95,23 +95,7 @@ impl Paper {
             return Err(whole("only a program makes its scenarios"));
         }
         let (always, axes) = self.axes(figure, network)?;
-        let mut told: Vec<Table> = vec![always.clone()];
-        for (_, places) in &axes {
-            let with = |all: &Table| {
-                let all = all.clone();
-                places.iter().map(move |(_, set)| {
-                    let mut all = all.clone();
-                    all.extend(set.clone());
-                    all
-                })
-            };
-            told = told.iter().flat_map(with).collect();
-        }
-        // Axes say what is run only if each sets the same wherever the others are.
-        let factors = told.len() == kept.len()
-            && told
-                .iter()
-                .all(|set| kept.iter().any(|(_, other)| set == other));
+        let factors = are_factors(&always, &axes, &kept);
         let axes = if factors {
             let _ = writeln!(plan, "set = {}", Value::Table(always));
             axes
@@ -222,6 +206,24 @@ impl Paper {
         };
         metrics.filter(named).collect()
     }
+}
+
+/// Whether the axes say what is run: only if each sets the same wherever the others are.
+fn are_factors(always: &Table, axes: &[Axis], kept: &[(String, Table)]) -> bool {
+    let mut told: Vec<Table> = vec![always.clone()];
+    for (_, places) in axes {
+        let with = |all: &Table| {
+            let all = all.clone();
+            places.iter().map(move |(_, set)| {
+                let mut all = all.clone();
+                all.extend(set.clone());
+                all
+            })
+        };
+        told = told.iter().flat_map(with).collect();
+    }
+    let run = |set: &Table| kept.iter().any(|(_, other)| set == other);
+    told.len() == kept.len() && told.iter().all(run)
 }
 
 /// A value as `--set` has it.
