@@ -19,7 +19,7 @@ use whyloss_link::{Fate, Link, Streams};
 use crate::busy::Busy;
 use crate::event_queue::EventQueue;
 use crate::measure::{LinkResult, Window};
-use crate::observe::Observer;
+use crate::observe::{Event, Observer};
 use crate::packet::Packet;
 use crate::parcel::{Aside, Kind, Parcel};
 use crate::run::RunError;
@@ -380,10 +380,14 @@ impl Network {
                 fate = self.mark_instead(now, index, parcel).unwrap_or(fate);
             }
             if now <= self.window.end && fate != Fate::HELD {
-                if self.marked {
-                    observer.marked(index);
-                }
-                observer.offered(index, now, &packet, waiting, fate);
+                observer.on(&Event::Offered {
+                    link: index,
+                    at: now,
+                    packet: &packet,
+                    waiting,
+                    fate,
+                    marked: self.marked,
+                });
             }
             self.marked = false;
             fate

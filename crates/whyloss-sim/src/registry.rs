@@ -53,7 +53,7 @@
 //!     classifier = { name = "prompt", within_ms = 20 }
 //! "#;
 //! let scenario = Scenario::from_toml_with(text, "example.toml", &[], &registry)?;
-//! assert!(whyloss_sim::run_unwatched(&scenario, 1)?.flows[0].delivered > 0);
+//! assert!(whyloss_sim::Simulation::new(&scenario, 1).run()?.flows[0].delivered > 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -123,7 +123,8 @@ pub(crate) fn run(
 ) -> Result<Vec<Runs<Run>>, ExperimentError> {
     let key = |item: &Item| format!("cen {:?}", item.scenario);
     Plan::run_all_with(context, plans, key, |item, seed| {
-        let run = whyloss_sim::run_unwatched(&item.scenario, seed)
+        let run = whyloss_sim::Simulation::new(&item.scenario, seed)
+            .run()
             .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
         Ok(Run::of(&run, item.bottleneck, item.before_queue))
     })

@@ -2,7 +2,7 @@
 
 use whyloss::Time;
 use whyloss::receiver::Classifier;
-use whyloss_sim::{Packet, Scenario, Watch};
+use whyloss_sim::{Event, Scenario, Watch};
 
 use whyloss_study::{Check, Claim, Context, ExperimentError, Metric, Plan};
 
@@ -37,18 +37,20 @@ impl Sums {
 }
 
 impl Watch for Probe {
-    fn arrived(&mut self, _: usize, at: Time, _: &Packet, classifier: Option<&Classifier>) {
-        let Some(Classifier::Zbs(hybrid)) = classifier else {
-            return;
-        };
-        let (Some(t_narr), Some(t_min)) = (hybrid.t_narr(), hybrid.biaz().t_min()) else {
-            return;
-        };
-        if at >= self.from && t_min.as_nanos() > 0 {
-            let deviation = hybrid.zigzag().rott_dev().as_secs_f64() / t_min.as_secs_f64();
-            self.all.add(t_narr, deviation);
-            if t_narr >= 1.5 {
-                self.underutilised.add(t_narr, deviation);
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Arrived { at, classifier, .. } = *event {
+            let Some(Classifier::Zbs(hybrid)) = classifier else {
+                return;
+            };
+            let (Some(t_narr), Some(t_min)) = (hybrid.t_narr(), hybrid.biaz().t_min()) else {
+                return;
+            };
+            if at >= self.from && t_min.as_nanos() > 0 {
+                let deviation = hybrid.zigzag().rott_dev().as_secs_f64() / t_min.as_secs_f64();
+                self.all.add(t_narr, deviation);
+                if t_narr >= 1.5 {
+                    self.underutilised.add(t_narr, deviation);
+                }
             }
         }
     }
@@ -84,7 +86,9 @@ pub(crate) fn topology(
             from: scenario.measure_from,
             ..Probe::default()
         };
-        whyloss_sim::run_watched(scenario, seed, &mut probe)
+        whyloss_sim::Simulation::new(scenario, seed)
+            .watch(&mut probe)
+            .run()
             .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
         Ok(probe)
     })?;

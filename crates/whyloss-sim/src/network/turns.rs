@@ -15,7 +15,7 @@ use super::fuse::Feeder;
 use super::{Arrived, Hop, Network};
 use crate::busy::Busy;
 use crate::event_queue::EventQueue;
-use crate::observe::Observer;
+use crate::observe::{Event, Observer};
 use crate::parcel::Parcel;
 use crate::scenario::{Connection, Scenario};
 
@@ -183,10 +183,14 @@ impl Network {
         self.room += u64::from(!comes_again);
         if O::LINKS {
             let packet = parcel.open(&self.aside);
-            if marked {
-                observer.marked(link);
-            }
-            observer.offered(link, since, &packet, held.waiting, fate);
+            observer.on(&Event::Offered {
+                link,
+                at: since,
+                packet: &packet,
+                waiting: held.waiting,
+                fate,
+                marked,
+            });
         }
         if let Fate::Lost(cause, when) = fate {
             if self.window.contains(when) {

@@ -53,34 +53,44 @@ impl Engine {
         }
     }
 
-    pub(super) fn run<O: Observer>(mut self, observer: &mut O) -> Result<Measurement, RunError> {
-        self.advance(observer);
+    pub(super) fn run<O: Observer>(
+        mut self,
+        observer: &mut O,
+        goes_on: &mut dyn FnMut(Time) -> bool,
+    ) -> Result<(Measurement, Time), RunError> {
+        let whole = self.advance(observer, goes_on);
         if let Some(error) = self.path.network.overfull(self.reached) {
             return Err(error);
         }
         let window = self.path.window;
-        Ok(Measurement {
+        let measurement = Measurement {
             window: window.length(),
             flows: (self.ends.into_iter())
                 .map(|ends| ends.flow.into_count(window))
                 .collect(),
             links: self.path.network.into_counts(),
             events: self.handled,
-        })
+        };
+        Ok((measurement, if whole { window.end } else { self.reached }))
     }
 
-    /// Handles every event up to the end.
-    pub(super) fn advance<O: Observer>(&mut self, observer: &mut O) {
+    /// Handles every event up to the end. Returns whether it came to that.
+    pub(super) fn advance<O: Observer>(
+        &mut self,
+        observer: &mut O,
+        goes_on: &mut dyn FnMut(Time) -> bool,
+    ) -> bool {
         let links = self.path.network.links();
         let mut ask_at = ASK_EVERY;
         let mut reached = Time::ZERO;
         while let Some((now, entity)) = self.path.events.pop() {
             reached = now;
-            if O::CLOCK && self.handled >= ask_at {
+            if self.handled >= ask_at {
                 ask_at = self.handled + ASK_EVERY;
-                if !observer.goes_on(now) {
+                if !goes_on(now) {
+                    self.reached = now;
                     self.catch_up(now, observer);
-                    return;
+                    return false;
                 }
             }
             if entity < links {
@@ -102,9 +112,8 @@ impl Engine {
         }
         self.reached = reached;
         self.catch_up(self.path.window.end + Duration::from_nanos(1), observer);
-        if O::CLOCK {
-            observer.goes_on(self.path.window.end);
-        }
+        goes_on(self.path.window.end);
+        true
     }
 
     /// Lets every source act as of its deadlines before this time, unless the run has failed.

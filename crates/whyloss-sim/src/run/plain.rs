@@ -25,7 +25,7 @@ use super::flow::{Delivered, Flow};
 use super::{ANSWER_SIZE, ASK_EVERY, RunError, Start};
 use crate::busy::Busy;
 use crate::measure::{LinkResult, Measurement, Window};
-use crate::observe::Watch;
+use crate::observe::{Event::Offered, Watch};
 use crate::packet::{Packet, Payload};
 use crate::scenario::{Connection, Router, Scenario};
 
@@ -113,14 +113,17 @@ impl<'a> Plain<'a> {
         plain
     }
 
-    pub(super) fn run(mut self) -> Result<Measurement, RunError> {
+    pub(super) fn run(
+        mut self,
+        goes_on: &mut dyn FnMut(Time) -> bool,
+    ) -> Result<(Measurement, Time), RunError> {
         while let Some(((now, entity, _), event)) = self.events.pop_first() {
             if now > self.window.end {
                 break;
             }
             self.handled += 1;
-            if self.handled.is_multiple_of(ASK_EVERY) && !self.observer.goes_on(now) {
-                return Ok(self.measured());
+            if self.handled.is_multiple_of(ASK_EVERY) && !goes_on(now) {
+                return Ok((self.measured(), now));
             }
             match event {
                 Event::Arrival(packet) => {
@@ -137,8 +140,9 @@ impl<'a> Plain<'a> {
                 Event::Turn => self.turn(now, entity)?,
             }
         }
-        self.observer.goes_on(self.window.end);
-        Ok(self.measured())
+        let end = self.window.end;
+        goes_on(end);
+        Ok((self.measured(), end))
     }
 
     fn measured(self) -> Measurement {
@@ -252,10 +256,14 @@ impl<'a> Plain<'a> {
             fate = instead;
             marked = !matches!(fate, Fate::Lost(..));
         }
-        if marked {
-            self.observer.marked(entity);
-        }
-        self.observer.offered(entity, now, &packet, waiting, fate);
+        self.observer.on(&Offered {
+            link: entity,
+            at: now,
+            packet: &packet,
+            waiting,
+            fate,
+            marked,
+        });
         let sent = fate.when() > now;
         path.record((packet.size, sent), (fate, marked), self.window);
         if marked {
@@ -334,11 +342,14 @@ impl<'a> Plain<'a> {
                 self.under_way -= 1;
             }
             path.record((packet.size, sent), (fate, marked), self.window);
-            if marked {
-                self.observer.marked(entity);
-            }
-            self.observer
-                .offered(entity, held.since, &packet, held.waiting, fate);
+            self.observer.on(&Offered {
+                link: entity,
+                at: held.since,
+                packet: &packet,
+                waiting: held.waiting,
+                fate,
+                marked,
+            });
             if marked {
                 packet.ecn = Ecn::Marked;
             }

@@ -122,7 +122,9 @@ fn rows_do_not_depend_on_who_ran_them() {
     let set: Vec<(String, String)> = serde_json::from_str(&rows.sets[23]).expect("pairs");
     let scenario =
         whyloss_sim::Scenario::from_toml(&rows.scenario, &rows.file, &set).expect("valid");
-    let again = whyloss_sim::run_unwatched(&scenario, rows.seeds[23]).expect("runs");
+    let again = whyloss_sim::Simulation::new(&scenario, rows.seeds[23])
+        .run()
+        .expect("runs");
     assert_eq!(
         rows.metrics[0].1[23].to_bits(),
         again.flows[0].throughput_bps(again.window).to_bits()
