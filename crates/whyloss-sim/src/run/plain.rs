@@ -242,12 +242,12 @@ impl<'a> Plain<'a> {
             return Ok(());
         };
         let path = &mut self.links[entity];
-        if path.busy.is_some() {
-            return self.hold(now, entity, packet);
-        }
         let waiting = path.link.queue_len(now);
         // Without the short cut of an idle link.
         let mut fate = path.link.offer_at_length(now, packet.size);
+        if fate == Fate::Held {
+            return self.hold(now, entity, packet);
+        }
         let mut marked = false;
         if let Fate::Lost(..) = fate
             && packet.ecn.is_capable()
@@ -279,6 +279,7 @@ impl<'a> Plain<'a> {
                 self.lose(&packet, cause, at);
                 return Ok(());
             }
+            Fate::Held => return Ok(()),
         };
         path.under_way += 1;
         self.under_way += 1;
@@ -360,6 +361,7 @@ impl<'a> Plain<'a> {
                     self.arrival(now, packet)?;
                 }
                 Fate::Lost(cause, at) => self.lose(&packet, cause, at),
+                Fate::Held => {}
             }
         }
         self.set_turn(entity);
@@ -445,6 +447,7 @@ impl Path {
                     }
                 }
             }
+            Fate::Held => {}
         }
     }
 }

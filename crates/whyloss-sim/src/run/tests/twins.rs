@@ -74,6 +74,7 @@ impl Watch for Log {
                     Fate::Delivered(when) => (0, when),
                     Fate::Damaged(when, first) => (u64::from(first) + 3, when),
                     Fate::Lost(cause, when) => (cause as u64 + 1, when),
+                    Fate::Held => panic!("no fate is told before it has come"),
                 };
                 let (fate, waiting) = (fate << 1 | u64::from(marked), waiting as u64);
                 let told = of(packet, [waiting, fate ^ when.as_nanos() << 16]);
@@ -207,8 +208,14 @@ fn parsed(text: &str) -> Scenario {
     scenario.unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
+/// Networks that are drawn: as many as the environment variable `WHYLOSS_TWINS` says.
+fn drawn_networks() -> u32 {
+    let many = std::env::var("WHYLOSS_TWINS").ok();
+    many.and_then(|many| many.parse().ok()).unwrap_or(96)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(drawn_networks()))]
 
     /// Nothing is exempted: every transport, queue and channel, flows that share links and hosts, that stop, that carry
     /// media; packets that links send twice; watched or not.
