@@ -36,6 +36,11 @@ fn span(seconds: Option<f64>) -> Option<Duration> {
     seconds.map(|seconds| Duration::from_nanos(nanos(seconds)))
 }
 
+/// A time that Python gives as `time_s`, on the sender's clock.
+pub(crate) fn moment(time_s: f64) -> PyResult<Time> {
+    seconds("time_s", time_s).map(time)
+}
+
 /// Refuses what is no number of seconds.
 fn seconds(name: &str, value: f64) -> PyResult<f64> {
     if value.is_finite() {
