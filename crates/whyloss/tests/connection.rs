@@ -102,6 +102,31 @@ fn marks_and_timeouts_by_hand() {
     assert_eq!((connection.window(), connection.in_flight()), (2_000, 0));
 }
 
+/// Repaired within two round trips of 100 ms, a loss turns out wireless, and the window is as before.
+#[test]
+fn a_verdict_is_revised_when_the_recovery_ends() {
+    for (repaired, window, cause) in [
+        (205, 11_000, Cause::Wireless),
+        (305, 4_500, Cause::Congestion),
+    ] {
+        let mut connection = begun("episode");
+        connection.on_packets_acked([0], ms(100));
+        connection.on_packets_acked([2, 3, 4], ms(104));
+        let verdict = connection.on_packets_lost([1], ms(104)).expect("an event");
+        assert_eq!(
+            (verdict.cause, connection.window()),
+            (Cause::Congestion, 4_500)
+        );
+        connection.on_packet_sent(10, 1000, ms(105), false);
+        connection.on_packets_acked([10], ms(repaired));
+        assert_eq!(connection.window(), window);
+        assert_eq!(
+            connection.last_verdict().map(|said| said.cause),
+            Some(cause)
+        );
+    }
+}
+
 /// Trees give odds once they have heard eight acknowledgements, and the cause is on the side of the odds.
 #[test]
 fn odds_go_with_the_verdict() {
