@@ -204,7 +204,7 @@ proptest! {
             }
             let window = governed.window();
             let at = Time::from_nanos(now);
-            let cause = if wireless_loss { Cause::Wireless } else { Cause::Congestion };
+            let cause = Cause::wireless_if(wireless_loss);
             governed.on_loss(&LossEvent { now: at, ..loss(window, window) }, cause);
             governed.on_recovery_end(at, u64::MAX);
             // At a loss by congestion Linux's Westwood sets the window to what it thinks the path holds, up or down.

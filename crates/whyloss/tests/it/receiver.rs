@@ -85,7 +85,7 @@ proptest! {
         for (arrival, missing) in arrivals(&operations) {
             let rott = arrival.rott();
             varied |= rott != *first.get_or_insert(rott);
-            let cause = if varied { Congestion } else { Wireless };
+            let cause = Cause::congestion_if(varied);
             prop_assert_eq!(
                 spike.on_arrival(&arrival, missing),
                 (missing > 0).then_some(cause)

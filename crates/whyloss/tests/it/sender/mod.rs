@@ -73,7 +73,7 @@ proptest! {
                 None
             }
             Event::Ack(_) => None,
-            Event::Loss(_) => Some(if congested { Congestion } else { Wireless }),
+            Event::Loss(_) => Some(Cause::congestion_if(congested)),
         }).collect();
         prop_assert_eq!(verdicts(build("vegas", &overrides), &operations), expected);
     }
