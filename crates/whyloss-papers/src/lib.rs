@@ -13,11 +13,12 @@
 #![forbid(unsafe_code)]
 
 mod build;
-mod cen;
 mod ela;
 mod form;
 #[cfg(test)]
 mod ns2_path;
+#[cfg(test)]
+mod ns2_wireless;
 mod probes;
 mod variant;
 
@@ -38,7 +39,16 @@ macro_rules! files {
 
 /// The papers in order of presentation: the folder of each, and its files.
 static FILES: &[(&str, &[(&str, &str)])] = &[
-    files!("cen", ["paper.toml"]),
+    files!(
+        "cen",
+        [
+            "paper.toml",
+            "networks/wlh.toml",
+            "networks/wb.toml",
+            "networks/wlan.toml",
+            "networks/pair.toml",
+        ]
+    ),
     files!(
         "mar",
         [
