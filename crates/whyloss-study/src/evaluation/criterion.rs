@@ -82,7 +82,8 @@ impl Measure {
 
     /// The metric of a sweep, under a name of its own where it is an expression.
     pub(super) fn metric(&self, index: usize) -> String {
-        if self.of.starts_with("transfers.") {
+        let whole = self.of.starts_with("transfers.") || self.of.starts_with("flow.");
+        if whole && !self.of.contains(' ') {
             self.of.clone()
         } else {
             format!("m{index} = {}", self.of)

@@ -66,7 +66,8 @@ pub fn run(
     let cubic = setting.quick.then(Contender::cubic);
     all.extend(cubic.filter(|cubic| !all.contains(cubic)));
 
-    let seeds = setting.seeds;
+    // Many cases say more than many seeds.
+    let seeds = if criterion.many { 1 } else { setting.seeds };
     // By contender, case, measure and seed.
     let measures = criterion.measures.len();
     let mut raw = vec![
