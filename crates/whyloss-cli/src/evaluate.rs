@@ -18,9 +18,19 @@ use crate::progress::Bar;
 use crate::threads::{self, MOST_JOBS};
 
 /// Drawn networks by default.
-const NETWORKS: u64 = 30;
+const NETWORKS: u64 = 40;
 /// The same under `--quick`.
 const FEW: u64 = 2;
+
+/// What a command with QUIC also asks of quinn.
+const OVER_QUIC: [&str; 6] = [
+    "beside-cubic",
+    "drawn-harm",
+    "drawn",
+    "recorded",
+    "aqm-harm",
+    "satellite",
+];
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -37,7 +47,7 @@ pub(crate) struct EvaluateArgs {
     /// Runs of each case, under seeds from 1 on [default: 5; 1 with --quick; drawn networks and recorded links have one].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
-    /// How many networks are drawn [default: 30; 2 with --quick].
+    /// How many networks are drawn [default: 40; 2 with --quick].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     networks: Option<u64>,
     /// Run two cases of each criterion under one seed, beside CUBIC alone: a check that all of it works.
@@ -108,7 +118,7 @@ pub(crate) fn run(
         seeds: args.seeds.unwrap_or(if args.quick { 1 } else { 5 }),
         quick: args.quick,
     };
-    let criteria = chosen(args, carrier)?;
+    let criteria = chosen(args)?;
     files::renew(&args.out).map_err(CliError::Out)?;
     let store = Store::open(&args.out.join("runs")).map_err(CliError::Plan)?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
@@ -132,9 +142,16 @@ pub(crate) fn run(
         findings.push(found);
     }
     bar.clear();
-    let overview = report::summary(&findings, setting.seeds);
-    out.write_all(files::table::render(&overview).as_bytes())?;
-    let mut outcomes = vec![overview];
+    let carriers = [Carrier::Tcp, Carrier::Quic].into_iter();
+    let carriers =
+        carriers.filter(|carrier| findings.iter().any(|found| found.carrier == *carrier));
+    let mut outcomes: Vec<_> = carriers
+        .map(|carrier| report::summary(&findings, carrier))
+        .collect();
+    for overview in &outcomes {
+        out.write_all(files::table::render(overview).as_bytes())?;
+        writeln!(out)?;
+    }
     outcomes.extend(findings.iter().map(report::outcome));
     let (left_out, command) = (study::uncovered(), command(args));
     for outcome in &outcomes {
@@ -150,7 +167,7 @@ pub(crate) fn run(
     ] {
         files::write(&args.out, name, text)?;
     }
-    writeln!(out, "\n{}", args.out.join("index.html").display())?;
+    writeln!(out, "{}", args.out.join("index.html").display())?;
     let failed = findings
         .iter()
         .filter_map(|finding| finding.failed.as_ref());
@@ -165,14 +182,24 @@ pub(crate) fn run(
 }
 
 /// The criteria that were asked for, in the order of the RFC's sections.
-fn chosen(args: &EvaluateArgs, carrier: Carrier) -> Result<Vec<Criterion>, CliError> {
+fn chosen(args: &EvaluateArgs) -> Result<Vec<Criterion>, CliError> {
     let networks = args
         .networks
         .unwrap_or(if args.quick { FEW } else { NETWORKS });
     let mut all = study::criteria();
-    all.extend(study::drawn(networks, carrier));
+    all.extend(study::drawn(networks));
     if let Some(path) = &args.recordings {
         all.push(study::recorded(path, &args.out.join("recordings"))?);
+    }
+    // Over QUIC as well: what decides whether one would switch it on.
+    if cfg!(feature = "quic") && args.transport == Transport::Tcp {
+        let again: Vec<Criterion> = all
+            .iter()
+            .filter(|criterion| OVER_QUIC.contains(&criterion.id.as_str()))
+            .cloned()
+            .filter_map(Criterion::over_quic)
+            .collect();
+        all.extend(again);
     }
     let section = |criterion: &Criterion| -> Vec<u32> {
         let numbers = criterion.section.split('.');

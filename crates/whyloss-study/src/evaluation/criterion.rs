@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::Carrier;
+
 /// One criterion.
 #[derive(Clone, Debug)]
 pub struct Criterion {
@@ -16,8 +18,8 @@ pub struct Criterion {
     pub axis: String,
     /// Whether every contender also runs with its controller told the truth.
     pub(super) truth: bool,
-    /// Whether it can be asked of TCP alone.
-    pub(super) tcp: bool,
+    /// What carries its judged flows, where that is not the setting's to say.
+    pub(super) carrier: Option<Carrier>,
     /// Whether tables show the mean and a quantile over the cases instead of each case.
     pub(super) many: bool,
     pub(super) cases: Vec<Case>,
@@ -124,6 +126,7 @@ struct Written {
     axis: String,
     #[serde(default)]
     truth: bool,
+    /// Whether it can be asked of TCP alone.
     #[serde(default)]
     tcp: bool,
     case: Vec<WrittenCase>,
@@ -135,6 +138,24 @@ struct Written {
 struct WrittenCase {
     name: Value,
     set: Table,
+}
+
+impl Criterion {
+    /// The same over QUIC, under an id of its own; `None` where QUIC cannot answer.
+    #[must_use]
+    pub fn over_quic(mut self) -> Option<Self> {
+        if self.carrier.is_some() {
+            return None;
+        }
+        self.carrier = Some(Carrier::Quic);
+        self.id.push_str("-quic");
+        self.title.push_str(", over QUIC");
+        for case in &mut self.cases {
+            // QUIC's smallest packet.
+            case.scenario = case.scenario.replace("\"1000 B\"", "\"1228 B\"");
+        }
+        Some(self)
+    }
 }
 
 const CRITERIA: &str = include_str!("../../evaluation/criteria.toml");
@@ -192,7 +213,7 @@ fn read(written: Written) -> Criterion {
         title: written.title,
         axis: written.axis,
         truth: written.truth,
-        tcp: written.tcp,
+        carrier: written.tcp.then_some(Carrier::Tcp),
         many: false,
         measures: written.measure,
         notes: Vec::new(),

@@ -113,7 +113,7 @@ struct Overview {
     jain: Vec<f64>,
 }
 
-fn overview(findings: &[Finding]) -> Vec<Overview> {
+fn overview<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Overview> {
     let mut all: Vec<Overview> = Vec::new();
     for finding in findings {
         for (contender, values) in finding.contenders.iter().zip(&finding.values) {
@@ -134,7 +134,14 @@ fn overview(findings: &[Finding]) -> Vec<Overview> {
                     Some(Column::Jain) => &mut all[at].jain,
                     None => continue,
                 };
-                into.extend(known(values.iter().map(|measures| measures[index])));
+                let values = known(values.iter().map(|measures| measures[index]));
+                // A gain in one network pays for no harm in another.
+                let harm = measure.column == Some(Column::Harm);
+                into.extend(
+                    values
+                        .into_iter()
+                        .map(|value| if harm { value.max(0.0) } else { value }),
+                );
             }
         }
     }
@@ -143,8 +150,17 @@ fn overview(findings: &[Finding]) -> Vec<Overview> {
 }
 
 /// One table and one picture over all criteria: what is received, and what it takes from others.
-pub fn summary(findings: &[Finding], seeds: u64) -> Outcome {
-    let all = overview(findings);
+pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
+    let all = overview(findings.iter().filter(|finding| finding.carrier == carrier));
+    let seeds = findings
+        .iter()
+        .map(|finding| finding.seeds)
+        .max()
+        .unwrap_or(1);
+    let title = match carrier {
+        Carrier::Tcp => "All criteria together, over TCP",
+        Carrier::Quic => "All criteria together, over QUIC",
+    };
     let mut cells = Vec::new();
     let mut frontier = Vec::new();
     for one in &all {
@@ -165,24 +181,25 @@ pub fn summary(findings: &[Finding], seeds: u64) -> Outcome {
                 value,
                 half_width: f64::NAN,
             };
-            cells.push(certain.cell(&one.name, column, unit));
+            cells.push(certain.cell(column, &one.name, unit));
         }
         let place = (mean(&one.harm), mean(&one.received));
         if place.0.is_finite() && place.1.is_finite() {
             frontier.push(Series::new(&one.name, Look::Points, [place]));
         }
     }
-    let mut outcome = Outcome::new("overview", "All criteria together", seeds).cells(cells);
+    let mut outcome =
+        Outcome::new(&format!("overview-{}", carrier.id()), title, seeds).cells(cells);
     if !frontier.is_empty() {
         outcome.figures.push(Figure::of(
-            "frontier",
+            &format!("frontier-{}", carrier.id()),
             "Received against harm; best is top left.",
             Panel::new("", ("harm, mean, %", "received, of the truth's"), frontier),
         ));
     }
     outcome
         .note("Received: on drawn networks (§6.4), of what the same controller receives when it is told the cause of every loss.")
-        .note("Harm: what a CUBIC or NewReno flow loses where the judged flows take the place of CUBIC flows, over all cases of §5.2.1 and §7.1 without channel losses. A negative value is a gain.")
+        .note("Harm: what a CUBIC or NewReno flow loses where the judged flows take the place of CUBIC flows, over all cases of §5.2.1 and §7.1 without channel losses. Here a gain counts as 0: it pays for no harm elsewhere.")
 }
 
 /// The page of all criteria.

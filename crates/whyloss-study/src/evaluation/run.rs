@@ -28,6 +28,8 @@ pub struct Finding {
     pub seeds: u64,
     /// By contender, case and measure, with an interval over the seeds.
     pub(super) values: Vec<Vec<Vec<Mean>>>,
+    /// What carried the judged flows.
+    pub carrier: Carrier,
     /// Runs that failed, and why the first one did.
     pub failed: Option<(usize, String)>,
 }
@@ -48,11 +50,7 @@ pub fn run(
     if setting.quick {
         criterion.cases.truncate(2);
     }
-    let carrier = if criterion.tcp {
-        Carrier::Tcp
-    } else {
-        setting.carrier
-    };
+    let carrier = criterion.carrier.unwrap_or(setting.carrier);
     let shown = contenders(setting, criterion.truth);
     // What the others are set against runs as well, but is not shown.
     let mut all = shown.clone();
@@ -106,6 +104,7 @@ pub fn run(
         criterion,
         contenders: shown,
         seeds,
+        carrier,
         values,
         failed,
     }))
@@ -236,8 +235,13 @@ fn set_against(
         };
         Some(own.iter().map(relative).collect())
     };
-    let mean = |values: Option<Vec<f64>>| {
+    // A transfer that did not end has no time: the mean of the others would flatter.
+    let mean = |measure: usize, values: Option<Vec<f64>>| {
         let values = values.unwrap_or_default();
+        let transfers = criterion.measures[measure].of.starts_with("transfers.");
+        if transfers && values.iter().any(|value| value.is_nan()) {
+            return Mean::NONE;
+        }
         let known: Vec<f64> = values
             .into_iter()
             .filter(|value| value.is_finite())
@@ -250,7 +254,7 @@ fn set_against(
         .iter()
         .map(|contender| {
             let of_case = |case| {
-                let of = |measure| mean(value(contender, case, measure));
+                let of = |measure| mean(measure, value(contender, case, measure));
                 measures.clone().map(of).collect()
             };
             cases.clone().map(of_case).collect()

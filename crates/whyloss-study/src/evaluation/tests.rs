@@ -71,3 +71,21 @@ fn who_is_told_receives_its_own_share() {
     let text = report::document(&[outcome], &setting("cubic+trees"), &uncovered(), "x");
     assert!(text.contains("| 0.1 |"), "{text}");
 }
+
+/// A scheme reaches the judged flows of drawn networks, whose own parts would take precedence.
+#[test]
+fn drawn_networks_have_the_scheme() {
+    let stop = AtomicBool::new(false);
+    let [harm, _] = drawn(2).try_into().expect("two criteria");
+    let run = run(
+        &harm,
+        &setting("bbr"),
+        &Registry::new(),
+        None,
+        &Unwatched,
+        &stop,
+    );
+    let found = run.expect("runs").expect("not stopped");
+    let harms: Vec<f64> = (0..2).map(|case| found.values[0][case][0].value).collect();
+    assert!(harms.iter().all(|harm| harm.abs() > 0.1), "{harms:?}");
+}
