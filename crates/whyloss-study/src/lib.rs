@@ -17,6 +17,8 @@
 pub mod arena;
 mod axis;
 mod check;
+#[cfg(feature = "sweep")]
+pub mod evaluation;
 pub mod experiment;
 pub mod expr;
 mod line;
