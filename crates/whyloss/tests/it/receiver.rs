@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use whyloss::Cause::{self, Congestion, Wireless};
+use whyloss::Cause::{self, Wireless};
 use whyloss::receiver::{Classifier, REGISTRY, ReceiverClassifier, find};
 use whyloss::testing::Raw;
 use whyloss::testing::receiver::{arrivals, check, properties};

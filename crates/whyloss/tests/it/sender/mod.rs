@@ -4,7 +4,7 @@ mod parameters;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use whyloss::Cause::{self, Congestion, Wireless};
+use whyloss::Cause::{self, Wireless};
 use whyloss::Duration;
 use whyloss::event::AckEvent;
 use whyloss::sender::{Classifier, REGISTRY, find};
