@@ -6,6 +6,8 @@ use crate::arena::ArenaArgs;
 use crate::bench::BenchArgs;
 use crate::bench::child::ChildArgs;
 use crate::diagnose::DiagnoseArgs;
+#[cfg(feature = "parquet")]
+use crate::evaluate::EvaluateArgs;
 use crate::kernel::KernelArgs;
 #[cfg(target_os = "linux")]
 use crate::link::{InitArgs, LinkArgs};
@@ -45,6 +47,9 @@ pub(crate) enum Command {
     Sweep(SweepArgs),
     /// Let classifiers compete on networks drawn at random, beside the oracle.
     Arena(ArenaArgs),
+    /// Evaluate a scheme by the criteria of RFC 9743, or search for the network in which it harms most.
+    #[cfg(feature = "parquet")]
+    Evaluate(EvaluateArgs),
     /// Say of a capture what was lost, and why.
     Diagnose(DiagnoseArgs),
     /// Measure what a delivered packet costs, here and in ns-2.

@@ -4,6 +4,12 @@
 //! run, what is shown, what the paper states and what decides whether that holds ([`Paper`]; `docs/papers.md`). What only a
 //! program can do, such as a look into a run, has a name there and stands in `probes`. What is not a paper's is in
 //! `whyloss-study`.
+//!
+//! ```
+//! for experiment in whyloss_papers::all() {
+//!     println!("{}: {}", experiment.id, experiment.title);
+//! }
+//! ```
 #![forbid(unsafe_code)]
 
 mod build;

@@ -197,7 +197,9 @@ fn measure(row: &Row, options: &tcp::Options, packet_size: u32) -> (f64, f64) {
     let runs: Vec<(f64, f64)> = (1..=SEEDS)
         .into_par_iter()
         .map(|seed| {
-            let run = whyloss_sim::run_unwatched(&scenario, seed).expect("a valid scenario");
+            let run = whyloss_sim::Simulation::new(&scenario, seed)
+                .run()
+                .expect("a valid scenario");
             // ns-2's `ack_` is the last segment's number, and segment 0 is none or goes before the rest. (It lags behind what was
             // delivered by half a round trip of 200 s: less than a thousandth.)
             let each = run.flows.iter().map(|flow| {

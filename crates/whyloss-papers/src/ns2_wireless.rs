@@ -96,7 +96,9 @@ fn measure(row: &Row) -> (f64, f64) {
     let (scenario, bottleneck) = scenario(row);
     let (mut throughput, mut congestion) = (0.0, 0.0);
     for seed in 1..=SEEDS {
-        let run = whyloss_sim::run_unwatched(&scenario, seed).expect("a valid scenario");
+        let run = whyloss_sim::Simulation::new(&scenario, seed)
+            .run()
+            .expect("a valid scenario");
         let received: u64 = run.flows.iter().map(|flow| flow.received).sum();
         let dropped: u64 = run.flows.iter().map(|flow| flow.lost.congestion).sum();
         let bits = received as f64 * (8.0 * 762.0) / run.window.as_secs_f64();

@@ -400,7 +400,8 @@ impl Job {
                 delays: true,
                 ..Needs::default()
             };
-            let run = whyloss_sim::run_measured(&self.scenario, seed, needs, &mut |_| true)
+            let run = whyloss_sim::Simulation::new(&self.scenario, seed)
+                .measure(needs)
                 .map_err(failed)?;
             return Ok(Observation {
                 measurement: run.measurement,
@@ -408,7 +409,9 @@ impl Job {
                 probed,
             });
         }
-        let measurement = whyloss_sim::run_unwatched(&self.scenario, seed).map_err(failed)?;
+        let measurement = whyloss_sim::Simulation::new(&self.scenario, seed)
+            .run()
+            .map_err(failed)?;
         Ok(Observation {
             measurement,
             delays: Vec::new(),

@@ -2,7 +2,7 @@
 
 use whyloss::Time;
 use whyloss::receiver::Classifier;
-use whyloss_sim::{Measurement, Packet, RunError, Scenario, Watch};
+use whyloss_sim::{Event, Measurement, RunError, Scenario, Simulation, Watch};
 
 use super::Probed;
 
@@ -32,8 +32,13 @@ impl Sums {
 }
 
 impl Watch for Probe {
-    fn arrived(&mut self, _: usize, at: Time, _: &Packet, classifier: Option<&Classifier>) {
-        let Some(Classifier::Zbs(hybrid)) = classifier else {
+    fn on(&mut self, event: &Event<'_>) {
+        let Event::Arrived {
+            at,
+            classifier: Some(Classifier::Zbs(hybrid)),
+            ..
+        } = *event
+        else {
             return;
         };
         let (Some(t_narr), Some(t_min)) = (hybrid.t_narr(), hybrid.biaz().t_min()) else {
@@ -60,7 +65,7 @@ pub(super) fn hybrids(scenario: &Scenario, seed: u64) -> Result<(Measurement, Pr
         from: scenario.measure_from,
         ..Probe::default()
     };
-    let measurement = whyloss_sim::run_watched(scenario, seed, &mut probe)?;
+    let measurement = Simulation::new(scenario, seed).watch(&mut probe).run()?;
     let Probe {
         all, underutilised, ..
     } = probe;
