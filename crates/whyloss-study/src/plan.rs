@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use whyloss_sim::{Measurement, Scenario};
+use whyloss_sim::Scenario;
 
 use crate::CONFIDENCE;
 use crate::axis::Axis;
@@ -123,33 +123,6 @@ impl<I> Plan<I> {
             xs: self.xs,
             confidence: CONFIDENCE,
         }
-    }
-}
-
-impl Plan {
-    /// Runs it.
-    ///
-    /// # Errors
-    /// As [`Context::each`].
-    pub fn run(self, context: &Context<'_>) -> Result<Runs<Measurement>, ExperimentError> {
-        let runs = Self::run_all(context, std::slice::from_ref(&self))?;
-        runs.into_iter().next().ok_or(ExperimentError::Stopped)
-    }
-
-    /// Runs several together, so that no core waits for the end of another.
-    ///
-    /// # Errors
-    /// As [`Context::each`].
-    pub fn run_all(
-        context: &Context<'_>,
-        plans: &[Self],
-    ) -> Result<Vec<Runs<Measurement>>, ExperimentError> {
-        let run = |scenario: &Scenario, seed| {
-            whyloss_sim::Simulation::new(scenario, seed)
-                .run()
-                .map_err(|error| ExperimentError::Failed(Box::new(error)))
-        };
-        Self::run_all_with(context, plans, |scenario| format!("{scenario:?}"), run)
     }
 }
 
