@@ -10,11 +10,12 @@
 //! whyloss-quic = { version = "0.1", features = ["quinn"] }
 //! ```
 //!
-//! Three lines make a program that uses quinn take one:
+//! Four lines make a program that uses quinn take the scheme `whyloss`:
 //!
 //! ```text
 //! let mut transport = quinn::TransportConfig::default();
-//! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(Scheme::of("cubic", "keep", "trees")?)));
+//! let scheme = whyloss::schemes::find("whyloss").expect("registered").build(&[])?;
+//! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(scheme)));
 //! client.transport_config(Arc::new(transport));
 //! ```
 //!
