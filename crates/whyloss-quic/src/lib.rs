@@ -10,13 +10,17 @@
 //! whyloss-quic = { version = "0.1", features = ["quinn"] }
 //! ```
 //!
-//! Four lines make a program that uses quinn take the scheme `whyloss`:
+//! A program that uses quinn hands the factory to its `TransportConfig`:
 //!
-//! ```text
-//! let mut transport = quinn::TransportConfig::default();
+//! ```
+//! use std::sync::Arc;
+//! use whyloss_quic::SchemeConfig;
+//!
 //! let scheme = whyloss::schemes::find("whyloss").expect("registered").build(&[])?;
-//! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(scheme)));
-//! client.transport_config(Arc::new(transport));
+//! let factory = Arc::new(SchemeConfig::new(scheme));
+//! // transport.congestion_controller_factory(factory);
+//! # drop(factory);
+//! # Ok::<(), whyloss::registry::ParameterError>(())
 //! ```
 //!
 //! `examples/transfer.rs` is a program around them that sends a file; `--features sockets` builds it.

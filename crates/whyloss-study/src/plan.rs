@@ -133,7 +133,8 @@ impl Plan {
         plans: &[Self],
     ) -> Result<Vec<Runs<Measurement>>, ExperimentError> {
         let run = |scenario: &Scenario, seed| {
-            whyloss_sim::run_unwatched(scenario, seed)
+            whyloss_sim::Simulation::new(scenario, seed)
+                .run()
                 .map_err(|error| ExperimentError::Failed(Box::new(error)))
         };
         Self::run_all_with(context, plans, |scenario| format!("{scenario:?}"), run)

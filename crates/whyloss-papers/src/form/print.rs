@@ -40,12 +40,9 @@ impl Paper {
             .map(|name| name.get_ref().as_str())
             .collect();
         for name in over {
-            let items = find(&self.document.over, name, "dimension of `over`")?;
-            networks.extend(
-                items
-                    .iter()
-                    .filter_map(|item| Some(item.network.as_ref()?.get_ref().as_str())),
-            );
+            let (_, items) = self.items(name)?;
+            let own = items.iter().filter_map(|item| item.network.as_ref());
+            networks.extend(own.map(|network| network.get_ref().as_str()));
         }
         let [network] = networks.iter().copied().collect::<Vec<_>>()[..] else {
             return Err(whole("it runs over several networks, and a plan has one"));
@@ -125,12 +122,13 @@ impl Paper {
         }
         plan.push_str("]\n");
         for name in over {
+            let (dimension, items) = self.items(name)?;
             let _ = writeln!(
                 plan,
                 "\n[[axis]]\nname = {}\nchoices = [",
-                Value::from(name.get_ref().as_str())
+                Value::from(dimension)
             );
-            for item in find(&self.document.over, name, "dimension of `over`")? {
+            for item in items {
                 match &item.adjust {
                     None => choice(
                         &mut plan,

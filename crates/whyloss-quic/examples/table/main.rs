@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use whyloss_sim::{Delays, Scenario, run};
+use whyloss_sim::{Delays, Scenario, Simulation};
 
 const FROM: u32 = 10;
 /// What is measured, in seconds: of most, …
@@ -126,7 +126,8 @@ impl Job {
         let scenario = self.scenario();
         let seeds = (1..=SEEDS).map(|seed| {
             let mut delays = Delays::new(&scenario);
-            let run = run(&scenario, seed, &mut delays)
+            let run = Simulation::new(&scenario, seed)
+                .observe(&mut delays)
                 .unwrap_or_else(|error| panic!("a scenario of our own does not run: {error}"));
             let found = run
                 .flows

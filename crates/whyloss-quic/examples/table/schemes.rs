@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
-use whyloss_sim::{Scenario, run_unwatched};
+use whyloss_sim::{Scenario, Simulation};
 use whyloss_study::arena::{LEAST, Network, Setting, Transport, Variant, quantile};
 use whyloss_study::statistics;
 
@@ -114,7 +114,8 @@ impl Job {
             scenario(&format!("{text}\n{more}"))
         };
         let run = |scenario: &Scenario, seed| {
-            run_unwatched(scenario, seed)
+            Simulation::new(scenario, seed)
+                .run()
                 .unwrap_or_else(|error| panic!("a scenario of our own does not run: {error}"))
         };
         match self {

@@ -4,10 +4,12 @@
 //! observer looks at it.
 
 mod late;
+mod truths;
 
 use whyloss::{Cause, Duration, Time};
-use whyloss_link::Fate;
 
+pub(crate) use self::truths::Moment;
+use self::truths::Truths;
 use super::ANSWER_SIZE;
 use super::fast::Path;
 use super::flow::{Delivered, Flow};
@@ -33,6 +35,8 @@ pub(super) struct Ends {
     entities: [usize; 2],
     /// How long after its deadlines the source is woken (`network/fuse.rs`).
     late: Duration,
+    /// What it is still to be told about its packets.
+    truths: Truths,
     index: u32,
     /// Where the ways there and back begin in the network's table.
     there: u32,
@@ -63,6 +67,7 @@ impl Ends {
             overtaken: [Time::MAX; 2],
             entities: [gate.map_or(source, |gate| gate.link), source + 1],
             late: gate.map_or(Duration::ZERO, |gate| gate.crossing),
+            truths: Truths::default(),
             index: index as u32,
             there: network.forward(index),
             back: network.back(index),
@@ -81,16 +86,18 @@ impl Ends {
         counts
     }
 
-    /// An answer reaches the source.
+    /// An answer reaches the source over this link.
     #[inline(always)]
     pub(super) fn answered<O: Observer>(
         &mut self,
         now: Time,
+        link: usize,
         parcel: &Parcel,
         path: &mut Path,
         observer: &mut O,
     ) {
         self.catch_up(now, path, observer);
+        self.hear(Moment::of_link(now, link));
         if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
             sender.on_ack(now, &parcel.ack(), parcel.sent);
             self.flow.judged(now, path.window, observer);
@@ -284,9 +291,6 @@ impl Ends {
             Delivered::Taken(answer) => self.answer(now, answer, path, observer),
             Delivered::Dropped => {
                 let loss = path.network.dropped(now, packet);
-                if loss.later.is_none() {
-                    self.catch_up(now, path, observer);
-                }
                 self.lose_packet(packet, loss, path);
             }
         }
@@ -300,6 +304,7 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) {
+        self.hear(Moment::of_source(now));
         if self.flow.wake_source(now, path.window, observer) {
             self.transmit(now, path, observer);
         } else if now < self.flow.stop {
@@ -331,8 +336,10 @@ impl Ends {
                     self.deliver_at_once(at, parcel.copy(), path, observer);
                 }
                 Sent::AtSource(_) | Sent::AtGate(_) => debug_assert!(false, "data at its source"),
-                Sent::Lost(cause, when) => {
-                    self.lose(now, parcel.copy(), (cause, when), path, O::QUEUE_LENGTH);
+                Sent::Lost(cause, when) => self.lose(now, parcel.copy(), (cause, when), path),
+                Sent::Held => {
+                    path.network
+                        .hold(now, &parcel.copy(), &mut path.events, O::QUEUE_LENGTH);
                 }
             }
         }
@@ -471,8 +478,7 @@ impl Ends {
         }
     }
 
-    /// A packet that was sent at `now` is lost on its way, or held by a link that cannot answer at once; somebody may look at
-    /// how many wait there.
+    /// A packet that was sent at `now` is lost on its way.
     #[cold]
     pub(super) fn lose(
         &mut self,
@@ -480,11 +486,7 @@ impl Ends {
         parcel: Parcel,
         (cause, when): (Cause, Time),
         path: &mut Path,
-        looks: bool,
     ) {
-        if when == Fate::HELD.when() {
-            return path.network.hold(now, &parcel, &mut path.events, looks);
-        }
         let loss = path.network.loss(now, &parcel, cause, when);
         let packet = parcel.unpack(&mut path.network.aside);
         self.flow.forget(&packet.payload);
@@ -492,26 +494,46 @@ impl Ends {
     }
 
     /// A packet is lost at this very moment.
-    pub(super) fn lose_here(&mut self, parcel: Parcel, cause: Cause, when: Time, path: &mut Path) {
-        let later = None;
+    pub(super) fn lose_here(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        (cause, when): (Cause, Time),
+        path: &mut Path,
+    ) {
+        let told = Moment::now(now);
         let packet = parcel.unpack(&mut path.network.aside);
         self.flow.forget(&packet.payload);
-        self.lose_packet(&packet, Loss { cause, when, later }, path);
+        self.lose_packet(&packet, Loss { cause, when, told }, path);
     }
 
-    /// Counts a lost data packet, and tells the truth about it: to the source when the packet has come as far as where it
-    /// is lost, since a verdict may be asked for before; to the sink at once, since only a later packet makes it ask.
+    /// Counts a lost data packet, and tells the truth about it: to the source in time, since a verdict may be asked for
+    /// before; to the sink at once, since only a later packet makes it ask.
     fn lose_packet(&mut self, packet: &Packet, loss: Loss, path: &mut Path) {
         let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;
         };
         self.flow.count_lost(loss.when, loss.cause, path.window);
-        match loss.later {
-            Some((link, at)) if !matches!(self.flow.sink, Sink::Tfrc(_)) => {
-                let truth = Parcel::truth(self.index, sequence, loss.cause);
-                path.network.tell_later(link, at, truth, &mut path.events);
-            }
-            _ => self.flow.tell(sequence, loss.cause),
+        if matches!(self.flow.sink, Sink::Tfrc(_)) {
+            self.flow.tell(sequence, loss.cause);
+        } else {
+            self.truths.add(loss.told, sequence, loss.cause);
+        }
+    }
+
+    /// Tells the source the truths that are due before what happens to it at this moment.
+    #[inline(always)]
+    fn hear(&mut self, moment: Moment) {
+        if !self.truths.is_empty() {
+            self.hear_before(moment);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hear_before(&mut self, moment: Moment) {
+        while let Some((sequence, cause)) = self.truths.pop_before(moment) {
+            self.flow.tell(sequence, cause);
         }
     }
 
@@ -552,7 +574,7 @@ fn send_answer<O: Observer>(
     let (events, network) = (&mut path.events, &mut path.network);
     match network.send(now, parcel, events, observer) {
         Sent::AtSource(at) => return Some(at),
-        Sent::Lost(_, when) if when == Fate::HELD.when() => {
+        Sent::Held => {
             network.hold(now, parcel, events, O::QUEUE_LENGTH);
         }
         Sent::Lost(..) => {

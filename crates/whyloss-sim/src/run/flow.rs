@@ -9,7 +9,7 @@ use whyloss_link::{Ecn, Streams};
 
 use crate::host::{self, Sink, Source};
 use crate::measure::{FlowResult, Window};
-use crate::observe::Observer;
+use crate::observe::{Event, Observer};
 use crate::packet::{Packet, Payload};
 use crate::scenario::Scenario;
 
@@ -168,7 +168,11 @@ impl Flow {
             && now <= window.end
             && let Some(state) = self.source.state()
         {
-            observer.acted(self.index as usize, now, &state);
+            observer.on(&Event::Acted {
+                flow: self.index as usize,
+                at: now,
+                state: &state,
+            });
         }
     }
 
@@ -185,7 +189,11 @@ impl Flow {
             self.count.sent += 1;
         }
         if now <= window.end {
-            observer.sent(self.index as usize, now, packet);
+            observer.on(&Event::Sent {
+                flow: self.index as usize,
+                at: now,
+                packet,
+            });
         }
     }
 
@@ -223,7 +231,11 @@ impl Flow {
     ) -> Delivered {
         if packet.first_damaged < self.covered {
             if now <= window.end {
-                observer.dropped(self.index as usize, now, packet);
+                observer.on(&Event::Dropped {
+                    flow: self.index as usize,
+                    at: now,
+                    packet,
+                });
             }
             self.forget(&packet.payload);
             return Delivered::Dropped;
@@ -257,7 +269,12 @@ impl Flow {
             self.complete(now, window);
         }
         if now <= window.end {
-            observer.arrived(self.index as usize, now, packet, self.sink.classifier());
+            observer.on(&Event::Arrived {
+                flow: self.index as usize,
+                at: now,
+                packet,
+                classifier: self.sink.classifier(),
+            });
         }
     }
 
@@ -349,7 +366,13 @@ impl Flow {
                 let came = (packet.size, packet.ecn.is_marked());
                 let feedback = sink.on_data(now, data, came, |sequence, truth, verdict| {
                     if now <= window.end {
-                        observer.judged(flow, now, sequence, truth, verdict);
+                        observer.on(&Event::Judged {
+                            flow,
+                            at: now,
+                            sequence,
+                            truth,
+                            verdict,
+                        });
                     }
                     if window.contains(now) {
                         count.packets.record(truth, verdict);
@@ -375,7 +398,11 @@ impl Flow {
             && now <= window.end
             && let Some(sender) = self.source.tcp()
         {
-            observer.reacted(self.index as usize, now, sender);
+            observer.on(&Event::Reacted {
+                flow: self.index as usize,
+                at: now,
+                sender,
+            });
         }
     }
 
@@ -388,7 +415,13 @@ impl Flow {
             return;
         };
         for &(sequence, truth) in packets {
-            observer.judged(flow, now, sequence, truth, said.verdict);
+            observer.on(&Event::Judged {
+                flow,
+                at: now,
+                sequence,
+                truth,
+                verdict: said.verdict,
+            });
         }
         if window.contains(now) {
             let count = &mut self.count;

@@ -221,7 +221,7 @@ impl Network {
             let scenario = Scenario::from_toml_with(text, "adversary", &[], registry);
             let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
             let run = |seed| {
-                let run = whyloss_sim::run_unwatched(&scenario, seed)?;
+                let run = whyloss_sim::Simulation::new(&scenario, seed).run()?;
                 let plain = run.flows.iter().find(|flow| flow.name == "plain");
                 Ok(plain.map_or(0.0, |flow| flow.delivered as f64))
             };

@@ -2,7 +2,7 @@
 
 use whyloss::{Duration, Time};
 
-use super::{Ends, SOURCE};
+use super::{Ends, Moment, SOURCE};
 use crate::host::{Source, tfrc};
 use crate::network::Sent;
 use crate::observe::Observer;
@@ -65,6 +65,7 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) -> Option<Parcel> {
+        self.hear(Moment::of_source(deadline));
         if !self.flow.wake_source(deadline, path.window, observer) {
             if deadline < self.flow.stop {
                 self.arm(SOURCE, self.flow.source.next_timeout(), path);
@@ -84,8 +85,7 @@ impl Ends {
                     network.wait_at_gate(self.entities[SOURCE], at, parcel, at == event, events);
                 }
                 Sent::Lost(cause, when) => {
-                    let looks = O::QUEUE_LENGTH;
-                    self.lose(deadline, parcel.copy(), (cause, when), path, looks);
+                    self.lose(deadline, parcel.copy(), (cause, when), path);
                 }
                 _ => debug_assert!(false, "beyond its gate"),
             }
