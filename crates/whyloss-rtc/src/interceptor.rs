@@ -5,6 +5,7 @@
 //! use whyloss_rtc::{Estimator, interceptor::Whyloss};
 //!
 //! let estimator = Whyloss::new(Estimator::new(300e3, 100e3, 10e6));
+//! let interceptor = CongestionControlBuilder::new(estimator).build();
 //! ```
 
 use crate::{Ecn, Estimator, Fate, Report, Time};
@@ -84,5 +85,44 @@ impl BandwidthEstimator for Whyloss {
         said.packet_loss = Some(stats.lost);
         said.delay_based_bitrate = Some(stats.capacity).filter(|capacity| *capacity > 0.0);
         said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten packets in 100 ms, the first of which left before the estimator existed.
+    #[test]
+    fn reads_reports_and_keeps_their_clock() {
+        let mut whyloss = Whyloss::new(Estimator::new(1e6, 1e5, 1e7));
+        let now = Instant::now();
+        assert_eq!(whyloss.poll_timeout(), None);
+        let reports: Vec<PacketReport> = (0..10)
+            .map(|id| PacketReport {
+                ssrc: 1,
+                id,
+                rtp_sequence_number: id as u16,
+                is_twcc: true,
+                twcc_sequence_number: id as u16,
+                size: 1_200,
+                arrived: true,
+                departure: now
+                    .checked_sub(Duration::from_millis(100 - 10 * id))
+                    .unwrap(),
+                arrival: Some(Duration::from_millis(10 * id)),
+                // Its type is in a crate that nothing else here needs.
+                #[allow(clippy::default_trait_access)]
+                ecn: Default::default(),
+            })
+            .collect();
+        whyloss.on_reports(now, &reports);
+        // 1,200 bytes every 10 ms are 960 kbit/s: the target may rise to twice that.
+        assert!((whyloss.target_bitrate() - 1.92e6).abs() < 1.0);
+        let due = whyloss.poll_timeout().expect("arrivals were reported");
+        assert_eq!(due, now + Duration::from_millis(500));
+        whyloss.handle_timeout(due);
+        assert!((whyloss.target_bitrate() - 0.96e6).abs() < 1.0);
+        assert_eq!(whyloss.stats().packet_loss, Some(0.0));
     }
 }
