@@ -21,7 +21,7 @@ pub struct Whyloss {
 }
 
 /// Where the sender's clock begins, so that packets that left before the first report have a time.
-const EPOCH: Duration = Duration::from_secs(3_600);
+const EPOCH: Duration = Duration::from_hours(1);
 
 impl Whyloss {
     /// Hands reports on to `estimator`.
