@@ -6,6 +6,7 @@ use crate::arena::ArenaArgs;
 use crate::bench::BenchArgs;
 use crate::bench::child::ChildArgs;
 use crate::diagnose::DiagnoseArgs;
+use crate::fit::FitArgs;
 use crate::kernel::KernelArgs;
 #[cfg(target_os = "linux")]
 use crate::link::{InitArgs, LinkArgs};
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Arena(ArenaArgs),
     /// Say of a capture what was lost, and why.
     Diagnose(DiagnoseArgs),
+    /// Fit a channel to recordings, and print it as a scenario has it.
+    Fit(FitArgs),
     /// Measure what a delivered packet costs, here and in ns-2.
     Bench(BenchArgs),
     /// One run of `bench`, in a process of its own.

@@ -25,6 +25,7 @@ mod bench;
 mod cache;
 mod diagnose;
 mod error;
+mod fit;
 mod interrupt;
 mod kernel;
 #[cfg(target_os = "linux")]
@@ -82,6 +83,7 @@ pub fn main(registry: &Registry) -> ExitCode {
         Command::Sweep(args) => sweep::run(args, registry, out),
         Command::Arena(args) => arena::run(args, registry, out),
         Command::Diagnose(args) => diagnose::run(args, out),
+        Command::Fit(args) => fit::run(args, out),
         Command::Bench(args) => bench::run(args, out),
         Command::BenchChild(args) => bench::child::run(args, out),
         Command::Validate(args) => validate::run(args, out),
