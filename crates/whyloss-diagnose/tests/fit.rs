@@ -124,22 +124,31 @@ fn parameters_come_back_within_their_intervals() {
     }
 }
 
-/// The model that made the recording is chosen in nine of ten draws, at the lengths above.
-#[test]
-fn the_right_model_is_chosen() {
-    const DRAWS: u64 = 30;
+/// How often the model that made the recording is chosen, at the lengths above.
+fn choose(draws: u64) {
     let mut wrong = Vec::new();
     for (spec, model, packets, _) in kinds() {
-        let chosen: Vec<Model> = (0..DRAWS)
-            .map(|seed| fit(&record(&spec, 1_000 + seed, packets)).expect("enough").best().model)
-            .collect();
+        let chosen = |seed| fit(&record(&spec, 1_000 + seed, packets)).expect("enough").best().model;
+        let chosen: Vec<Model> = (0..draws).map(chosen).collect();
         let right = chosen.iter().filter(|chosen| **chosen == model).count() as u64;
-        println!("{model:?}: {right} of {DRAWS}");
-        if right * 10 < DRAWS * 9 {
+        println!("{model:?}: {right} of {draws}");
+        if right * 10 < draws * 9 {
             wrong.push((model, chosen));
         }
     }
     assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
+fn the_right_model_is_chosen() {
+    choose(3);
+}
+
+/// The claim: nine draws of ten.
+#[test]
+#[ignore = "takes minutes"]
+fn the_right_model_is_chosen_in_nine_of_ten_draws() {
+    choose(30);
 }
 
 #[test]

@@ -286,7 +286,7 @@ fn toml(
     }
     writeln!(
         out,
-        "# {}: the simplest of {} models within {} standard errors of the best held-out likelihood",
+        "# {}: the simplest of {} models that held-out likelihood (within {} standard errors of the best) and tests leave standing",
         best.model.name(),
         found.models.len(),
         fit::STANDARD_ERRORS

@@ -3,7 +3,7 @@
 //! | step | |
 //! |---|---|
 //! | estimate | maximum likelihood; intervals from the observed information, through the delta method |
-//! | choose | ten parts, of trials or of blocks: each model is fitted on nine and told the tenth. The simplest model wins whose lack of log-likelihood behind the best is below [`STANDARD_ERRORS`] of its own standard error |
+//! | choose | ten parts, of trials or of blocks: each model is fitted on nine and told the tenth. A model stands if its log-likelihood lies no more than [`STANDARD_ERRORS`] behind the best. The simplest that stands and that no test rejects is chosen; if tests reject all, the simplest that stands |
 //! | test | runs of losses (chi-square) and of good packets (Kolmogorov–Smirnov) beside those of [`REPLICAS`] simulated recordings of the same lengths ([`check`]) |
 //!
 //! Models with hidden states look at a part of a long recording ([`MOST_RUNS`], [`MOST_STEPS`]); the others look at all of it.
@@ -30,6 +30,8 @@ use runs::{Stretch, Summary};
 pub const PARTS: usize = 10;
 /// How many standard errors a simpler model may lack behind the best.
 pub const STANDARD_ERRORS: f64 = 2.0;
+/// A test rejects below this p.
+pub const REJECTED: f64 = 0.01;
 /// Simulated recordings of a test.
 pub const REPLICAS: u64 = 199;
 /// Runs of losses at which models with hidden states look.
@@ -157,10 +159,14 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
         fitted.held_out = Some(total(scores));
         fitted.behind = (mean, error);
     }
-    let chosen = models.iter().position(|fitted| {
-        let (behind, error) = fitted.behind;
-        behind <= STANDARD_ERRORS * error
-    });
+    let near = |fitted: &Fitted| fitted.behind.0 <= STANDARD_ERRORS * fitted.behind.1;
+    let passes = |fitted: &Fitted| {
+        let tested = check::check(&fitted.channel, &recording.trials, 1);
+        let holds = |p: Option<f64>| p.is_none_or(|p| p >= REJECTED);
+        holds(tested.bursts) && holds(tested.gaps)
+    };
+    let standing = models.iter().position(|fitted| near(fitted) && passes(fitted));
+    let chosen = standing.or_else(|| models.iter().position(near));
     Ok(Fit {
         chosen: chosen.unwrap_or(best),
         models,

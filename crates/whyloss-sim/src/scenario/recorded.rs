@@ -32,8 +32,7 @@ pub fn channels() -> impl Iterator<Item = &'static Recorded> {
     static ALL: LazyLock<Vec<Recorded>> = LazyLock::new(|| {
         let table = DeTable::parse(LIBRARY).map(toml::Spanned::into_inner);
         let entries = table.unwrap_or_default().into_iter();
-        let entries = entries.filter_map(|(name, entry)| {
-            let name = name.into_inner();
+        let entries = entries.filter_map(|(_, entry)| {
             let DeValue::Table(entry) = entry.into_inner() else {
                 return None;
             };
@@ -45,7 +44,7 @@ pub fn channels() -> impl Iterator<Item = &'static Recorded> {
             Some((
                 channel.start,
                 Recorded {
-                    name: name.to_string().leak(),
+                    name: text("name"),
                     source: text("source"),
                     year: text("year"),
                     measures: text("measures"),
@@ -75,6 +74,7 @@ mod tests {
         assert!(channels().count() > 0);
         for entry in channels() {
             for text in [
+                entry.name,
                 entry.source,
                 entry.year,
                 entry.measures,
