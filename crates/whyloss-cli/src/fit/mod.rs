@@ -34,8 +34,8 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     loss_from: f64,
     /// Leave out trials that lose this share or more.
-    #[arg(long, value_name = "SHARE", default_value_t = 1.1, hide_default_value = true, value_parser = share)]
-    loss_to: f64,
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    loss_to: Option<f64>,
     /// Fit on these trials alone, counting from 0.
     #[arg(long, value_enum, default_value_t = Rows::All)]
     rows: Rows,
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
     }
     let before = own.trials.len();
     for part in [&mut own, &mut others] {
-        part.keep_losses(args.loss_from, args.loss_to);
+        part.keep_losses(args.loss_from, args.loss_to.unwrap_or(f64::INFINITY));
     }
     if own.trials.is_empty() {
         return Err(refuse(format!(

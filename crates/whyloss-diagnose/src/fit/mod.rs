@@ -3,7 +3,7 @@
 //! | step | |
 //! |---|---|
 //! | estimate | maximum likelihood; intervals from the observed information, through the delta method |
-//! | choose | ten parts, of trials or of blocks: each model is fitted on nine and told the tenth. A model stands if its log-likelihood lies no more than [`STANDARD_ERRORS`] behind the best. The simplest that stands and that no test rejects is chosen; if tests reject all, the simplest that stands |
+//! | choose | ten parts, of trials or of blocks: each model is fitted on nine and told the tenth. A model stands if its log-likelihood lies no more than [`STANDARD_ERRORS`], or one unit in all, behind the best. The simplest that stands and that no test rejects is chosen; if tests reject all, the simplest that stands |
 //! | test | runs of losses (chi-square) and of good packets (Kolmogorov–Smirnov) beside those of [`REPLICAS`] simulated recordings of the same lengths ([`check`]) |
 //!
 //! Models with hidden states look at a part of a long recording ([`MOST_RUNS`], [`MOST_STEPS`]); the others look at all of it.
@@ -159,7 +159,12 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
         fitted.held_out = Some(total(scores));
         fitted.behind = (mean, error);
     }
-    let near = |fitted: &Fitted| fitted.behind.0 <= STANDARD_ERRORS * fitted.behind.1;
+    // One unit of log-likelihood over the whole recording is what a parameter gains by chance.
+    let chance = 1.0 / recording.packets() as f64;
+    let near = |fitted: &Fitted| {
+        let (behind, error) = fitted.behind;
+        behind <= f64::max(STANDARD_ERRORS * error, chance)
+    };
     let passes = |fitted: &Fitted| {
         let tested = check::check(&fitted.channel, &recording.trials, 1);
         let holds = |p: Option<f64>| p.is_none_or(|p| p >= REJECTED);
