@@ -75,6 +75,9 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: whyloss_diagnose::Error,
     },
+    /// A recording of which nothing can be said.
+    #[error("`{name}`: {problem}")]
+    Recording { name: String, problem: String },
     /// A capture has no flow of that number.
     #[error("--flow {wanted}: `{}` has {flows} flow{} of data", path.display(), if *flows == 1 { "" } else { "s" })]
     NoFlow {
@@ -343,6 +346,7 @@ impl CliError {
             | Self::Scenario(_)
             | Self::Engine(EngineError::Check(_) | EngineError::NoEngine(_))
             | Self::Capture { .. }
+            | Self::Recording { .. }
             | Self::NoFlow { .. }
             | Self::InputInOut(_)
             | Self::Peer(_)
