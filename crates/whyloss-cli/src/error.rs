@@ -140,10 +140,6 @@ pub(crate) enum CliError {
     #[cfg(feature = "parquet")]
     #[error(transparent)]
     Contender(#[from] whyloss_study::evaluation::Unknown),
-    /// Recordings that cannot be replayed.
-    #[cfg(feature = "parquet")]
-    #[error(transparent)]
-    Recording(#[from] whyloss_study::evaluation::RecordingError),
     /// `--only` matches no criterion.
     #[cfg(feature = "parquet")]
     #[error("--only: no criterion has the section or id `{only}`; the criteria:\n  {}", sections.join("\n  "))]
@@ -371,7 +367,7 @@ impl CliError {
             #[cfg(feature = "parquet")]
             Self::Plan(_) => 2,
             #[cfg(feature = "parquet")]
-            Self::Contender(_) | Self::Recording(_) | Self::NoSection { .. } | Self::NoQuic => 2,
+            Self::Contender(_) | Self::NoSection { .. } | Self::NoQuic => 2,
             #[cfg(feature = "parquet")]
             Self::Sweep(_) | Self::RunsFailed { .. } | Self::EvaluationFailed { .. } => 1,
             #[cfg(feature = "parquet")]
