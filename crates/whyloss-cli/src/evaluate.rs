@@ -9,9 +9,10 @@ use whyloss_sim::scenario::MOST_SEEDS;
 use whyloss_sim::text::one_line;
 use whyloss_sim::{Registry, recording};
 use whyloss_study::evaluation::adversary::{self, Effort, Found};
-use whyloss_study::evaluation::{self as study, Carrier, Contender, Criterion, Setting, report};
+use whyloss_study::evaluation::{
+    self as study, Carrier, Contender, Criterion, Kept, Setting, report,
+};
 use whyloss_study::report as files;
-use whyloss_study::sweep::Store;
 
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
@@ -121,7 +122,7 @@ pub(crate) fn run(
     };
     let criteria = chosen(args)?;
     files::renew(&args.out).map_err(CliError::Out)?;
-    let store = Store::open(&args.out.join("runs")).map_err(CliError::Plan)?;
+    let kept = Kept::open(&args.out.join("runs")).map_err(CliError::Plan)?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let pool = threads::pool(args.jobs)?;
     let bar = Bar::new();
@@ -129,7 +130,7 @@ pub(crate) fn run(
     for (index, criterion) in criteria.iter().enumerate() {
         bar.begin(&criterion.id, index, criteria.len());
         let found =
-            pool.install(|| study::run(criterion, &setting, registry, Some(&store), &bar, &stop));
+            pool.install(|| study::run(criterion, &setting, registry, Some(&kept), &bar, &stop));
         let Some(found) = found.map_err(CliError::Plan)? else {
             bar.clear();
             let rest = criteria[index..]
@@ -240,27 +241,23 @@ fn chosen(args: &EvaluateArgs) -> Result<Vec<Criterion>, CliError> {
 
 /// The command that makes the same page.
 fn command(args: &EvaluateArgs) -> String {
-    let mut command = format!("whyloss evaluate {}", args.scheme);
+    let mut words = vec!["whyloss evaluate".to_owned(), args.scheme.clone()];
     if args.transport == Transport::Quic {
-        command.push_str(" --transport quic");
+        words.push("--transport quic".to_owned());
     }
-    if let Some(only) = &args.only {
-        command.push_str(&format!(" --only {only}"));
-    }
+    words.extend(args.only.iter().map(|only| format!("--only {only}")));
     for (key, value) in [("seeds", args.seeds), ("networks", args.networks)] {
-        if let Some(value) = value {
-            command.push_str(&format!(" --{key} {value}"));
-        }
+        words.extend(value.map(|value| format!("--{key} {value}")));
     }
     if args.quick {
-        command.push_str(" --quick");
+        words.push("--quick".to_owned());
     }
     if let Some(path) = &args.recordings {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        command.push_str(&format!(" --recordings {name}"));
+        words.push(format!("--recordings {name}"));
     }
-    command.push_str(" --out DIR");
-    command
+    words.push("--out DIR".to_owned());
+    words.join(" ")
 }
 
 fn attack(

@@ -454,7 +454,7 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => {
             let lines = lines(&rows());
-            print!("{}\n", schemes::table(false));
+            println!("{}", schemes::table(false));
             let mut out = String::from(
                 "### Goodput\n\nMbit/s of application data, with 95 % intervals.\n\n| stack | whose | controller, classifier | 0 % | 0.01 % | 0.1 % | 0.5 % | 1 % | 2 % | 5 % |\n|---|---|---|---|---|---|---|---|---|---|\n",
             );

@@ -121,7 +121,7 @@ impl Network {
                 4 => {
                     self.flows = (self.flows + random.below(5))
                         .saturating_sub(2)
-                        .clamp(1, 16)
+                        .clamp(1, 16);
                 }
                 5 if random.chance(0.3) => self.loss = 0.0,
                 5 if self.loss > 0.0 => self.loss = (self.loss * factor).clamp(0.0005, 0.05),
@@ -285,12 +285,10 @@ pub fn search(
     {
         if best.is_none() {
             climbs += 1;
-            peaks.iter_mut().for_each(|peaks| {
-                peaks.push((
-                    f64::NEG_INFINITY,
-                    Network::draw(&mut streams.stream("none", 0)),
-                ))
-            });
+            for peaks in &mut peaks {
+                let nothing = Network::draw(&mut streams.stream("none", 0));
+                peaks.push((f64::NEG_INFINITY, nothing));
+            }
         }
         let candidate = |number: u64| {
             let mut random = streams.stream("candidate", done + number);

@@ -71,7 +71,7 @@ impl Contender {
     pub fn find(text: &str, registry: &Registry) -> Result<Self, Unknown> {
         let name = text.to_owned();
         let controllers: Vec<_> = registry.controllers().map(|line| line.id).collect();
-        let known = |id: &str| controllers.iter().any(|known| *known == id);
+        let known = |id: &str| controllers.contains(&id);
         if let Some((controller, classifier)) = text.split_once('+') {
             let senders: Vec<_> = registry.senders().lines().map(|line| line.id).collect();
             let hint = if !known(controller) {
@@ -79,7 +79,7 @@ impl Contender {
                     "no controller is called `{controller}`{}",
                     suggest(controller, controllers.iter().copied())
                 )
-            } else if senders.iter().any(|known| *known == classifier) {
+            } else if senders.contains(&classifier) {
                 let what = What::Pair(controller.into(), classifier.into());
                 return Ok(Self { name, what });
             } else {
@@ -91,7 +91,7 @@ impl Contender {
             return Err(Unknown(hint));
         }
         let schemes: Vec<_> = registry.schemes().map(|line| line.id).collect();
-        if schemes.iter().any(|known| *known == text) {
+        if schemes.contains(&text) {
             let what = What::Scheme(text.into());
             return Ok(Self { name, what });
         }

@@ -22,7 +22,7 @@ pub fn outcome(finding: &Finding) -> Outcome {
         let panels = panels.map(|(index, measure)| panel(finding, index, measure));
         outcome = outcome.figure(panels.collect::<Vec<_>>());
     }
-    outcome.notes = criterion.notes.clone();
+    outcome.notes.clone_from(&criterion.notes);
     if let Some((runs, first)) = &finding.failed {
         outcome
             .notes

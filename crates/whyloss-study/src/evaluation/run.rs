@@ -1,6 +1,7 @@
 //! The runs of a criterion, as sweeps, and what contenders come to in its cases.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -12,10 +13,30 @@ use super::{Carrier, Contender, Setting};
 use crate::Mean;
 use crate::experiment::Progress;
 use crate::statistics;
-use crate::sweep::{Plan, Store, Sweep, SweepError};
+use crate::sweep::{Part, Plan, Store, Sweep, SweepError};
 
 /// How often finished runs are written.
 const EVERY: Duration = Duration::from_secs(10);
+
+/// Where runs are kept, and those that were there before: read once, since an evaluation is many sweeps.
+#[derive(Debug)]
+pub struct Kept {
+    store: Store,
+    parts: Vec<Part>,
+}
+
+impl Kept {
+    /// Reads what is kept in this directory, which is made if it is missing.
+    ///
+    /// # Errors
+    /// As [`Store::open`] and [`Store::parts`].
+    pub fn open(directory: &Path) -> Result<Self, SweepError> {
+        let store = Store::open(directory)?;
+        let mut parts = Vec::new();
+        store.parts(|part| parts.push(part.clone()))?;
+        Ok(Self { store, parts })
+    }
+}
 
 /// What was found out about a criterion.
 #[derive(Clone, Debug)]
@@ -42,7 +63,7 @@ pub fn run(
     criterion: &Criterion,
     setting: &Setting,
     registry: &Registry,
-    store: Option<&Store>,
+    kept: Option<&Kept>,
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Option<Finding>, SweepError> {
@@ -77,10 +98,10 @@ pub fn run(
     for cases in criterion.cases.chunk_by(|a, b| a.scenario == b.scenario) {
         let plan = plan(&criterion, cases, &all, carrier, seeds)?;
         let mut sweep = Sweep::with(plan, registry.clone())?;
-        if let Some(store) = store {
-            store.parts(|part| sweep.learn(part))?;
+        for part in kept.map_or(&[][..], |kept| &kept.parts) {
+            sweep.learn(part);
         }
-        sweep.run(store, EVERY, progress, stop)?;
+        sweep.run(kept.map(|kept| &kept.store), EVERY, progress, stop)?;
         let (known, wanted) = sweep.count();
         if known < wanted {
             return Ok(None);
