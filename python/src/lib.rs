@@ -10,6 +10,7 @@ mod columns;
 mod control;
 mod diagnose;
 mod events;
+mod media;
 mod names;
 mod outside;
 mod reproduce;
@@ -36,6 +37,7 @@ fn _whyloss(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classify::Classifier>()?;
     module.add_class::<classify::Lost>()?;
     module.add_class::<control::Estimator>()?;
+    module.add_class::<media::BandwidthEstimator>()?;
     module.add_class::<control::Connection>()?;
     module.add_class::<control::Controller>()?;
     module.add_class::<control::Scheme>()?;
