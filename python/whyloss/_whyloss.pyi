@@ -369,7 +369,8 @@ class Scheme:
 class Connection:
     """A connection under a scheme, by packet numbers: it knows what is under way, and measures round trips and rates itself.
 
-    The scheme is given as to Scheme; packets have at most `mtu` bytes. Numbers rise, and times do not fall.
+    Takes its scheme as Scheme does; packets have at most `mtu` bytes. Numbers rise, and times do not fall. A time that is
+    not finite raises ValueError.
     """
 
     def __init__(
