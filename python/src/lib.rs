@@ -11,6 +11,7 @@ mod connection;
 mod control;
 mod diagnose;
 mod events;
+mod media;
 mod names;
 mod outside;
 mod reproduce;
@@ -38,6 +39,7 @@ fn _whyloss(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classify::Lost>()?;
     module.add_class::<connection::Connection>()?;
     module.add_class::<control::Estimator>()?;
+    module.add_class::<media::BandwidthEstimator>()?;
     module.add_class::<control::Controller>()?;
     module.add_class::<control::Scheme>()?;
     module.add_class::<sweep::Engine>()?;

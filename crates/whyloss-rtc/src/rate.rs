@@ -219,6 +219,7 @@ impl Most {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "sums of halves and quarters are exact")]
 mod tests {
     use super::*;
 

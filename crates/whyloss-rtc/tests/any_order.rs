@@ -1,5 +1,7 @@
 //! Reports in any order, doubled, late, and with clocks that jump: the target stays finite and within its bounds.
 
+#![expect(clippy::float_cmp, reason = "a target is halved, which is exact")]
+
 use proptest::prelude::*;
 use whyloss_rtc::{Cause, Ecn, Estimator, Fate, Report, Time};
 
