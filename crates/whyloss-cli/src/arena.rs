@@ -7,7 +7,9 @@ use clap::{Args, ValueEnum};
 use whyloss_sim::scenario::MOST_SEEDS;
 use whyloss_sim::text::one_line;
 use whyloss_sim::{Registry, recording};
-use whyloss_study::arena::{self, Contender, Network, Queue, Radios, Setting, Transport, Variant, replay};
+use whyloss_study::arena::{
+    self, Contender, Network, Queue, Radios, Setting, Transport, Variant, replay,
+};
 use whyloss_study::report as files;
 use whyloss_study::{Context, ExperimentError, Outcome};
 
@@ -150,11 +152,18 @@ impl ArenaArgs {
             problem,
         };
         recording::read(path, None).map_err(|error| refuse(error.to_string()))?;
-        let whole = path.canonicalize().map_err(|error| refuse(error.to_string()))?;
-        match whole.to_str().filter(|name| !name.contains("''") && !name.chars().any(char::is_control)) {
+        let whole = path
+            .canonicalize()
+            .map_err(|error| refuse(error.to_string()))?;
+        match whole
+            .to_str()
+            .filter(|name| !name.contains("''") && !name.chars().any(char::is_control))
+        {
             // It lives as long as the process, as the setting does.
             Some(name) => Ok(Radios::Replayed(name.to_owned().leak())),
-            None => Err(refuse("its path has characters that a scenario cannot name".to_owned())),
+            None => Err(refuse(
+                "its path has characters that a scenario cannot name".to_owned(),
+            )),
         }
     }
 

@@ -29,7 +29,9 @@ impl Drop for Here {
 }
 
 fn whyloss(arguments: &[&str]) -> Output {
-    let command = Command::new(env!("CARGO_BIN_EXE_whyloss")).args(arguments).output();
+    let command = Command::new(env!("CARGO_BIN_EXE_whyloss"))
+        .args(arguments)
+        .output();
     command.expect("a process")
 }
 
@@ -64,8 +66,15 @@ fn a_scenario_takes_what_is_printed() {
     // A recording of 20 trials, 5.6 % lost.
     let output = whyloss(&["fit", &recording(), "--format", "json"]);
     let fit: Value = serde_json::from_slice(&output.stdout).expect("an object");
-    assert_eq!((fit["trials"].as_u64(), fit["packets"].as_u64()), (Some(20), Some(6_000)));
-    assert!(fit["models"].as_array().is_some_and(|models| models.len() >= 10));
+    assert_eq!(
+        (fit["trials"].as_u64(), fit["packets"].as_u64()),
+        (Some(20), Some(6_000))
+    );
+    assert!(
+        fit["models"]
+            .as_array()
+            .is_some_and(|models| models.len() >= 10)
+    );
 }
 
 #[test]
@@ -84,7 +93,11 @@ fn a_pattern_takes_the_table_itself() {
     assert_eq!(run.status.code(), Some(0), "{}", said(&run));
     let by_time = whyloss(&["run", &scenario, "--set", "link.radio.channel.by=time"]);
     assert_eq!(by_time.status.code(), Some(2));
-    assert!(said(&by_time).contains("needs the time of every packet"), "{}", said(&by_time));
+    assert!(
+        said(&by_time).contains("needs the time of every packet"),
+        "{}",
+        said(&by_time)
+    );
 }
 
 #[test]
@@ -94,12 +107,18 @@ fn too_little_is_said() {
     let none = here.file("none.csv", &format!("received\n{}\n", "1".repeat(1_000)));
     let jump = here.file("jump.csv", "number\n1\n2\n900000\n");
     let wrong = here.file("wrong.csv", "received\n1102\n");
-    let copies: String = (65_000..66_500_u32).flat_map(|n| [n % 65_536; 2]).map(|n| format!("{n}\n")).collect();
+    let copies: String = (65_000..66_500_u32)
+        .flat_map(|n| [n % 65_536; 2])
+        .map(|n| format!("{n}\n"))
+        .collect();
     let copies = here.file("copies.csv", &format!("number\n{copies}"));
     let short = here.file("short.trace", "20\n33\n47\n");
     for (file, expected) in [
         (&ten, "it has 10 packets; a fit needs at least 100"),
-        (&none, "none of its 1000 packets was lost: the loss is below 3.00e-3"),
+        (
+            &none,
+            "none of its 1000 packets was lost: the loss is below 3.00e-3",
+        ),
         (&jump, "line 4: the numbers jump from 2 to 900000"),
         (&wrong, "line 2: found `2`"),
         // Copies and a wrap are no losses.

@@ -73,7 +73,11 @@ fn kinds() -> Vec<(ChannelSpec, Model, usize, Vec<(&'static str, f64)>)> {
             chain(0.01, 0.1, 0.0, 0.5),
             Model::GilbertElliott,
             16_000,
-            vec![("p_good_to_bad", 0.01), ("p_bad_to_good", 0.1), ("loss_bad", 0.5)],
+            vec![
+                ("p_good_to_bad", 0.01),
+                ("p_bad_to_good", 0.1),
+                ("loss_bad", 0.5),
+            ],
         ),
         (
             process(900, 100, 1.0),
@@ -89,13 +93,19 @@ fn kinds() -> Vec<(ChannelSpec, Model, usize, Vec<(&'static str, f64)>)> {
         ),
         (
             bursts(0.078, &[0.75, 0.25], None),
-            Model::Renewal { explicit: 1, tail: false },
+            Model::Renewal {
+                explicit: 1,
+                tail: false,
+            },
             10_000,
             vec![("loss", 0.078), ("lengths[1]", 0.75)],
         ),
         (
             bursts(0.05, &[0.5, 0.5], Some(2.0)),
-            Model::Renewal { explicit: 1, tail: true },
+            Model::Renewal {
+                explicit: 1,
+                tail: true,
+            },
             20_000,
             vec![("loss", 0.05), ("lengths[1]", 0.5), ("good_run_cv", 2.0)],
         ),
@@ -128,7 +138,12 @@ fn parameters_come_back_within_their_intervals() {
 fn choose(draws: u64) {
     let mut wrong = Vec::new();
     for (spec, model, packets, _) in kinds() {
-        let chosen = |seed| fit(&record(&spec, 1_000 + seed, packets)).expect("enough").best().model;
+        let chosen = |seed| {
+            fit(&record(&spec, 1_000 + seed, packets))
+                .expect("enough")
+                .best()
+                .model
+        };
         let chosen: Vec<Model> = (0..draws).map(chosen).collect();
         let right = chosen.iter().filter(|chosen| **chosen == model).count() as u64;
         println!("{model:?}: {right} of {draws}");
@@ -169,5 +184,8 @@ fn too_little_is_said() {
     let mut few = [false; 300];
     few[7] = true;
     let said = of(&few).unwrap_err().to_string();
-    assert_eq!(said, "only 1 of its 300 packets were lost; a fit needs at least 10");
+    assert_eq!(
+        said,
+        "only 1 of its 300 packets were lost; a fit needs at least 10"
+    );
 }

@@ -429,10 +429,7 @@ fn channel(text: &str) -> Result<String, SpecError> {
             "{{ kind = \"recorded\", name = {} }}",
             quoted(name)
         )),
-        Some(("pattern", path)) => Ok(format!(
-            "{{ kind = \"pattern\", file = {} }}",
-            quoted(path)
-        )),
+        Some(("pattern", path)) => Ok(format!("{{ kind = \"pattern\", file = {} }}", quoted(path))),
         Some(("bernoulli", loss)) => Ok(format!(
             "{{ kind = \"bernoulli\", loss = {} }}",
             number(loss)?

@@ -76,7 +76,10 @@ enum Format {
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    let share = text
+        .parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "expected a share from 0 to 1".to_owned())
 }
 
@@ -98,7 +101,10 @@ pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
         problem,
     };
     if whole.packets() > recording::MOST_PACKETS as u64 {
-        return Err(refuse(format!("more than {} packets are not read", recording::MOST_PACKETS)));
+        return Err(refuse(format!(
+            "more than {} packets are not read",
+            recording::MOST_PACKETS
+        )));
     }
     if let Some(interval) = &args.interval {
         whole.space(spec::duration(interval).map_err(|error| CliError::Link(error.into()))?);
@@ -135,9 +141,17 @@ pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
     }
     if let Some(dir) = &args.out {
         study::renew(dir).map_err(CliError::Out)?;
-        let (html, figures) = page::page(&name, &own, &found, &tested, args.seed);
+        let title = args.inputs[0]
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let (html, figures) = page::page(&one_line(&title), &own, &found, &tested, args.seed);
         for figure in &figures {
-            study::write(dir, &format!("{}.svg", figure.name), &study::svg::render(figure))?;
+            study::write(
+                dir,
+                &format!("{}.svg", figure.name),
+                &study::svg::render(figure),
+            )?;
         }
         study::write(dir, "index.html", &html)?;
     }
@@ -159,7 +173,9 @@ fn read(input: &Path, args: &FitArgs) -> Result<Recording, CliError> {
     if is_log {
         return sources::emulated(&path).map_err(capture);
     }
-    let is_simulated = ["losses.csv", "losses.parquet"].iter().any(|file| input.join(file).is_file());
+    let is_simulated = ["losses.csv", "losses.parquet"]
+        .iter()
+        .any(|file| input.join(file).is_file());
     if is_simulated || (input.is_file() && is_capture(input)?) {
         let diagnosis = diagnose_path(input, Options::default()).map_err(capture)?;
         return Ok(sources::diagnosed(&diagnosis));
@@ -293,7 +309,11 @@ fn toml(
     )?;
     // Long bursts have a tail of lengths that one parameter makes.
     let shown = best.parameters.iter().take(8).map(words::parameter);
-    writeln!(out, "# 95 % intervals: {}", shown.collect::<Vec<_>>().join("; "))?;
+    writeln!(
+        out,
+        "# 95 % intervals: {}",
+        shown.collect::<Vec<_>>().join("; ")
+    )?;
     writeln!(
         out,
         "# p of runs of losses {}, of good runs {} (below 0.01 the model is rejected; {} simulated recordings, seed {})",

@@ -1,8 +1,9 @@
 //! A fit as a page: models side by side, and the recording beside the chosen one.
 
 use whyloss_diagnose::fit::check::{self, Check, Runs};
-use whyloss_diagnose::fit::{Fit, Model, words};
+use whyloss_diagnose::fit::{Fit, Model, REJECTED, words};
 use whyloss_sim::recording::Recording;
+use whyloss_study::report::counted;
 use whyloss_study::report::page::{Entry, Page, Table};
 use whyloss_study::{Figure, Look, Panel, Series};
 
@@ -24,27 +25,49 @@ pub(super) fn page(
     let best = found.best();
     let mut page = Page::new(&format!("A channel fitted to {name}"));
     page.section("channel", "Channel");
+    let rejected = [tested.bursts, tested.gaps]
+        .into_iter()
+        .flatten()
+        .any(|p| p < REJECTED);
+    let verdict = if rejected {
+        "The tests reject all models near the best held-out likelihood; the simplest of them is"
+    } else {
+        "The simplest model that the data do not reject is"
+    };
     page.text(&format!(
-        "{} of {} packets were lost, in {} trials. The simplest model that the data do not reject is {}.",
+        "{} of {} packets were lost, in {}. {verdict} {}.",
         recording.losses(),
         recording.packets(),
-        recording.trials.len(),
+        counted(recording.trials.len() as u64, "trial"),
         best.model.name()
     ));
     page.listing(&format!("channel = {}", words::channel(&best.channel)));
     page.section("models", "Models");
-    let mut table = Table::new(["model", "parameters", "held-out log-likelihood behind the best", "p, runs of losses", "p, good runs"]);
+    let mut table = Table::new([
+        "model",
+        "parameters",
+        "held-out log-likelihood behind the best",
+        "p, runs of losses",
+        "p, good runs",
+    ]);
     for (index, fitted) in found.models.iter().enumerate() {
-        let shown = index == found.chosen || matches!(fitted.model, Model::Bernoulli | Model::Gilbert);
+        let shown =
+            index == found.chosen || matches!(fitted.model, Model::Bernoulli | Model::Gilbert);
         let own = match shown {
             true if index == found.chosen => Some(tested.clone()),
             true => Some(check::check(&fitted.channel, &recording.trials, seed)),
             false => None,
         };
         let p = |of: fn(&Check) -> Option<f64>| -> Entry {
-            own.as_ref().map_or("".to_owned(), |own| super::p(of(own))).into()
+            own.as_ref()
+                .map_or("".to_owned(), |own| super::p(of(own)))
+                .into()
         };
-        let chosen = if index == found.chosen { ", chosen" } else { "" };
+        let chosen = if index == found.chosen {
+            ", chosen"
+        } else {
+            ""
+        };
         let (behind, error) = fitted.behind;
         table.row([
             format!("{}{chosen}", fitted.model.name()).into(),
@@ -57,7 +80,10 @@ pub(super) fn page(
     page.table(&table);
     let intervals = best.parameters.iter().take(8).map(words::parameter);
     let mut notes: Vec<String> = intervals.collect();
-    notes.push("Log-likelihoods are per 1000 packets, ± one standard error over ten held-out parts.".into());
+    notes.push(
+        "Log-likelihoods are per 1000 packets, ± one standard error over ten held-out parts."
+            .into(),
+    );
     notes.push("Below p = 0.01 a test rejects its model.".into());
     notes.extend(recording.notes.clone());
     page.notes(&notes);
@@ -66,7 +92,10 @@ pub(super) fn page(
     for figure in &figures {
         page.figure_with_file(figure);
     }
-    let html = page.finish(&format!("Written by whyloss {}.", env!("CARGO_PKG_VERSION")));
+    let html = page.finish(&format!(
+        "Written by whyloss {}.",
+        env!("CARGO_PKG_VERSION")
+    ));
     (html, figures.to_vec())
 }
 
@@ -74,7 +103,9 @@ fn bursts(tested: &Check) -> Figure {
     let bars = |name: &str, runs: &Runs| {
         let all = runs.values().sum::<f64>().max(1e-9);
         let share = |k: u32| {
-            let own = runs.iter().filter(|(length, _)| (**length).min(LENGTHS) == k);
+            let own = runs
+                .iter()
+                .filter(|(length, _)| (**length).min(LENGTHS) == k);
             100.0 * own.map(|(_, count)| count).sum::<f64>() / all
         };
         let points = (1..=LENGTHS).map(|k| (f64::from(k), share(k)));
@@ -115,7 +146,10 @@ fn gaps(tested: &Check) -> Figure {
         Panel::new(
             "",
             ("packets", "share of good runs, %"),
-            vec![line("recorded", Look::Line, recorded), line("fitted", Look::Dashed, fitted)],
+            vec![
+                line("recorded", Look::Line, recorded),
+                line("fitted", Look::Dashed, fitted),
+            ],
         ),
     )
 }
@@ -125,7 +159,11 @@ fn correlation(tested: &Check) -> Figure {
         let lags = tested.correlation.iter().zip(1..);
         lags.map(move |(row, lag)| (f64::from(lag), row[index]))
     };
-    let band = tested.correlation.iter().zip(1..).map(|(row, lag)| (f64::from(lag), row[2], row[3]));
+    let band = tested
+        .correlation
+        .iter()
+        .zip(1..)
+        .map(|(row, lag)| (f64::from(lag), row[2], row[3]));
     Figure::of(
         "autocorrelation",
         "Autocorrelation of losses, with the band in which 95 % of simulated recordings lie.",

@@ -54,7 +54,11 @@ impl Seen {
         let mut seen = Self::default();
         for trial in trials {
             for run in trial.chunk_by(|a, b| a == b) {
-                let runs = if run[0] { &mut seen.bursts } else { &mut seen.gaps };
+                let runs = if run[0] {
+                    &mut seen.bursts
+                } else {
+                    &mut seen.gaps
+                };
                 *runs.entry(run.len() as u32).or_default() += 1.0;
             }
         }
@@ -115,7 +119,12 @@ pub fn check(channel: &ChannelSpec, trials: &[Trial], seed: u64) -> Check {
         values.sort_by(f64::total_cmp);
         let n = values.len();
         let mean = values.iter().sum::<f64>() / n as f64;
-        [found.correlation[lag], mean, values[n / 40], values[n - 1 - n / 40]]
+        [
+            found.correlation[lag],
+            mean,
+            values[n / 40],
+            values[n - 1 - n / 40],
+        ]
     };
     Check {
         bursts: (!found.bursts.is_empty()).then(|| p(&|seen| chi_square(&seen.bursts, &bursts))),
@@ -154,7 +163,10 @@ fn draw(
         };
         let first = trial.times.first().copied().unwrap_or(0);
         let packet = |at: usize| {
-            let since = trial.times.get(at).map_or(at as i64 * 1_000_000, |time| time - first);
+            let since = trial
+                .times
+                .get(at)
+                .map_or(at as i64 * 1_000_000, |time| time - first);
             machine.harms(Time::from_nanos(since as u64), 1_000) == Harm::Lost
         };
         (0..recorded.len()).map(packet).collect()

@@ -64,7 +64,9 @@ pub enum TooLittle {
         bound: String,
     },
     /// Too few losses.
-    #[error("only {losses} of its {packets} packets were lost; a fit needs at least {FEWEST_LOSSES}")]
+    #[error(
+        "only {losses} of its {packets} packets were lost; a fit needs at least {FEWEST_LOSSES}"
+    )]
     Losses {
         /// How many were lost.
         losses: u64,
@@ -170,7 +172,9 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
         let holds = |p: Option<f64>| p.is_none_or(|p| p >= REJECTED);
         holds(tested.bursts) && holds(tested.gaps)
     };
-    let standing = models.iter().position(|fitted| near(fitted) && passes(fitted));
+    let standing = models
+        .iter()
+        .position(|fitted| near(fitted) && passes(fitted));
     let chosen = standing.or_else(|| models.iter().position(near));
     Ok(Fit {
         chosen: chosen.unwrap_or(best),
@@ -197,14 +201,20 @@ fn stretches(recording: &Recording, cuts: usize) -> Vec<Stretch> {
         let length = trial.lost.len();
         let ends: Vec<usize> = (0..=cuts).map(|index| index * length / cuts).collect();
         let pieces = ends.windows(2).filter(|ends| ends[0] < ends[1]);
-        pieces.map(|ends| Stretch::of(trial, ends[0]..ends[1])).collect::<Vec<_>>()
+        pieces
+            .map(|ends| Stretch::of(trial, ends[0]..ends[1]))
+            .collect::<Vec<_>>()
     };
     recording.trials.iter().flat_map(cut).collect()
 }
 
 /// The recording in ten parts: whole trials in turn if there are enough, else blocks of each.
 fn parts(recording: &Recording) -> Vec<Vec<Stretch>> {
-    let cuts = if recording.trials.len() >= PARTS { 1 } else { PARTS };
+    let cuts = if recording.trials.len() >= PARTS {
+        1
+    } else {
+        PARTS
+    };
     let mut parts = vec![Vec::new(); PARTS];
     for (index, stretch) in stretches(recording, cuts).into_iter().enumerate() {
         parts[index % PARTS].push(stretch);
@@ -227,7 +237,8 @@ fn sample(parts: &[Vec<Stretch>]) -> Sample {
     let share = |most: usize, of: usize| (most as f64 / of.max(1) as f64).min(1.0);
     let (runs, steps) = (share(MOST_RUNS, runs), share(MOST_STEPS, steps));
     let cut = |runs: f64, steps: f64| {
-        let part = |part: &Vec<Stretch>| part.iter().map(|own| own.beginning(runs, steps)).collect();
+        let part =
+            |part: &Vec<Stretch>| part.iter().map(|own| own.beginning(runs, steps)).collect();
         parts.iter().map(part).collect()
     };
     Sample {
@@ -263,7 +274,10 @@ fn estimate(model: Model, data: &Data, warm: Option<&[f64]>) -> Vec<f64> {
 fn held_out(model: Model, parts: &[Vec<Stretch>], sample: &Sample, at: &[f64]) -> Vec<f64> {
     let score = |out: usize| {
         let others = |all: &[Vec<Stretch>]| {
-            let kept = all.iter().enumerate().filter(move |(index, _)| *index != out);
+            let kept = all
+                .iter()
+                .enumerate()
+                .filter(move |(index, _)| *index != out);
             kept.flat_map(|(_, part)| part.clone()).collect::<Vec<_>>()
         };
         let mut data = Data::default();
@@ -291,34 +305,48 @@ fn told_of(model: Model, at: &[f64], data: &Data) -> Fitted {
     let z = Normal::standard().inverse_cdf(0.975);
     // Intervals lie on the scale of logits (probabilities) or logarithms, so that they stay within bounds.
     let is_share = |name: &str| !name.starts_with("mean_") && name != "good_run_cv";
-    let scale = |name: &str, x: f64| if is_share(name) { logit(x) } else { libm::log(x.max(1e-12)) };
+    let scale = |name: &str, x: f64| {
+        if is_share(name) {
+            logit(x)
+        } else {
+            libm::log(x.max(1e-12))
+        }
+    };
     let gradient = |index: usize, name: &str| -> Vec<f64> {
         let moved = |axis: usize, by: f64| {
             let mut place = at.to_vec();
             place[axis] += by;
-            let value = told(&model.channel(&place)).get(index).map(|(_, value)| *value);
+            let value = told(&model.channel(&place))
+                .get(index)
+                .map(|(_, value)| *value);
             value.map_or(f64::NAN, |value| scale(name, value))
         };
-        (0..at.len()).map(|axis| (moved(axis, 1e-3) - moved(axis, -1e-3)) / 2e-3).collect()
+        (0..at.len())
+            .map(|axis| (moved(axis, 1e-3) - moved(axis, -1e-3)) / 2e-3)
+            .collect()
     };
     let parameters = parameters.iter().enumerate().map(|(index, (name, value))| {
-        let is_fixed = (name == "loss_good" && *value <= 0.0) || (name == "loss_bad" && *value >= 1.0);
-        let interval = covariance.as_ref().filter(|_| !is_fixed).and_then(|covariance| {
-            let slope = gradient(index, name);
-            let rows = slope.iter().zip(covariance);
-            let variance: f64 = rows
-                .map(|(a, row)| a * row.iter().zip(&slope).map(|(c, b)| c * b).sum::<f64>())
-                .sum();
-            let half = z * libm::sqrt(variance);
-            let ends = [-half, half].map(|by| scale(name, *value) + by).map(|x| {
-                if is_share(name) {
-                    1.0 / (1.0 + libm::exp(-x))
-                } else {
-                    libm::exp(x)
-                }
+        let is_fixed =
+            (name == "loss_good" && *value <= 0.0) || (name == "loss_bad" && *value >= 1.0);
+        let interval = covariance
+            .as_ref()
+            .filter(|_| !is_fixed)
+            .and_then(|covariance| {
+                let slope = gradient(index, name);
+                let rows = slope.iter().zip(covariance);
+                let variance: f64 = rows
+                    .map(|(a, row)| a * row.iter().zip(&slope).map(|(c, b)| c * b).sum::<f64>())
+                    .sum();
+                let half = z * libm::sqrt(variance);
+                let ends = [-half, half].map(|by| scale(name, *value) + by).map(|x| {
+                    if is_share(name) {
+                        1.0 / (1.0 + libm::exp(-x))
+                    } else {
+                        libm::exp(x)
+                    }
+                });
+                half.is_finite().then_some((ends[0], ends[1]))
             });
-            half.is_finite().then_some((ends[0], ends[1]))
-        });
         Parameter {
             name: name.clone(),
             value: *value,

@@ -49,15 +49,33 @@ pub const MODELS: [Model; 12] = [
     Model::Bernoulli,
     Model::Gilbert,
     Model::TimedGilbert,
-    Model::Renewal { explicit: 1, tail: false },
+    Model::Renewal {
+        explicit: 1,
+        tail: false,
+    },
     Model::GilbertElliott,
-    Model::Renewal { explicit: 0, tail: true },
+    Model::Renewal {
+        explicit: 0,
+        tail: true,
+    },
     Model::TimedGilbertElliott,
-    Model::Renewal { explicit: 2, tail: false },
-    Model::Renewal { explicit: 1, tail: true },
+    Model::Renewal {
+        explicit: 2,
+        tail: false,
+    },
+    Model::Renewal {
+        explicit: 1,
+        tail: true,
+    },
     Model::FullGilbertElliott,
-    Model::Renewal { explicit: 3, tail: false },
-    Model::Renewal { explicit: 2, tail: true },
+    Model::Renewal {
+        explicit: 3,
+        tail: false,
+    },
+    Model::Renewal {
+        explicit: 2,
+        tail: true,
+    },
 ];
 
 /// What a likelihood looks at.
@@ -97,7 +115,8 @@ impl Model {
             Self::TimedGilbert => "timed-gilbert-elliott (all lost while bad)".into(),
             Self::Renewal { explicit, tail } => {
                 let tail = if tail { ", good runs with a tail" } else { "" };
-                format!("burst-renewal ({explicit} free lengths{tail})")
+                let plural = if explicit == 1 { "" } else { "s" };
+                format!("burst-renewal ({explicit} free length{plural}{tail})")
             }
             Self::GilbertElliott => "gilbert-elliott (loss while bad)".into(),
             Self::TimedGilbertElliott => "timed-gilbert-elliott (loss while bad)".into(),
@@ -176,7 +195,10 @@ impl Model {
             }
             Self::GilbertElliott | Self::FullGilbertElliott => {
                 let chain = chain(at);
-                data.stretches.iter().map(|stretch| by_packet(&chain, stretch)).sum()
+                data.stretches
+                    .iter()
+                    .map(|stretch| by_packet(&chain, stretch))
+                    .sum()
             }
             Self::TimedGilbert | Self::TimedGilbertElliott => {
                 let (good, bad, loss) = process(at);
@@ -199,7 +221,9 @@ impl Model {
     /// The channel with these parameters.
     pub(super) fn channel(self, at: &[f64]) -> ChannelSpec {
         match self {
-            Self::Bernoulli => ChannelSpec::Bernoulli { loss: logistic(at[0]) },
+            Self::Bernoulli => ChannelSpec::Bernoulli {
+                loss: logistic(at[0]),
+            },
             Self::Gilbert => {
                 let (enter, leave) = (logistic(at[0]), logistic(at[1]));
                 ChannelSpec::GilbertElliott(GilbertElliott {
@@ -229,13 +253,18 @@ impl Model {
 /// Names and values of a channel's parameters, in its scenario's words; times in seconds.
 pub(super) fn told(channel: &ChannelSpec) -> Vec<(String, f64)> {
     let named = |list: &[(&str, f64)]| {
-        let owned = list.iter().map(|(name, value)| ((*name).to_owned(), *value));
+        let owned = list
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value));
         owned.collect::<Vec<_>>()
     };
     match channel {
         ChannelSpec::Bernoulli { loss } => named(&[("loss", *loss)]),
         ChannelSpec::GilbertElliott(chain) if chain.loss_good <= 0.0 && chain.loss_bad >= 1.0 => {
-            named(&[("loss", chain.loss_rate()), ("stay", 1.0 - chain.p_bad_to_good)])
+            named(&[
+                ("loss", chain.loss_rate()),
+                ("stay", 1.0 - chain.p_bad_to_good),
+            ])
         }
         ChannelSpec::GilbertElliott(chain) => named(&[
             ("p_good_to_bad", chain.p_good_to_bad),
@@ -355,7 +384,10 @@ impl Law {
     }
 
     fn mean_good(&self) -> f64 {
-        self.mixture.iter().map(|(weight, start)| weight / start).sum()
+        self.mixture
+            .iter()
+            .map(|(weight, start)| weight / start)
+            .sum()
     }
 
     fn cost(&self, summary: &Summary) -> f64 {
@@ -363,10 +395,14 @@ impl Law {
         let mean_burst = self.rest(1);
         // Half of the good packets lie in runs of either law.
         let good = |length: u32, weights: [f64; 2], ends: bool| {
-            let parts = self.mixture.iter().zip(weights).map(|((_, start), weight)| {
-                let clear = libm::pow(1.0 - start, f64::from(length) - 1.0);
-                weight * clear * if ends { *start } else { 1.0 }
-            });
+            let parts = self
+                .mixture
+                .iter()
+                .zip(weights)
+                .map(|((_, start), weight)| {
+                    let clear = libm::pow(1.0 - start, f64::from(length) - 1.0);
+                    weight * clear * if ends { *start } else { 1.0 }
+                });
             parts.sum::<f64>()
         };
         let fresh = self.mixture.map(|(weight, _)| weight);
@@ -393,7 +429,9 @@ impl Law {
     fn channel(&self) -> BurstRenewal {
         let mut lengths = Vec::new();
         let mut left = 1.0;
-        while lengths.len() + 1 < MOST_LENGTHS && (lengths.len() < self.hazards.len() || left > TAIL) {
+        while lengths.len() + 1 < MOST_LENGTHS
+            && (lengths.len() < self.hazards.len() || left > TAIL)
+        {
             let p = left * self.hazard(lengths.len() as u32 + 1);
             lengths.push(p);
             left -= p;
@@ -462,7 +500,12 @@ impl Powers {
 fn by_packet(chain: &GilbertElliott, stretch: &Stretch) -> f64 {
     let (enter, leave) = (chain.p_good_to_bad, chain.p_bad_to_good);
     let step = |good: f64, bad: f64| {
-        [(1.0 - enter) * good, enter * bad, leave * good, (1.0 - leave) * bad]
+        [
+            (1.0 - enter) * good,
+            enter * bad,
+            leave * good,
+            (1.0 - leave) * bad,
+        ]
     };
     let powers = [
         Powers::of(step(1.0 - chain.loss_good, 1.0 - chain.loss_bad)),
@@ -544,10 +587,16 @@ mod tests {
 
         let at = [logit(0.1), logit(0.6)];
         let gilbert = Model::Gilbert.cost(&at, &data);
-        let explicit = |n: u8| Model::Renewal { explicit: n, tail: false };
+        let explicit = |n: u8| Model::Renewal {
+            explicit: n,
+            tail: false,
+        };
         let two = [at[0], at[1], at[1], at[1]];
         assert!((explicit(2).cost(&two, &data) - gilbert).abs() < 1e-9);
-        let tail = Model::Renewal { explicit: 0, tail: true };
+        let tail = Model::Renewal {
+            explicit: 0,
+            tail: true,
+        };
         assert!((tail.cost(&[at[0], at[1], -30.0], &data) - gilbert).abs() < 1e-6);
         let hidden = Model::GilbertElliott.cost(&[at[0], at[1], 30.0], &data);
         assert!((hidden - gilbert).abs() < 1e-6, "{hidden} {gilbert}");
@@ -560,8 +609,12 @@ mod tests {
 
     #[test]
     fn channels_have_the_parameters() {
-        let law = Model::Renewal { explicit: 1, tail: true };
-        let ChannelSpec::BurstRenewal(spec) = law.channel(&[logit(0.05), logit(0.99), logit(0.7), 0.0])
+        let law = Model::Renewal {
+            explicit: 1,
+            tail: true,
+        };
+        let ChannelSpec::BurstRenewal(spec) =
+            law.channel(&[logit(0.05), logit(0.99), logit(0.7), 0.0])
         else {
             panic!("bursts");
         };

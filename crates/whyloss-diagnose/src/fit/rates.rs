@@ -41,10 +41,14 @@ pub struct RateLaw {
 pub fn fit(text: &str) -> Result<RateLaw, String> {
     let mut counts: Vec<u32> = Vec::new();
     let mut before = 0;
-    for (line, word) in (1..).zip(text.lines()).filter(|(_, word)| !word.trim().is_empty()) {
-        let time: u64 = word.trim().parse().map_err(|_| {
-            format!("line {line}: expected a time in milliseconds")
-        })?;
+    for (line, word) in (1..)
+        .zip(text.lines())
+        .filter(|(_, word)| !word.trim().is_empty())
+    {
+        let time: u64 = word
+            .trim()
+            .parse()
+            .map_err(|_| format!("line {line}: expected a time in milliseconds"))?;
         if time < before || time > LONGEST {
             return Err(format!(
                 "line {line}: found {time}; expected times in order, up to {LONGEST} ms"
@@ -62,7 +66,10 @@ pub fn fit(text: &str) -> Result<RateLaw, String> {
             FEWEST as u64 * BIN / 1000
         ));
     }
-    let rates: Vec<f64> = counts.iter().map(|&n| f64::from(n) * 12_000.0 * 1000.0 / BIN as f64).collect();
+    let rates: Vec<f64> = counts
+        .iter()
+        .map(|&n| f64::from(n) * 12_000.0 * 1000.0 / BIN as f64)
+        .collect();
     let mean = mean_of(&rates);
     let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
     if variance <= 0.0 {
@@ -72,7 +79,10 @@ pub fn fit(text: &str) -> Result<RateLaw, String> {
     for count in STATES {
         let states = cluster(&rates, count);
         let levels = levels(&rates, &states, count);
-        let left = rates.iter().zip(&states).map(|(rate, &state)| (rate - levels[state]).powi(2));
+        let left = rates
+            .iter()
+            .zip(&states)
+            .map(|(rate, &state)| (rate - levels[state]).powi(2));
         let unexplained = left.sum::<f64>() / variance;
         best = Some((states, levels, unexplained));
         if unexplained <= 1.0 - EXPLAINED {
@@ -83,14 +93,20 @@ pub fn fit(text: &str) -> Result<RateLaw, String> {
     let law: Vec<(f64, f64)> = (0..levels.len())
         .filter_map(|state| {
             let time = states.iter().filter(|&&own| own == state).count() as f64;
-            let visits = states.chunk_by(|a, b| a == b).filter(|visit| visit[0] == state).count();
+            let visits = states
+                .chunk_by(|a, b| a == b)
+                .filter(|visit| visit[0] == state)
+                .count();
             (visits > 0).then(|| (levels[state], time / visits as f64 * BIN as f64 / 1e3))
         })
         .collect();
     let chain: Vec<(Rate, Duration)> = law
         .iter()
         .map(|&(rate, seconds)| {
-            (Rate::from_bps(rate as u64), Duration::from_secs_f64(seconds))
+            (
+                Rate::from_bps(rate as u64),
+                Duration::from_secs_f64(seconds),
+            )
         })
         .collect();
     MarkovRates::new(chain.clone()).map_err(|error: MarkovError| error.to_string())?;
@@ -98,7 +114,11 @@ pub fn fit(text: &str) -> Result<RateLaw, String> {
     let pairs = rates.iter().zip(&rates[lag..]);
     let product = pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
     let time: f64 = law.iter().map(|(_, seconds)| seconds).sum();
-    let law_mean = law.iter().map(|(rate, seconds)| rate * seconds).sum::<f64>() / time;
+    let law_mean = law
+        .iter()
+        .map(|(rate, seconds)| rate * seconds)
+        .sum::<f64>()
+        / time;
     Ok(RateLaw {
         states: chain,
         bins: rates.len(),
@@ -116,7 +136,11 @@ fn mean_of(values: &[f64]) -> f64 {
 fn correlation(law: &[(f64, f64)], mean: f64, after: f64) -> f64 {
     let total: f64 = law.iter().map(|(_, seconds)| seconds).sum();
     let shares: Vec<f64> = law.iter().map(|(_, seconds)| seconds / total).collect();
-    let variance: f64 = law.iter().zip(&shares).map(|((rate, _), share)| share * (rate - mean).powi(2)).sum();
+    let variance: f64 = law
+        .iter()
+        .zip(&shares)
+        .map(|((rate, _), share)| share * (rate - mean).powi(2))
+        .sum();
     // Expected deviation of the rate, by the state at the start.
     let mut ahead: Vec<f64> = law.iter().map(|(rate, _)| rate - mean).collect();
     let others = (law.len() - 1).max(1) as f64;

@@ -126,7 +126,10 @@ mod tests {
         assert!((stretch.steps[5].0 - 1.0).abs() < 1e-9);
         let summary = Summary::of([&stretch, &Stretch::of(&trial, 4..6)]);
         assert_eq!(summary.begun, [Counts::from([(2, 1)]), Counts::new()]);
-        assert_eq!(summary.whole, [Counts::from([(1, 1)]), Counts::from([(1, 1)])]);
+        assert_eq!(
+            summary.whole,
+            [Counts::from([(1, 1)]), Counts::from([(1, 1)])]
+        );
         assert_eq!(summary.cut[1], Counts::from([(2, 1)]));
         assert_eq!(summary.both[1], Counts::from([(2, 1)]));
         assert_eq!(summary.totals(1), (5.0, 3.0));

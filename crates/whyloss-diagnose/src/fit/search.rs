@@ -1,7 +1,12 @@
 //! Minima of functions without derivatives (Nelder and Mead, 1965), and curvature at them by central differences.
 
 /// Returns the place of a minimum near `start`.
-pub(super) fn minimise(start: &[f64], step: f64, most: usize, f: &mut dyn FnMut(&[f64]) -> f64) -> Vec<f64> {
+pub(super) fn minimise(
+    start: &[f64],
+    step: f64,
+    most: usize,
+    f: &mut dyn FnMut(&[f64]) -> f64,
+) -> Vec<f64> {
     let n = start.len();
     let mut points = vec![(f(start), start.to_vec())];
     for axis in 0..n {
@@ -24,14 +29,20 @@ pub(super) fn minimise(start: &[f64], step: f64, most: usize, f: &mut dyn FnMut(
         let along = |t: f64| -> Vec<f64> {
             let worst = &points[n].1;
             let pairs = centre.iter().zip(worst);
-            pairs.map(|(c, w)| (c + t * (c - w)).clamp(-30.0, 30.0)).collect()
+            pairs
+                .map(|(c, w)| (c + t * (c - w)).clamp(-30.0, 30.0))
+                .collect()
         };
         let reflected = along(1.0);
         let value = f(&reflected);
         if value < points[0].0 {
             let further = along(2.0);
             let better = f(&further);
-            points[n] = if better < value { (better, further) } else { (value, reflected) };
+            points[n] = if better < value {
+                (better, further)
+            } else {
+                (value, reflected)
+            };
         } else if value < points[n - 1].0 {
             points[n] = (value, reflected);
         } else {
@@ -82,7 +93,8 @@ fn invert(mut a: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let unit = |i: usize| (0..n).map(move |j| if i == j { 1.0 } else { 0.0 });
     let mut inverse: Vec<Vec<f64>> = (0..n).map(|i| unit(i).collect()).collect();
     for column in 0..n {
-        let pivot = (column..n).max_by(|&i, &j| a[i][column].abs().total_cmp(&a[j][column].abs()))?;
+        let pivot =
+            (column..n).max_by(|&i, &j| a[i][column].abs().total_cmp(&a[j][column].abs()))?;
         if a[pivot][column].abs() < 1e-9 {
             return None;
         }

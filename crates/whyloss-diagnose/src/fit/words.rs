@@ -27,7 +27,10 @@ pub fn channel(channel: &ChannelSpec) -> String {
     }
     if !lengths.is_empty() {
         // Millionths that sum to one.
-        let mut parts: Vec<i64> = lengths.iter().map(|p| libm::round(p * 1e6) as i64).collect();
+        let mut parts: Vec<i64> = lengths
+            .iter()
+            .map(|p| libm::round(p * 1e6) as i64)
+            .collect();
         parts[0] += 1_000_000 - parts.iter().sum::<i64>();
         let parts: Vec<String> = parts.iter().map(|part| real(*part as f64 / 1e6)).collect();
         keys.insert(2, format!("lengths = [{}]", parts.join(", ")));
@@ -41,15 +44,26 @@ pub fn rate(law: &RateLaw) -> String {
     let (rates, means): (Vec<String>, Vec<String>) = states
         .map(|(rate, mean)| {
             let millis = mean.as_nanos() / 1_000_000;
-            (format!("\"{} bit/s\"", rate.as_bps()), format!("\"{millis} ms\""))
+            (
+                format!("\"{} bit/s\"", rate.as_bps()),
+                format!("\"{millis} ms\""),
+            )
         })
         .unzip();
-    format!("{{ rates = [{}], means = [{}] }}", rates.join(", "), means.join(", "))
+    format!(
+        "{{ rates = [{}], means = [{}] }}",
+        rates.join(", "),
+        means.join(", ")
+    )
 }
 
 /// Returns a parameter with its interval, for people.
 pub fn parameter(parameter: &Parameter) -> String {
-    let Parameter { name, value, interval } = parameter;
+    let Parameter {
+        name,
+        value,
+        interval,
+    } = parameter;
     let unit = if name.starts_with("mean_") { " s" } else { "" };
     match interval {
         Some((least, most)) => format!(
@@ -68,7 +82,11 @@ fn real(value: f64) -> String {
 
 /// Returns four digits that count.
 pub fn digits(value: f64) -> String {
-    let size = if value > 0.0 { libm::floor(libm::log10(value)) as i32 } else { 0 };
+    let size = if value > 0.0 {
+        libm::floor(libm::log10(value)) as i32
+    } else {
+        0
+    };
     format!("{value:.*}", (3 - size).clamp(0, 9) as usize)
 }
 
@@ -89,6 +107,9 @@ mod tests {
             channel(&spec),
             "{ kind = \"burst-renewal\", loss = 0.05, lengths = [0.333334, 0.333333, 0.333333], good_run_cv = 1.5 }"
         );
-        assert_eq!(channel(&ChannelSpec::Bernoulli { loss: 0.1 }), "{ kind = \"bernoulli\", loss = 0.1 }");
+        assert_eq!(
+            channel(&ChannelSpec::Bernoulli { loss: 0.1 }),
+            "{ kind = \"bernoulli\", loss = 0.1 }"
+        );
     }
 }

@@ -116,7 +116,9 @@ pub fn read(path: &Path, column: Option<&str>) -> Result<Recording, RecordingErr
         return read_file(path, column);
     }
     if !data.is_dir() {
-        return Err(io(std::io::Error::other("it is neither a file nor a directory")));
+        return Err(io(std::io::Error::other(
+            "it is neither a file nor a directory",
+        )));
     }
     let mut files = Vec::new();
     for entry in fs::read_dir(path).map_err(io)? {
@@ -190,7 +192,10 @@ fn read_file(path: &Path, column: Option<&str>) -> Result<Recording, RecordingEr
 impl Recording {
     /// Number of packets.
     pub fn packets(&self) -> u64 {
-        self.trials.iter().map(|trial| trial.lost.len() as u64).sum()
+        self.trials
+            .iter()
+            .map(|trial| trial.lost.len() as u64)
+            .sum()
     }
 
     /// Number of packets lost.
@@ -270,7 +275,13 @@ mod tests {
         let shown: Vec<String> = recording
             .trials
             .iter()
-            .map(|trial| trial.lost.iter().map(|&lost| if lost { '1' } else { '0' }).collect())
+            .map(|trial| {
+                trial
+                    .lost
+                    .iter()
+                    .map(|&lost| if lost { '1' } else { '0' })
+                    .collect()
+            })
             .collect();
         assert_eq!(shown, ["01", "000", "0010", "1000"]);
         assert_eq!((recording.packets(), recording.losses()), (13, 3));
@@ -280,7 +291,11 @@ mod tests {
     fn what_is_no_recording_is_refused() {
         let dir = scratch(&[("x.txt", "01x"), ("y.csv", "a,b\n1,2\n")]);
         let error = |name: &str| read(&dir.path().join(name), None).unwrap_err().to_string();
-        assert!(error("x.txt").contains("line 1, column 3: found 'x'"), "{}", error("x.txt"));
+        assert!(
+            error("x.txt").contains("line 1, column 3: found 'x'"),
+            "{}",
+            error("x.txt")
+        );
         assert!(error("y.csv").contains("`received`"), "{}", error("y.csv"));
         assert!(error("none").contains("cannot read the recording"));
         let empty = scratch(&[]);
@@ -292,7 +307,10 @@ mod tests {
     fn replay_by_time_needs_times() {
         let dir = scratch(&[("x.txt", "0110")]);
         let mut recording = read(dir.path(), None).expect("a pattern");
-        assert!(matches!(recording.timed_pattern(), Err(RecordingError::NoTimes(1))));
+        assert!(matches!(
+            recording.timed_pattern(),
+            Err(RecordingError::NoTimes(1))
+        ));
         recording.space(Duration::from_millis(100));
         assert_eq!(recording.trials[0].times[3], 300_000_000);
         assert!(recording.timed_pattern().is_ok());

@@ -30,7 +30,11 @@ impl Numbers {
             self.trial.times.extend(time);
             return Ok(());
         };
-        let modulus = if last.max(raw) < 1 << 16 { 1 << 16 } else { 1 << 32 };
+        let modulus = if last.max(raw) < 1 << 16 {
+            1 << 16
+        } else {
+            1 << 32
+        };
         let half = modulus / 2;
         let number = if last > raw && last - raw > half && last < modulus {
             self.base += modulus;
@@ -115,7 +119,10 @@ mod tests {
 
     #[test]
     fn holes_are_losses_and_copies_are_none() {
-        assert_eq!(lost(&[1000, 1001, 1003, 1003, 1004]), ("00100".into(), [1, 0, 0]));
+        assert_eq!(
+            lost(&[1000, 1001, 1003, 1003, 1004]),
+            ("00100".into(), [1, 0, 0])
+        );
         assert_eq!(lost(&[7, 9, 8, 10]), ("0000".into(), [0, 1, 0]));
         assert_eq!(lost(&[7, 5, 8]), ("00".into(), [0, 1, 0]));
     }

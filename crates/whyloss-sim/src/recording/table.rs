@@ -83,7 +83,11 @@ impl Table {
                 };
                 let outcome = known.map_or(by_name, |(_, outcome)| *outcome);
                 let at = find(&wanted).ok_or_else(|| {
-                    format!("no column is called `{}`; the columns are {}", one_line(column), list())
+                    format!(
+                        "no column is called `{}`; the columns are {}",
+                        one_line(column),
+                        list()
+                    )
                 })?;
                 (at, outcome)
             }
@@ -91,7 +95,10 @@ impl Table {
                 let mut known = OUTCOMES.iter();
                 let found = known.find_map(|(name, outcome)| Some((find(name)?, *outcome)));
                 found.ok_or_else(|| {
-                    format!("no column holds packets; {EXPECTED}; the columns are {}", list())
+                    format!(
+                        "no column holds packets; {EXPECTED}; the columns are {}",
+                        list()
+                    )
                 })?
             }
         };
@@ -121,7 +128,10 @@ impl Table {
             .iter()
             .map(|name| String::from_utf8_lossy(name).into_owned())
             .collect();
-        let mut table = Self::new(names.iter().map(|name| name.trim_start_matches('\u{feff}')), column)?;
+        let mut table = Self::new(
+            names.iter().map(|name| name.trim_start_matches('\u{feff}')),
+            column,
+        )?;
         let mut row = csv::ByteRecord::new();
         while reader
             .read_byte_record(&mut row)
@@ -156,9 +166,9 @@ impl Table {
         let time = time.map(|(text, unit)| time_of(text, unit)).transpose()?;
         if outcome == Outcome::Number {
             let text = str::from_utf8(value).unwrap_or("");
-            let number: u64 = text.parse().map_err(|_| {
-                format!("found {}; expected the number of a packet", show(value))
-            })?;
+            let number: u64 = text
+                .parse()
+                .map_err(|_| format!("found {}; expected the number of a packet", show(value)))?;
             if number >= 1 << 62 {
                 return Err(format!("found {number}; expected a number below 2^62"));
             }
@@ -231,7 +241,10 @@ impl Table {
         for (count, said) in [
             (copies, "numbers came twice, and count once"),
             (late, "numbers came late, and count as received"),
-            (wraps, "times the numbers began again at 0, and counting went on"),
+            (
+                wraps,
+                "times the numbers began again at 0, and counting went on",
+            ),
         ] {
             if count > 0 {
                 self.recording.notes.push(format!("{count} {said}"));
@@ -242,7 +255,9 @@ impl Table {
 }
 
 fn time_of(text: &[u8], unit: f64) -> Result<i64, String> {
-    let value = str::from_utf8(text).ok().and_then(|text| text.trim().parse::<f64>().ok());
+    let value = str::from_utf8(text)
+        .ok()
+        .and_then(|text| text.trim().parse::<f64>().ok());
     let nanos = value.map(|value| value * unit);
     // Nanoseconds since 1970 as reals keep a quarter of a microsecond.
     nanos

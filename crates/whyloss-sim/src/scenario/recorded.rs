@@ -106,7 +106,9 @@ mod tests {
     fn the_nearest_name_is_told() {
         let text = "duration = \"1 s\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
                     queue = \"unlimited\"\nchannel = { kind = \"recorded\", name = \"wifi-802.11-nois-1\" }\n";
-        let error = Scenario::from_toml(text, "library", &[]).unwrap_err().to_string();
+        let error = Scenario::from_toml(text, "library", &[])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no recorded channel is called"), "{error}");
     }
 }

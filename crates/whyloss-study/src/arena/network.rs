@@ -433,7 +433,10 @@ fn recorded_channels(seed: u64, index: u64, links: u64, radios: Radios) -> Optio
                     }
                     None => true,
                 })?;
-                Some(format!("{{ kind = \"recorded\", name = \"{}\" }}", entry.name))
+                Some(format!(
+                    "{{ kind = \"recorded\", name = \"{}\" }}",
+                    entry.name
+                ))
             };
             (0..links).map(&mut name).collect()
         }

@@ -168,13 +168,23 @@ fn next_trial(field: &Field<'_>) -> Result<NextTrial, Fault> {
 
 /// A recording that is replayed, by packet or by time.
 fn pattern(choice: &Choice<'_>, directory: &Path) -> Result<ChannelSpec, Fault> {
-    let field = choice.need("file", "the file of the recorded pattern, or a directory of them")?;
+    let field = choice.need(
+        "file",
+        "the file of the recorded pattern, or a directory of them",
+    )?;
     let name = field.text("the name of a file or directory")?;
     let column = choice.get("column");
-    let column = column.map(|column| column.text("the name of a column")).transpose()?;
-    let by_time = choice.or("by", false, |by| by.one_of(&[("packet", false), ("time", true)]))?;
+    let column = column
+        .map(|column| column.text("the name of a column"))
+        .transpose()?;
+    let by_time = choice.or("by", false, |by| {
+        by.one_of(&[("packet", false), ("time", true)])
+    })?;
     let least = choice.or("loss_from", 0.0, probability)?;
-    let most = choice.get("loss_to").map(|most| probability(&most)).transpose()?;
+    let most = choice
+        .get("loss_to")
+        .map(|most| probability(&most))
+        .transpose()?;
     let next = choice.or("next", NextTrial::default(), next_trial)?;
     if field.item.probe().is_some() {
         return Ok(ChannelSpec::None);
@@ -212,7 +222,10 @@ fn recorded(field: &Field<'_>) -> Result<ChannelSpec, Fault> {
     let Some(entry) = recorded::channels().find(|entry| entry.name == name) else {
         let names: Vec<_> = recorded::channels().map(|entry| entry.name).collect();
         let hint = suggest(name, names.iter().copied());
-        return Err(field.fault(format!("no recorded channel is called {}{hint}", code(name))));
+        return Err(field.fault(format!(
+            "no recorded channel is called {}{hint}",
+            code(name)
+        )));
     };
     let root = document::read(&format!("channel = {}", entry.channel), &[])?;
     let item = match &root.value {
