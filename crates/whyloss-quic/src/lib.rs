@@ -14,13 +14,13 @@
 //!
 //! ```
 //! use std::sync::Arc;
-//! use whyloss::schemes::Scheme;
 //! use whyloss_quic::SchemeConfig;
 //!
-//! let factory = Arc::new(SchemeConfig::new(Scheme::of("cubic", "keep", "trees")?));
+//! let scheme = whyloss::schemes::find("whyloss").expect("registered").build(&[])?;
+//! let factory = Arc::new(SchemeConfig::new(scheme));
 //! // transport.congestion_controller_factory(factory);
 //! # drop(factory);
-//! # Ok::<(), whyloss::schemes::SchemeError>(())
+//! # Ok::<(), whyloss::registry::ParameterError>(())
 //! ```
 //!
 //! `examples/transfer.rs` is a program around them that sends a file; `--features sockets` builds it.

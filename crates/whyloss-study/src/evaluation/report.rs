@@ -7,7 +7,7 @@ use super::{Carrier, Finding, Setting, Uncovered};
 use crate::arena::quantile;
 use crate::report::page::{Entry, Page, Table};
 use crate::report::{html, markdown};
-use crate::{Cell, Figure, Look, Mean, Outcome, Panel, Series, statistics};
+use crate::{Cell, Figure, Look, Mean, Outcome, Panel, Series, Sign, statistics};
 
 /// What was found about a criterion, as tables and pictures.
 pub fn outcome(finding: &Finding) -> Outcome {
@@ -83,11 +83,14 @@ fn cells(finding: &Finding, index: usize, measure: &Measure) -> Vec<Cell> {
 fn panel(finding: &Finding, index: usize, measure: &Measure) -> Panel {
     let criterion = &finding.criterion;
     let xs: Vec<f64> = criterion.cases.iter().filter_map(|case| case.x).collect();
+    // Eight colours tell eight lines apart; fqRTT's lies on CUBIC's nearly everywhere.
     let series = finding.contenders.iter().zip(&finding.values);
-    let series = series.map(|(contender, values)| {
+    let series = series.filter(|(contender, _)| contender.name != "CUBIC, fqRTT");
+    let series = series.enumerate().map(|(number, (contender, values))| {
+        let look = if number < 8 { Look::Line } else { Look::Dashed };
         let points = xs.iter().zip(values);
         let points = points.map(|(&x, measures)| (x, measures[index].value));
-        Series::new(&contender.name, Look::Line, points)
+        Series::new(&contender.name, look, points)
     });
     let unit = measure.unit();
     let y = if unit.is_empty() {
@@ -185,7 +188,16 @@ pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
         }
         let place = (mean(&one.harm), mean(&one.received));
         if place.0.is_finite() && place.1.is_finite() {
-            frontier.push(Series::new(&one.name, Look::Points, [place]));
+            let sign = Sign {
+                colour: Sign::INK,
+                shape: Sign::STAR,
+            };
+            let look = if frontier.len() < 8 {
+                Look::Points
+            } else {
+                Look::Signs(sign)
+            };
+            frontier.push(Series::new(&one.name, look, [place]));
         }
     }
     let mut outcome =
@@ -236,7 +248,7 @@ fn intro(setting: &Setting) -> String {
         }
     };
     format!(
-        "Judged flows run over {carrier}, under seeds 1 to {}. \"told\" is the same controller told the cause of every loss.",
+        "Judged flows run over {carrier}, under seeds 1 to {}. \"told\" is the same controller told the cause of every loss. Lines leave out CUBIC with fqRTT, which the tables have.",
         setting.seeds
     )
 }
