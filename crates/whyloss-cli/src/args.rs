@@ -8,6 +8,7 @@ use crate::bench::child::ChildArgs;
 use crate::diagnose::DiagnoseArgs;
 #[cfg(feature = "parquet")]
 use crate::evaluate::EvaluateArgs;
+use crate::fit::FitArgs;
 use crate::kernel::KernelArgs;
 #[cfg(target_os = "linux")]
 use crate::link::{InitArgs, LinkArgs};
@@ -52,6 +53,8 @@ pub(crate) enum Command {
     Evaluate(EvaluateArgs),
     /// Say of a capture what was lost, and why.
     Diagnose(DiagnoseArgs),
+    /// Fit a channel to recordings, and print it as a scenario has it.
+    Fit(FitArgs),
     /// Measure what a delivered packet costs, here and in ns-2.
     Bench(BenchArgs),
     /// One run of `bench`, in a process of its own.

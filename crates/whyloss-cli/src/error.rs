@@ -75,6 +75,9 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: whyloss_diagnose::Error,
     },
+    /// A recording of which nothing can be said.
+    #[error("`{name}`: {problem}")]
+    Recording { name: String, problem: String },
     /// A capture has no flow of that number.
     #[error("--flow {wanted}: `{}` has {flows} flow{} of data", path.display(), if *flows == 1 { "" } else { "s" })]
     NoFlow {
@@ -137,10 +140,6 @@ pub(crate) enum CliError {
     #[cfg(feature = "parquet")]
     #[error(transparent)]
     Contender(#[from] whyloss_study::evaluation::Unknown),
-    /// Recordings that cannot be replayed.
-    #[cfg(feature = "parquet")]
-    #[error(transparent)]
-    Recording(#[from] whyloss_study::evaluation::RecordingError),
     /// `--only` matches no criterion.
     #[cfg(feature = "parquet")]
     #[error("--only: no criterion has the section or id `{only}`; the criteria:\n  {}", sections.join("\n  "))]
@@ -343,6 +342,7 @@ impl CliError {
             | Self::Scenario(_)
             | Self::Engine(EngineError::Check(_) | EngineError::NoEngine(_))
             | Self::Capture { .. }
+            | Self::Recording { .. }
             | Self::NoFlow { .. }
             | Self::InputInOut(_)
             | Self::Peer(_)
@@ -367,7 +367,7 @@ impl CliError {
             #[cfg(feature = "parquet")]
             Self::Plan(_) => 2,
             #[cfg(feature = "parquet")]
-            Self::Contender(_) | Self::Recording(_) | Self::NoSection { .. } | Self::NoQuic => 2,
+            Self::Contender(_) | Self::NoSection { .. } | Self::NoQuic => 2,
             #[cfg(feature = "parquet")]
             Self::Sweep(_) | Self::RunsFailed { .. } | Self::EvaluationFailed { .. } => 1,
             #[cfg(feature = "parquet")]

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use whyloss_sim::Registry;
 use whyloss_sim::scenario::MOST_SEEDS;
+use whyloss_sim::text::one_line;
+use whyloss_sim::{Registry, recording};
 use whyloss_study::evaluation::adversary::{self, Effort, Found};
 use whyloss_study::evaluation::{
     self as study, Carrier, Contender, Criterion, Kept, Setting, report,
@@ -190,7 +191,18 @@ fn chosen(args: &EvaluateArgs) -> Result<Vec<Criterion>, CliError> {
     let mut all = study::criteria();
     all.extend(study::drawn(networks));
     if let Some(path) = &args.recordings {
-        all.push(study::recorded(path, &args.out.join("recordings"))?);
+        let refuse = |problem: String| CliError::Recording {
+            name: one_line(&path.to_string_lossy()).into_owned(),
+            problem,
+        };
+        let links = recording::read(path, None).map_err(|error| refuse(error.to_string()))?;
+        let replayed = study::recorded(&links, &args.out.join("recordings"));
+        let replayed = replayed.map_err(|source| CliError::Directory {
+            option: "--out",
+            source,
+        })?;
+        let none = "no recorded link loses between nothing and 30 %";
+        all.push(replayed.ok_or_else(|| refuse(none.to_owned()))?);
     }
     // Over QUIC as well: what decides whether one would switch it on.
     if cfg!(feature = "quic") && args.transport == Transport::Tcp {

@@ -27,6 +27,7 @@ mod diagnose;
 mod error;
 #[cfg(feature = "parquet")]
 mod evaluate;
+mod fit;
 mod interrupt;
 mod kernel;
 #[cfg(target_os = "linux")]
@@ -86,6 +87,7 @@ pub fn main(registry: &Registry) -> ExitCode {
         #[cfg(feature = "parquet")]
         Command::Evaluate(args) => evaluate::run(args, registry, out),
         Command::Diagnose(args) => diagnose::run(args, out),
+        Command::Fit(args) => fit::run(args, out),
         Command::Bench(args) => bench::run(args, out),
         Command::BenchChild(args) => bench::child::run(args, out),
         Command::Validate(args) => validate::run(args, out),

@@ -1,4 +1,4 @@
-//! Causes of packet losses from captures and logs.
+//! Causes of packet losses from captures and logs, and channels from recordings ([`fit`]).
 //!
 //! [`diagnose`] reads a capture once, follows its connections, and says of each what was lost and why.
 //!
@@ -32,6 +32,7 @@ mod captured;
 pub mod classifiers;
 mod delay;
 mod error;
+pub mod fit;
 pub mod flow;
 pub mod input;
 mod ledger;

@@ -14,7 +14,7 @@ mod stretch;
 mod turns;
 
 use whyloss::{Cause, Duration, Time};
-use whyloss_link::{Fate, Link, Streams};
+use whyloss_link::{Ecn, Fate, Link, Streams};
 
 use crate::busy::Busy;
 use crate::event_queue::EventQueue;
@@ -400,7 +400,7 @@ impl Network {
                 return fate;
             }
             if let Fate::Lost(cause, when) = fate {
-                if parcel.kind == Kind::Aside {
+                if parcel.ecn.is_capable() {
                     return self.mark_or_lose(now, index, parcel, fate);
                 }
                 self.count_lost(now, index, parcel.size, (cause, when));
@@ -418,7 +418,7 @@ impl Network {
         match fate {
             Fate::Delivered(arrival) => self.wires[index].count_at(arrival, size, self.window),
             Fate::Damaged(arrival, first) => {
-                *parcel = parcel.copy().damaged(first, &mut self.aside);
+                parcel.damage(first);
                 self.counts[index].damaged += u64::from(self.window.contains(arrival));
                 self.wires[index].count_at(arrival, size, self.window);
             }
@@ -443,13 +443,13 @@ impl Network {
     /// The fate of a packet that link `index` would lose: if it is ECN-capable, the link may mark it instead.
     #[cold]
     #[inline(never)]
-    fn mark_instead(&mut self, now: Time, index: usize, parcel: &Parcel) -> Option<Fate> {
-        if !parcel.ecn(&self.aside).is_capable() {
+    fn mark_instead(&mut self, now: Time, index: usize, parcel: &mut Parcel) -> Option<Fate> {
+        if !parcel.ecn.is_capable() {
             return None;
         }
         let fate = self.wires[index].link.mark_instead(now, parcel.size)?;
         if let Fate::Delivered(arrival) | Fate::Damaged(arrival, _) = fate {
-            parcel.mark(&mut self.aside);
+            parcel.ecn = Ecn::Marked;
             self.marked = true;
             if self.window.contains(arrival) {
                 self.counts[index].marked += 1;
@@ -598,8 +598,9 @@ impl Network {
     #[inline]
     pub(crate) fn first_for_source(&self, index: usize) -> Option<&Parcel> {
         let first = self.transits[index].first()?;
-        let foreseeable =
-            first.kind == Kind::Ack && self.hops[first.hop as usize] == Hop::FUSED_SOURCE;
+        let foreseeable = first.kind == Kind::Ack
+            && first.is_plain()
+            && self.hops[first.hop as usize] == Hop::FUSED_SOURCE;
         foreseeable.then_some(first)
     }
 

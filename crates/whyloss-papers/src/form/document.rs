@@ -130,7 +130,7 @@ pub(crate) struct Item {
 
 /// One table or figure of a paper.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct Figure {
     pub(crate) id: Option<Text>,
     /// What it shows, in a few words.
@@ -148,9 +148,7 @@ pub(crate) struct Figure {
     pub(crate) network: Option<Text>,
     /// The network's flows that lines are about.
     pub(crate) flows: Option<Vec<String>>,
-    #[serde(default)]
     pub(crate) set: Table,
-    #[serde(default)]
     pub(crate) flow: Table,
     pub(crate) axis: Option<Text>,
     /// Some of the axis's places.
@@ -186,13 +184,11 @@ pub(crate) struct Figure {
 
 /// Runs beside a figure's own. What it leaves out is the figure's.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct PlanSpec {
     pub(crate) network: Option<Text>,
     pub(crate) flows: Option<Vec<String>>,
-    #[serde(default)]
     pub(crate) set: Table,
-    #[serde(default)]
     pub(crate) flow: Table,
     pub(crate) axis: Option<Text>,
     pub(crate) x: Option<Vec<f64>>,
@@ -229,10 +225,9 @@ pub(crate) struct Let {
 
 /// Cells: every point of some lines, or those at some places.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "its keys in a paper's file")]
 pub(crate) struct Row {
-    #[serde(default)]
     pub(crate) row: String,
     /// Lines, with `;` between.
     pub(crate) of: Option<Text>,
@@ -245,19 +240,16 @@ pub(crate) struct Row {
     pub(crate) plan: Option<Text>,
     pub(crate) at: Option<Vec<f64>>,
     /// Whether cells at some places say where they are.
-    #[serde(default)]
     pub(crate) placed: bool,
     pub(crate) column: Option<String>,
     pub(crate) each: Option<Vec<Text>>,
     /// Rows that are repeated together.
     pub(crate) rows: Option<Vec<Row>>,
-    #[serde(default)]
     pub(crate) paper: Vec<f64>,
     /// How far from the paper's a value may lie: the larger of a number and a share of the paper's.
     pub(crate) tolerance: Option<f64>,
     pub(crate) share: Option<f64>,
     /// Which of the paper's values, from 0, are shown and no target.
-    #[serde(default)]
     pub(crate) shown: Vec<usize>,
     /// What every loss called congestion would get, and every loss called what it is: a line or a number.
     pub(crate) unaware: Option<Text>,
@@ -265,9 +257,9 @@ pub(crate) struct Row {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "its keys in a paper's file")]
 pub(crate) struct Panel {
-    #[serde(default)]
     pub(crate) title: String,
     pub(crate) of: Option<Text>,
     pub(crate) metric: Option<Text>,
@@ -276,22 +268,16 @@ pub(crate) struct Panel {
     pub(crate) plan: Option<Text>,
     /// The labels of the axes, if not those of axis and metric.
     pub(crate) x: Option<String>,
-    #[serde(default)]
     pub(crate) log_x: bool,
     pub(crate) y: Option<String>,
-    #[serde(default)]
     pub(crate) log: bool,
     pub(crate) each: Option<Vec<Text>>,
     /// Lines that are dashed.
-    #[serde(default)]
     pub(crate) dashed: Vec<String>,
-    #[serde(default)]
     pub(crate) bare: bool,
     /// Whether lines go on where nothing was measured.
-    #[serde(default)]
     pub(crate) measured: bool,
     /// What a probe drew over time in the first run of lines, instead.
-    #[serde(default)]
     pub(crate) tracks: Vec<Track>,
 }
 

@@ -38,7 +38,12 @@ impl Observation {
 
 /// Something to run.
 pub(crate) struct Job {
-    scenario: Scenario,
+    pub(super) scenario: Scenario,
+    /// The network, and the keys set in it.
+    pub(super) network: &'static str,
+    pub(super) set: Vec<(String, String)>,
+    /// Whether only a program can make the scenario.
+    pub(super) special: bool,
     probe: Option<&'static Probe>,
     delays: bool,
 }
@@ -226,19 +231,23 @@ impl Paper {
                 let network = own.unwrap_or(network);
                 let place = || format!("{}, line `{}`, x = {x}", network.get_ref(), id.get_ref());
                 let mut scenario = self.scenario(network, &set.all, &place())?;
+                let mut special = false;
                 for name in adjust.flatten() {
                     probes::adjust(name)?(&mut scenario);
+                    special = true;
                 }
                 // What a scenario is called changes nothing.
                 scenario.title.clear();
-                jobs.push(scenario);
+                jobs.push(Job {
+                    scenario,
+                    network: network.get_ref(),
+                    set: set.all,
+                    special,
+                    probe,
+                    delays: delays && probe.is_none(),
+                });
             }
-            let mut jobs = jobs.into_iter();
-            plan = plan.line(id.get_ref(), &line.name, |_| Job {
-                scenario: jobs.next().unwrap_or_default(),
-                probe,
-                delays: delays && probe.is_none(),
-            });
+            plan = plan.line_of(id.get_ref(), &line.name, jobs);
         }
         Ok(Part {
             plan: name,
@@ -263,6 +272,17 @@ impl Paper {
         let file = format!("{}/networks/{}", self.directory, network.get_ref());
         Scenario::from_toml(text, &file, set)
             .map_err(|error| Fault::of_network(network, place, &error))
+    }
+
+    /// The scenarios of a figure's own runs, written out.
+    #[cfg(test)]
+    pub(crate) fn scenarios(&'static self, id: &str) -> std::collections::BTreeSet<String> {
+        let parts = self.figure(id).and_then(|figure| self.parts(figure).ok());
+        let parts = parts.unwrap_or_default();
+        let own = parts.iter().any(|part| part.plan.is_empty());
+        let parts = parts.iter().filter(|part| part.plan.is_empty() || !own);
+        let jobs = parts.flat_map(|part| part.runs.items().map(|(_, _, job)| job));
+        jobs.map(|job| format!("{:?}", job.scenario)).collect()
     }
 
     /// Runs what a figure needs.
@@ -404,15 +424,15 @@ impl Job {
 static OWN: LazyLock<PlanSpec> = LazyLock::new(PlanSpec::default);
 
 /// Keys of a scenario and their values, in order.
-struct Sets<'a> {
-    network: Option<&'a Network>,
-    flows: &'a [String],
-    x: f64,
-    all: Vec<(String, String)>,
+pub(super) struct Sets<'a> {
+    pub(super) network: Option<&'a Network>,
+    pub(super) flows: &'a [String],
+    pub(super) x: f64,
+    pub(super) all: Vec<(String, String)>,
 }
 
 impl Sets<'_> {
-    fn take(&mut self, set: &Table, flow: &Table) {
+    pub(super) fn take(&mut self, set: &Table, flow: &Table) {
         for (key, value) in set {
             self.push(key, value);
         }
@@ -434,7 +454,7 @@ impl Sets<'_> {
 }
 
 /// A value with the place in it: `{x}`, `{x/100}`, `{x*8}`. A text that is nothing else becomes a number.
-pub(crate) fn filled(value: &Value, x: f64) -> Value {
+fn filled(value: &Value, x: f64) -> Value {
     match value {
         Value::String(text) => {
             let (filled, number) = placed(text, x);

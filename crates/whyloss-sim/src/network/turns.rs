@@ -9,7 +9,7 @@
 //! transit over the links behind it.
 
 use whyloss::{Cause, Time};
-use whyloss_link::{EventLink, Fate, Streams};
+use whyloss_link::{Ecn, EventLink, Fate, Streams};
 
 use super::fuse::Feeder;
 use super::{Arrived, Hop, Network};
@@ -97,13 +97,12 @@ impl Network {
             return self.end(link, events);
         }
         self.room -= 1;
-        let ecn = parcel.ecn(&self.aside);
         let parcel = Parcel {
             hop: parcel.hop + 1,
             ..parcel.copy()
         };
         if let Some(busy) = self.busy(link) {
-            let whose = (parcel.flow, parcel.size, ecn);
+            let whose = (parcel.flow, parcel.size, parcel.ecn);
             busy.offer(now, whose, parcel, looks);
         }
         self.arm_turn(link, events);
@@ -212,11 +211,11 @@ impl Network {
             self.wires[link].count(parcel.size);
         }
         if marked {
-            parcel.mark(&mut self.aside);
+            parcel.ecn = Ecn::Marked;
             self.counts[link].marked += u64::from(counted);
         }
         if let Fate::Damaged(_, first) = fate {
-            parcel = parcel.copy().damaged(first, &mut self.aside);
+            parcel.damage(first);
             self.counts[link].damaged += u64::from(counted);
         }
         parcel.due = fate.when();

@@ -7,6 +7,7 @@ mod late;
 mod truths;
 
 use whyloss::{Cause, Duration, Time};
+use whyloss_link::Ecn;
 
 pub(crate) use self::truths::Moment;
 use self::truths::Truths;
@@ -98,10 +99,14 @@ impl Ends {
     ) {
         self.catch_up(now, path, observer);
         self.hear(Moment::of_link(now, link));
-        if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
+        if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind)
+            && parcel.is_plain()
+        {
             sender.on_ack(now, &parcel.ack(), parcel.sent);
             self.flow.judged(now, path.window, observer);
-        } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind) {
+        } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind)
+            && parcel.is_plain()
+        {
             source.on_ack(now, &parcel.iftp_ack());
             self.flow.judged(now, path.window, observer);
         } else {
@@ -122,7 +127,7 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) {
-        if parcel.kind == Kind::Ack && self.foresees(at, parcel.number) {
+        if parcel.kind == Kind::Ack && parcel.is_plain() && self.foresees(at, parcel.number) {
             let answer = Foreseen {
                 at,
                 sent: parcel.sent,
@@ -187,12 +192,14 @@ impl Ends {
         observer: &mut O,
     ) -> Option<Foreseen> {
         if let (Sink::Tcp(receiver), Kind::Segment) = (&mut self.flow.sink, parcel.kind)
+            && parcel.is_plain()
+            && !self.flow.capable
             && receiver.expects(&parcel.segment())
             && receiver.next_timeout() >= now
         {
             let acknowledged = receiver.on_expected(now, &parcel.segment());
             let payload = Payload::Segment(parcel.segment());
-            let packet = parcel.whole(payload);
+            let packet = parcel.with(payload);
             self.flow
                 .count_received(now, &packet, true, path.window, observer);
             self.arm(SINK, self.flow.sink.next_timeout(), path);
@@ -204,7 +211,7 @@ impl Ends {
                 ..self.blank_answer(now)
             };
             let at = send_answer(now, &mut answer, &mut self.flow, path, observer)?;
-            if answer.kind == Kind::Ack && self.foresees(at, next) {
+            if answer.is_plain() && self.foresees(at, next) {
                 return Some(Foreseen {
                     at,
                     sent: now,
@@ -256,31 +263,7 @@ impl Ends {
             let answer = self.flow.wake_sink(deadline);
             self.answer(deadline, answer, path, observer);
         }
-        // Those that fit parcels are delivered without a packet in memory.
-        match parcel.kind {
-            Kind::TfrcData => {
-                let packet = parcel.whole(Payload::TfrcData(parcel.tfrc_data()));
-                self.deliver_whole(now, &packet, path, observer);
-            }
-            Kind::IftpData => {
-                let packet = parcel.whole(Payload::IftpData(parcel.iftp_data()));
-                self.deliver_whole(now, &packet, path, observer);
-            }
-            _ => {
-                let packet = parcel.unpack(&mut path.network.aside);
-                self.deliver_whole(now, &packet, path, observer);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn deliver_whole<O: Observer>(
-        &mut self,
-        now: Time,
-        packet: &Packet,
-        path: &mut Path,
-        observer: &mut O,
-    ) {
+        let packet = &parcel.unpack(&mut path.network.aside);
         match self.flow.deliver(now, packet, path.window, observer) {
             Delivered::Taken(answer) if !self.flow.sink.sends_more() => {
                 if let Some(payload) = answer {
@@ -372,66 +355,33 @@ impl Ends {
             let Some(segment) = sender.poll_transmit(now) else {
                 return false;
             };
+            let says = self.flow.capable.then(|| sender.marking(&segment));
             *parcel = self.blank(now);
             parcel.number = segment.sequence;
             if segment.retransmission {
                 parcel.kind = Kind::Retransmission;
             }
-            let packet = parcel.whole(Payload::Segment(segment));
+            if let Some((capable, cwr)) = says {
+                parcel.ecn = if capable {
+                    Ecn::Capable
+                } else {
+                    Ecn::NotCapable
+                };
+                parcel.ecn_flag = cwr;
+            }
+            let packet = parcel.with(Payload::Segment(segment));
             self.flow.count_sent(now, &packet, path.window, observer);
             return true;
         }
-        let next = self.next_of_others(now, path, observer);
-        if let Some(next) = next {
-            *parcel = next;
-        }
-        next.is_some()
-    }
-
-    /// The same of a source that is not plain TCP.
-    #[cold]
-    #[inline(never)]
-    fn next_of_others<O: Observer>(
-        &mut self,
-        now: Time,
-        path: &mut Path,
-        observer: &mut O,
-    ) -> Option<Parcel> {
-        let payload = self.flow.source.poll(now)?;
-        Some(self.pack_next(now, payload, path, observer))
-    }
-
-    /// Counts and packs what leaves the source.
-    #[inline(always)]
-    fn pack_next<O: Observer>(
-        &mut self,
-        now: Time,
-        payload: Payload,
-        path: &mut Path,
-        observer: &mut O,
-    ) -> Parcel {
-        let mut packet = self.blank(now).whole(payload);
+        let Some(payload) = self.flow.source.poll(now) else {
+            return false;
+        };
+        let mut packet = self.blank(now).with(payload);
         packet.size = payload.size().unwrap_or(packet.size);
-        if self.flow.is_capable() {
-            return self.pack_capable(now, packet, path, observer);
-        }
-        self.flow.count_sent(now, &packet, path.window, observer);
-        Parcel::pack(&packet, &mut path.network.aside)
-    }
-
-    /// Counts and packs a packet that leaves an ECN-capable source: by itself, so that others pay no more than the question.
-    #[cold]
-    #[inline(never)]
-    fn pack_capable<O: Observer>(
-        &mut self,
-        now: Time,
-        mut packet: Packet,
-        path: &mut Path,
-        observer: &mut O,
-    ) -> Parcel {
         self.flow.dress(&mut packet);
         self.flow.count_sent(now, &packet, path.window, observer);
-        Parcel::pack(&packet, &mut path.network.aside)
+        *parcel = Parcel::pack(&packet, &mut path.network.aside);
+        true
     }
 
     /// Sends what the sink answers, and notes its next deadline.
@@ -458,7 +408,7 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) {
-        let mut packet = self.blank_answer(now).whole(payload);
+        let mut packet = self.blank_answer(now).with(payload);
         packet.size = payload.size().unwrap_or(packet.size);
         self.flow.dress(&mut packet);
         let mut parcel = Parcel::pack(&packet, &mut path.network.aside);

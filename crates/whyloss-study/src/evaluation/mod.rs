@@ -19,7 +19,7 @@ mod run;
 
 pub use contender::{Carrier, Contender, Unknown};
 pub use criterion::{Criterion, Uncovered, criteria, uncovered};
-pub use drawn::{RecordingError, drawn, recorded};
+pub use drawn::{drawn, recorded};
 pub use run::{Finding, Kept, run};
 
 /// What an evaluation is about.
