@@ -1,7 +1,8 @@
-//! Any bytes as RTCP: transport-wide and RFC 8888 feedback about packets that were sent, or nothing.
+//! Any bytes as RTCP: transport-wide and RFC 8888 feedback about packets that were sent, or
+//! nothing.
 //!
-//! The input is a list of RTCP packets, each behind a byte that says how many packets leave before it, and two for its
-//! length.
+//! The input is a list of RTCP packets, each behind a byte that says how many packets leave before
+//! it, and two for its length.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -79,7 +79,8 @@ impl BandwidthEstimator {
         Ok(Self { inner })
     }
 
-    /// Takes reports that go on from those of the last call; answers the target after each batch of one time.
+    /// Takes reports that go on from those of the last call; answers the target after each batch of
+    /// one time.
     fn feed(&mut self, py: Python<'_>, reports: &Bound<'_, PyAny>) -> PyResult<Table> {
         let table = Table::from_python(reports)?;
         let (mut times, mut targets, mut queues) = (Vec::new(), Vec::new(), Vec::new());

@@ -10,7 +10,9 @@ while read -r from to; do
     number=$((number + 1))
     options="--loss-from $from --loss-to $to"
     # shellcheck disable=SC2086
-    channel=$("$whyloss" fit "$csv" $options --format value)
+    fit=$("$whyloss" fit "$csv" $options)
+    channel=$(echo "$fit" | sed -n 's/^channel = //p')
+    trials=$(echo "$fit" | sed -n 's/^# \([0-9]*\) trials, .*/\1/p')
     cat <<ENTRY
 
 [wifi-802_11-loss-$number]
@@ -20,6 +22,7 @@ year = "2005"
 measures = "802.11 frames broadcast every 100 ms without retransmission, links that lose $from to $to"
 licence = "terms of CRAWDAD rutgers/noise (2007-04-20); this project holds parameters alone, none of the recordings"
 command = "whyloss fit orbit-802.11.csv $options"
+trials = $trials
 channel = $channel
 ENTRY
 done <<BANDS

@@ -72,7 +72,7 @@ fn kinds() -> Vec<(ChannelSpec, Model, usize, Vec<(&'static str, f64)>)> {
         (
             chain(0.01, 0.1, 0.0, 0.5),
             Model::GilbertElliott,
-            20_000,
+            16_000,
             vec![
                 ("p_good_to_bad", 0.01),
                 ("p_bad_to_good", 0.1),

@@ -9,18 +9,19 @@
 //!           two standard errors; σ is the deviation from that line, n the packets of half a round
 //! ```
 //!
-//! A queue delays every packet, so it raises the smallest rott and the mean alike. Jitter that only delays leaves
-//! `low` alone; jitter to both sides moves `low` and averages out of `mean`. Their smaller rise bounds the queue
-//! under either. Copa takes the smallest round-trip time of half a round trip as the standing one for the same
-//! reason (Arun & Balakrishnan, NSDI 2018, section 2.1); BBR's window for the base is ten seconds as well
-//! (draft-ietf-ccwg-bbr, section 5.5.7). Within that window, clocks that drift by 100 ppm move the base by 1 ms.
+//! A queue delays every packet, so it raises the smallest rott and the mean alike. Jitter that only
+//! delays leaves `low` alone; jitter to both sides moves `low` and averages out of `mean`. Their
+//! smaller rise bounds the queue under either. Copa takes the smallest round-trip time of half a
+//! round trip as the standing one for the same reason (Arun & Balakrishnan, NSDI 2018, section
+//! 2.1); BBR's window for the base is ten seconds as well (draft-ietf-ccwg-bbr, section 5.5.7).
+//! Within that window, clocks that drift by 100 ppm move the base by 1 ms.
 //!
-//! The mean of n packets has the error σ/√n. The base is the least of the last hundred or so means, some two and a
-//! half errors low, and the mean itself is one and a half high in one round of fifteen: four together. libwebrtc's
-//! trendline fits the same line (`trendline_estimator.h`).
+//! The mean of n packets has the error σ/√n. The base is the least of the last hundred or so means,
+//! some two and a half errors low, and the mean itself is one and a half high in one round of
+//! fifteen: four together. libwebrtc's trendline fits the same line (`trendline_estimator.h`).
 //!
-//! No packet can wait longer than its report takes to come back. A longer queue means that a clock jumped: the
-//! base starts anew.
+//! No packet can wait longer than its report takes to come back. A longer queue means that a clock
+//! jumped: the base starts anew.
 
 use whyloss::receiver::Arrival;
 use whyloss::{Duration, Time};
@@ -84,7 +85,8 @@ impl Line {
         self.yy += y * y;
     }
 
-    /// Returns the slope, or 0 if it is less than two of its standard errors, and the deviation from the line.
+    /// Returns the slope, or 0 if it is less than two of its standard errors, and the deviation
+    /// from the line.
     fn fit(&self) -> (f64, f64) {
         let spread = self.xx - self.x * self.x / self.n;
         let slope = (self.xy - self.x * self.y / self.n) / spread;

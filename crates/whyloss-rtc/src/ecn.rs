@@ -7,8 +7,8 @@
 //! classic   target ← 0.85·target                              any mark in a round; RFC 8511, section 3.1
 //! ```
 //!
-//! RFC 8888 reports the codepoint that arrived. Unmarked packets say which kind the sender uses: ECT(1) is L4S.
-//! TWCC carries no ECN, so this side is silent there.
+//! RFC 8888 reports the codepoint that arrived. Unmarked packets say which kind the sender uses:
+//! ECT(1) is L4S. TWCC carries no ECN, so this side is silent there.
 
 use crate::Ecn;
 
@@ -31,7 +31,8 @@ impl Marks {
         }
     }
 
-    /// Ends a round. Returns the share of the target that is left, or `None` if no packet was marked.
+    /// Ends a round. Returns the share of the target that is left, or `None` if no packet was
+    /// marked.
     pub(crate) fn end(&mut self) -> Option<f64> {
         let marked = f64::from(self.marked) / f64::from(self.arrived.max(1));
         self.alpha += (marked - self.alpha) / 16.0;

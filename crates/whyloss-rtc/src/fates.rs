@@ -8,8 +8,9 @@
 //! a fate told twice, or too old      ignored
 //! ```
 //!
-//! An unreported packet is unknown, not lost: feedback is lost too. A loss may be reported before or after the
-//! arrival that reveals it (RFC 8888 and TWCC reports overlap and overtake each other).
+//! An unreported packet is unknown, not lost: feedback is lost too. A loss may be reported before
+//! or after the arrival that reveals it (RFC 8888 and TWCC reports overlap and overtake each
+//! other).
 
 /// Packets that the ring remembers: 3 s at 100 Mbit/s in packets of 1,200 bytes.
 pub(crate) const SPAN: u64 = 1 << 15;
@@ -100,8 +101,8 @@ impl Fates {
         }
     }
 
-    /// Takes the report that packet `id` arrived. Returns the losses that it reveals, or `None` if the arrival is no
-    /// news.
+    /// Takes the report that packet `id` arrived. Returns the losses that it reveals, or `None` if
+    /// the arrival is no news.
     pub(crate) fn arrived(&mut self, id: u64) -> Option<Gap> {
         let fate = self.slot(id)?;
         if *fate == Fate::Arrived {

@@ -1,7 +1,7 @@
 //! Transport-wide and RFC 8888 feedback from RTCP bytes, for senders without a stack that reads it.
 //!
-//! [`Session`] keeps a ring of the packets that left, reads each compound RTCP packet, and hands the estimator its
-//! reports.
+//! [`Session`] keeps a ring of the packets that left, reads each compound RTCP packet, and hands
+//! the estimator its reports.
 //!
 //! ```
 //! use whyloss_rtc::feedback::Session;
@@ -21,7 +21,8 @@
 //! | transport-wide (draft-holmer-rmcat-transport-wide-cc-extensions-01) | the transport's, 16 bits | 250 µs |
 //! | RFC 8888 | RTP's, 16 bits, of one stream per session | 1/1024 s before the report, and ECN |
 //!
-//! A number means the packet nearest below the latest that left, so feedback may be up to 32,767 packets old.
+//! A number means the packet nearest below the latest that left, so feedback may be up to 32,767
+//! packets old.
 
 use crate::{Ecn, Estimator, Fate, Report, Time};
 use rtcp_types::{Compound, Packet, Twcc, TwccPacketStatus};
@@ -107,9 +108,11 @@ impl Session {
         self.sent[(id % RING) as usize] = (id, now, size);
     }
 
-    /// Reads a compound RTCP packet that came at `now`. Returns how many packets it reports that this session sent.
+    /// Reads a compound RTCP packet that came at `now`. Returns how many packets it reports that
+    /// this session sent.
     ///
-    /// Skips anything that is neither of the two formats, and stops at the first byte that is malformed.
+    /// Skips anything that is neither of the two formats, and stops at the first byte that is
+    /// malformed.
     pub fn on_rtcp(&mut self, now: Time, bytes: &[u8]) -> usize {
         let mut reports = 0;
         let Ok(compound) = Compound::parse(bytes) else {
@@ -176,7 +179,8 @@ impl Session {
                 let fate = if word >> 15 == 0 {
                     Fate::Lost(None)
                 } else {
-                    // 1/1024 s before the report; the two largest say that it is longer, or not known.
+                    // 1/1024 s before the report; the two largest say that it is longer, or not
+                    // known.
                     let before = u64::from(word & 0x1fff);
                     let at = told.saturating_sub(before * 1_000_000_000 / 1_024);
                     let at = (before < 0x1ffe).then_some(Time::from_nanos(at));
@@ -230,7 +234,8 @@ mod tests {
         for number in [65_535, 0, 1] {
             session.on_sent(number, at(100), 1_000);
         }
-        // Three packets of a stream from number 65535 on, ECT(1); the second is missing, the third marked.
+        // Three packets of a stream from number 65535 on, ECT(1); the second is missing, the third
+        // marked.
         let mut bytes = vec![0x8b, 205, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0xff, 0, 3];
         bytes.extend([0xa0, 1, 0, 0, 0xe0, 2, 0, 0]);
         bytes.extend([1, 2, 3, 4]);

@@ -1,6 +1,7 @@
 //! A bandwidth estimator for real-time media that tells a full queue from a lossy radio.
 //!
-//! [`Estimator`] turns per-packet reports into the bitrate at which to send. It has no clock and does no I/O.
+//! [`Estimator`] turns per-packet reports into the bitrate at which to send. It has no clock and
+//! does no I/O.
 //!
 //! ```
 //! use whyloss_rtc::{Ecn, Estimator, Fate, Report, Time};
@@ -20,11 +21,12 @@
 //!
 //! # Contract
 //!
-//! - Numbers count packets in the order of departure. Reports may come in any order, late, twice, or not at all; a
-//!   packet that no report speaks of counts neither as lost nor as arrived.
+//! - Numbers count packets in the order of departure. Reports may come in any order, late, twice,
+//!   or not at all; a packet that no report speaks of counts neither as lost nor as arrived.
 //! - The two clocks share neither epoch nor pace. A clock that jumps costs a few rounds.
 //! - [`target`](Estimator::target) is finite and between the bounds at any time.
-//! - A sender that probes needs nothing special: a burst above the target raises it if the path carries the burst.
+//! - A sender that probes needs nothing special: a burst above the target raises it if the path
+//!   carries the burst.
 //! - Memory is fixed at [`Estimator::new`]: 40 KiB. Nothing allocates afterwards.
 //! - Call [`timeout`](Estimator::timeout) when [`poll_timeout`](Estimator::poll_timeout) is due.
 //!
@@ -41,8 +43,8 @@
 //!
 //! # Features
 //!
-//! `rtc-interceptor` implements the trait of webrtc-rs, and `rtcp` reads feedback from RTCP bytes. Both are off by
-//! default.
+//! `rtc-interceptor` implements the trait of webrtc-rs, and `rtcp` reads feedback from RTCP bytes.
+//! Both are off by default.
 
 mod delay;
 mod ecn;
@@ -66,8 +68,8 @@ use train::Trains;
 use whyloss::receiver::Arrival;
 pub use whyloss::{Cause, Duration, Time};
 
-/// Arrivals that make a round: a line through fewer says little of a queue. A slow sender's round ends after
-/// [`SLOW`] with fewer.
+/// Arrivals that make a round: a line through fewer says little of a queue. A slow sender's round
+/// ends after [`SLOW`] with fewer.
 const FEW: u32 = 8;
 const SLOW: Duration = Duration::from_secs(1);
 
@@ -100,9 +102,11 @@ impl Ecn {
 /// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It arrived, at this time on the receiver's clock if the report tells it, with this codepoint.
+    /// It arrived, at this time on the receiver's clock if the report tells it, with this
+    /// codepoint.
     Arrived(Option<Time>, Ecn),
-    /// It did not arrive. A path that knows why may tell the cause; without it, the estimator judges.
+    /// It did not arrive. A path that knows why may tell the cause; without it, the estimator
+    /// judges.
     Lost(Option<Cause>),
 }
 
@@ -125,7 +129,8 @@ pub struct Report {
 pub struct Stats {
     /// Queue of the latest round, seconds, its noise taken off.
     pub queue: f64,
-    /// Growth of the queue in that round, seconds per second; 0 if it is within two standard errors.
+    /// Growth of the queue in that round, seconds per second; 0 if it is within two standard
+    /// errors.
     pub trend: f64,
     /// Capacity at the last congestion, bit/s; 0 before the first.
     pub capacity: f64,
@@ -133,8 +138,8 @@ pub struct Stats {
     pub lost: f64,
     /// Share of them that a full queue refused, by the odds of the losses.
     pub refused: f64,
-    /// Time from the first departure of the latest round to its report, seconds: a round trip and the interval
-    /// of feedback.
+    /// Time from the first departure of the latest round to its report, seconds: a round trip and
+    /// the interval of feedback.
     pub trip: f64,
 }
 
@@ -161,7 +166,8 @@ pub struct Estimator {
 impl Estimator {
     /// Starts at `initial` and stays between `least` and `most`, all in bit/s.
     ///
-    /// Takes bounds in either order. A negative rate or NaN counts as 0, and no rate exceeds 1 Tbit/s.
+    /// Takes bounds in either order. A negative rate or NaN counts as 0, and no rate exceeds 1
+    /// Tbit/s.
     pub fn new(initial: f64, least: f64, most: f64) -> Self {
         Self {
             fates: Fates::new(),
@@ -181,7 +187,8 @@ impl Estimator {
 
     /// Takes the reports that came at `now` on the sender's clock.
     ///
-    /// The losses of a batch are read before its arrivals, which is why the reports must be readable twice.
+    /// The losses of a batch are read before its arrivals, which is why the reports must be
+    /// readable twice.
     pub fn on_reports<R>(&mut self, now: Time, reports: R)
     where
         R: IntoIterator<Item = Report>,
@@ -278,7 +285,8 @@ impl Estimator {
         self.stats
     }
 
-    /// The time at which [`timeout`](Self::timeout) is due if no report comes before: half a second, or four trips.
+    /// The time at which [`timeout`](Self::timeout) is due if no report comes before: half a
+    /// second, or four trips.
     pub fn poll_timeout(&self) -> Option<Time> {
         let patience = (self.trip * 4).max(Duration::from_millis(500));
         self.heard.map(|heard| heard + patience)

@@ -7,8 +7,8 @@
 //! lost      = Σ n
 //! ```
 //!
-//! No share of lost packets is a threshold: a loss that no queue made says nothing about the rate, and one that a
-//! queue made says how much it refused. `docs/classifier.md` describes the trees.
+//! No share of lost packets is a threshold: a loss that no queue made says nothing about the rate,
+//! and one that a queue made says how much it refused. `docs/classifier.md` describes the trees.
 
 use crate::fates::Gap;
 use whyloss::Cause;
@@ -33,7 +33,8 @@ impl Losses {
         }
     }
 
-    /// Takes an arrival and the losses that it reveals. Returns how many of them a queue refused, and all.
+    /// Takes an arrival and the losses that it reveals. Returns how many of them a queue refused,
+    /// and all.
     pub(crate) fn judge(&mut self, arrival: &Arrival, gap: &Gap) -> (f64, f64) {
         let p = match self.trees.on_arrival(arrival, gap.all()) {
             None => return (0.0, 0.0),

@@ -12,22 +12,27 @@
 //! gain        1 at the start; 1/64 after a congestion; half as much again per round above known·(1 + 1/16)
 //! ```
 //!
-//! A round holds only packets that left after the last change, so that each change sees its own effect.
+//! A round holds only packets that left after the last change, so that each change sees its own
+//! effect.
 //!
-//! - **Down.** A rate of capacity·(1 − q/T) empties a queue of q in T, two trips here. It aims 5 ms below empty, so
-//!   that the queue runs dry in each cycle and the delay side sees its base; PIE and CoDel allow 15 and 5 ms
-//!   (RFC 8033, RFC 8289).
-//! - **Back.** Halving the way to the known capacity is BIC's search (Xu, Harfoush & Rhee, INFOCOM 2004).
-//! - **Up.** The start doubles per round as slow start does (RFC 5681). Above the known capacity the gain grows like
-//!   CUBIC's convex part (RFC 9438): a path that widens fivefold is full again after some twenty rounds.
-//! - **Losses.** A full queue holds at least one packet, so below a rate that the path took within the last 10 s, a
-//!   loss beside an empty queue is no congestion. Above it, a policer without a queue may refuse. The share that the
-//!   odds call refused a sixteenth below it is their mistake; it and two standard errors are taken off elsewhere.
-//! - **Floor.** `refused` removes just what did not get through, so no loss lowers the target below what is
-//!   delivered, and the radio's losses do not lower it at all.
+//! - **Down.** A rate of capacity·(1 − q/T) empties a queue of q in T, two trips here. It aims 5 ms
+//!   below empty, so that the queue runs dry in each cycle and the delay side sees its base; PIE
+//!   and CoDel allow 15 and 5 ms (RFC 8033, RFC 8289).
+//! - **Back.** Halving the way to the known capacity is BIC's search (Xu, Harfoush & Rhee, INFOCOM
+//!   2004).
+//! - **Up.** The start doubles per round as slow start does (RFC 5681). Above the known capacity
+//!   the gain grows like CUBIC's convex part (RFC 9438): a path that widens fivefold is full again
+//!   after some twenty rounds.
+//! - **Losses.** A full queue holds at least one packet, so below a rate that the path took within
+//!   the last 10 s, a loss beside an empty queue is no congestion. Above it, a policer without a
+//!   queue may refuse. The share that the odds call refused a sixteenth below it is their mistake;
+//!   it and two standard errors are taken off elsewhere.
+//! - **Floor.** `refused` removes just what did not get through, so no loss lowers the target below
+//!   what is delivered, and the radio's losses do not lower it at all.
 //! - **Idle senders.** The target never rises above twice the rate that arrived (GCC: 1.5 times,
-//!   draft-ietf-rmcat-gcc-02, section 5.5). A train that went faster than the target raises it at once, in the
-//!   start and where the sender stays below its target; in the start, a full train also ends the doubling.
+//!   draft-ietf-rmcat-gcc-02, section 5.5). A train that went faster than the target raises it at
+//!   once, in the start and where the sender stays below its target; in the start, a full train
+//!   also ends the doubling.
 //!
 //! No state but `known`, `gain` and `proven` lasts longer than a congestion.
 
@@ -266,13 +271,15 @@ mod tests {
         // The path has taken nothing yet: a policer may refuse.
         control.on_round(Time::from_nanos(1), &lossy(0.0));
         assert_eq!(control.target, 5e5);
-        // It took 1 Mbit/s, of which 9.6 ms are a packet: an empty queue refuses nothing, a short one does.
+        // It took 1 Mbit/s, of which 9.6 ms are a packet: an empty queue refuses nothing, a short
+        // one does.
         control.known = 5e5;
         control.on_round(Time::from_nanos(2), &lossy(0.0));
         assert_eq!(control.target, 5e5 * (1.0 + CAUTION));
         control.target = 5e5;
         control.on_round(Time::from_nanos(3), &lossy(0.0099));
-        // An eighth of the half that was a mistake is taken off, and twice √(0.0625/100): 0.5 − 0.0625 − 0.05.
+        // An eighth of the half that was a mistake is taken off, and twice √(0.0625/100): 0.5 −
+        // 0.0625 − 0.05.
         assert!((control.target - 5e5 * (1.0 - 0.3875)).abs() < 1e-3);
     }
 

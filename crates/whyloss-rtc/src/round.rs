@@ -5,9 +5,9 @@
 //! B, b₀     bytes that arrived, and of the packet that left first
 //! ```
 //!
-//! A rate between the first and the last packet needs no window of time. Together with the trend of the delay it
-//! gives the rate at which packets leave the bottleneck, sent/(1 + trend), by all packets of the round rather than
-//! by its first and last, whose delay jitters.
+//! A rate between the first and the last packet needs no window of time. Together with the trend of
+//! the delay it gives the rate at which packets leave the bottleneck, sent/(1 + trend), by all
+//! packets of the round rather than by its first and last, whose delay jitters.
 
 use whyloss::receiver::Arrival;
 use whyloss::{Duration, Time};

@@ -7,9 +7,10 @@
 //! full      received < 0.8·sent: the train waited for itself, so that received is the capacity
 //! ```
 //!
-//! The dispersion of a train is the oldest measure of a bottleneck (Dovrolis, Ramanathan & Moore, ToN 12(6), 2004).
-//! Five packets and 15 ms are the least that libwebrtc asks of a probe (`pacing/bitrate_prober.h`); a radio that
-//! hands over an aggregate of a few milliseconds at once stays below them.
+//! The dispersion of a train is the oldest measure of a bottleneck (Dovrolis, Ramanathan & Moore,
+//! ToN 12(6), 2004). Five packets and 15 ms are the least that libwebrtc asks of a probe
+//! (`pacing/bitrate_prober.h`); a radio that hands over an aggregate of a few milliseconds at once
+//! stays below them.
 
 use whyloss::receiver::Arrival;
 use whyloss::{Duration, Time};

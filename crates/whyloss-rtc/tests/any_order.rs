@@ -1,4 +1,5 @@
-//! Reports in any order, doubled, late, and with clocks that jump: the target stays finite and within its bounds.
+//! Reports in any order, doubled, late, and with clocks that jump: the target stays finite and
+//! within its bounds.
 
 #![expect(clippy::float_cmp, reason = "a target is halved, which is exact")]
 
@@ -143,7 +144,8 @@ fn lost_feedback_is_no_loss() {
 
 #[test]
 fn the_radio_does_not_lower_the_target() {
-    // The start rises to twice what is sent, 1.92 Mbit/s, and one in five lost takes none of it back.
+    // The start rises to twice what is sent, 1.92 Mbit/s, and one in five lost takes none of it
+    // back.
     let last = targets(|round| vec![reports(round, 5, 0)]).pop();
     assert!(last.is_some_and(|last| last > 1.9e6), "{last:?}");
 }

@@ -141,7 +141,11 @@ pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
     }
     if let Some(dir) = &args.out {
         study::renew(dir).map_err(CliError::Out)?;
-        let (html, figures) = page::page(&name, &own, &found, &tested, args.seed);
+        let title = args.inputs[0]
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let (html, figures) = page::page(&one_line(&title), &own, &found, &tested, args.seed);
         for figure in &figures {
             study::write(
                 dir,

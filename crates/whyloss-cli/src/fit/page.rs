@@ -1,8 +1,9 @@
 //! A fit as a page: models side by side, and the recording beside the chosen one.
 
 use whyloss_diagnose::fit::check::{self, Check, Runs};
-use whyloss_diagnose::fit::{Fit, Model, words};
+use whyloss_diagnose::fit::{Fit, Model, REJECTED, words};
 use whyloss_sim::recording::Recording;
+use whyloss_study::report::counted;
 use whyloss_study::report::page::{Entry, Page, Table};
 use whyloss_study::{Figure, Look, Panel, Series};
 
@@ -24,11 +25,20 @@ pub(super) fn page(
     let best = found.best();
     let mut page = Page::new(&format!("A channel fitted to {name}"));
     page.section("channel", "Channel");
+    let rejected = [tested.bursts, tested.gaps]
+        .into_iter()
+        .flatten()
+        .any(|p| p < REJECTED);
+    let verdict = if rejected {
+        "The tests reject all models near the best held-out likelihood; the simplest of them is"
+    } else {
+        "The simplest model that the data do not reject is"
+    };
     page.text(&format!(
-        "{} of {} packets were lost, in {} trials. The simplest model that the data do not reject is {}.",
+        "{} of {} packets were lost, in {}. {verdict} {}.",
         recording.losses(),
         recording.packets(),
-        recording.trials.len(),
+        counted(recording.trials.len() as u64, "trial"),
         best.model.name()
     ));
     page.listing(&format!("channel = {}", words::channel(&best.channel)));

@@ -222,29 +222,35 @@ fn parts(recording: &Recording) -> Vec<Vec<Stretch>> {
     parts
 }
 
-/// What models with hidden states look at: the beginnings of all stretches, so long that no more than the bounds is kept.
-fn sample(parts: &[Vec<Stretch>]) -> Vec<Vec<Stretch>> {
+/// Beginnings of stretches, so long that bounds hold.
+struct Sample {
+    /// For models with hidden states to be fitted on: runs and steps, each within its own bound.
+    fitted: Vec<Vec<Stretch>>,
+    /// For all models to be scored on: the same packets, whatever the model looks at.
+    scored: Vec<Vec<Stretch>>,
+}
+
+fn sample(parts: &[Vec<Stretch>]) -> Sample {
     let all = || parts.iter().flatten();
     let runs: usize = all().map(|stretch| stretch.runs.len() / 2).sum();
     let steps: usize = all().map(|stretch| stretch.steps.len()).sum();
     let share = |most: usize, of: usize| (most as f64 / of.max(1) as f64).min(1.0);
     let (runs, steps) = (share(MOST_RUNS, runs), share(MOST_STEPS, steps));
-    let cut = |stretch: &Stretch| {
-        let keep =
-            |share: f64, length: usize| ((length as f64 * share) as usize).max(1).min(length);
-        Stretch {
-            runs: stretch.runs[..keep(runs, stretch.runs.len())].to_vec(),
-            steps: stretch.steps[..keep(steps, stretch.steps.len())].to_vec(),
-        }
+    let cut = |runs: f64, steps: f64| {
+        let part =
+            |part: &Vec<Stretch>| part.iter().map(|own| own.beginning(runs, steps)).collect();
+        parts.iter().map(part).collect()
     };
-    let part = |part: &Vec<Stretch>| part.iter().map(cut).collect();
-    parts.iter().map(part).collect()
+    Sample {
+        fitted: cut(runs, steps),
+        scored: cut(runs.min(steps), runs.min(steps)),
+    }
 }
 
-fn whole(parts: &[Vec<Stretch>], sampled: &[Vec<Stretch>]) -> Data {
+fn whole(parts: &[Vec<Stretch>], sample: &Sample) -> Data {
     Data {
         summary: Summary::of(parts.iter().flatten()),
-        stretches: sampled.iter().flatten().cloned().collect(),
+        stretches: sample.fitted.iter().flatten().cloned().collect(),
     }
 }
 
@@ -265,12 +271,7 @@ fn estimate(model: Model, data: &Data, warm: Option<&[f64]>) -> Vec<f64> {
 }
 
 /// Log-likelihood per packet of each part, by the parameters of the others.
-fn held_out(
-    model: Model,
-    parts: &[Vec<Stretch>],
-    sampled: &[Vec<Stretch>],
-    at: &[f64],
-) -> Vec<f64> {
+fn held_out(model: Model, parts: &[Vec<Stretch>], sample: &Sample, at: &[f64]) -> Vec<f64> {
     let score = |out: usize| {
         let others = |all: &[Vec<Stretch>]| {
             let kept = all
@@ -280,27 +281,18 @@ fn held_out(
             kept.flat_map(|(_, part)| part.clone()).collect::<Vec<_>>()
         };
         let mut data = Data::default();
-        let mut told = Data::default();
         if model.is_hidden() {
-            data.stretches = others(sampled);
-            told.stretches.clone_from(&sampled[out]);
+            data.stretches = others(&sample.fitted);
         } else {
             let kept = parts.iter().enumerate().filter(|(index, _)| *index != out);
             data.summary = Summary::of(kept.flat_map(|(_, part)| part));
-            told.summary = Summary::of(&parts[out]);
         }
         let near = estimate(model, &data, Some(at));
-        let packets: f64 = if !model.is_hidden() {
-            told.summary.totals(0).0 + told.summary.totals(1).0
-        } else if model.is_timed() {
-            told.stretches
-                .iter()
-                .map(|stretch| stretch.steps.len() as f64)
-                .sum()
-        } else {
-            let runs = told.stretches.iter().flat_map(|stretch| &stretch.runs);
-            runs.map(|&run| f64::from(run)).sum()
+        let told = Data {
+            summary: Summary::of(&sample.scored[out]),
+            stretches: sample.scored[out].clone(),
         };
+        let packets = told.summary.totals(0).0 + told.summary.totals(1).0;
         -model.cost(&near, &told) / packets.max(1.0)
     };
     (0..parts.len()).map(score).collect()

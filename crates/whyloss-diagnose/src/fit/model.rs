@@ -115,7 +115,8 @@ impl Model {
             Self::TimedGilbert => "timed-gilbert-elliott (all lost while bad)".into(),
             Self::Renewal { explicit, tail } => {
                 let tail = if tail { ", good runs with a tail" } else { "" };
-                format!("burst-renewal ({explicit} free lengths{tail})")
+                let plural = if explicit == 1 { "" } else { "s" };
+                format!("burst-renewal ({explicit} free length{plural}{tail})")
             }
             Self::GilbertElliott => "gilbert-elliott (loss while bad)".into(),
             Self::TimedGilbertElliott => "timed-gilbert-elliott (loss while bad)".into(),

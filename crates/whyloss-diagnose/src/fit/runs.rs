@@ -41,6 +41,25 @@ impl Stretch {
         }
         Self { runs, steps }
     }
+
+    /// The beginning, so large a share of its packets for runs and for steps.
+    pub(super) fn beginning(&self, runs: f64, steps: f64) -> Self {
+        let packets: u64 = self.runs.iter().map(|&run| u64::from(run)).sum();
+        let mut left = libm::ceil(packets as f64 * runs) as u32;
+        let mut kept = Vec::new();
+        for &run in &self.runs {
+            kept.push(run.min(left));
+            left -= run.min(left);
+            if left == 0 {
+                break;
+            }
+        }
+        let most = libm::ceil(self.steps.len() as f64 * steps) as usize;
+        Self {
+            runs: kept,
+            steps: self.steps[..most.min(self.steps.len())].to_vec(),
+        }
+    }
 }
 
 /// Runs by length, apart by what of them was seen.
@@ -114,5 +133,7 @@ mod tests {
         assert_eq!(summary.cut[1], Counts::from([(2, 1)]));
         assert_eq!(summary.both[1], Counts::from([(2, 1)]));
         assert_eq!(summary.totals(1), (5.0, 3.0));
+        let half = stretch.beginning(0.5, 0.3);
+        assert_eq!((half.runs, half.steps.len()), (vec![2, 1], 2));
     }
 }

@@ -1,4 +1,5 @@
-//! Networks on which nothing was chosen: the estimator beside itself when the path tells it each loss's cause.
+//! Networks on which nothing was chosen: the estimator beside itself when the path tells it each
+//! loss's cause.
 
 use crate::path::{Channel, Full, Path};
 use crate::peers::{Peer, Theirs, Whyloss};

@@ -1,4 +1,5 @@
-//! The estimator beside GCC, in the closed loop of rtc-interceptor's bench: the table of `docs/rtc.md`.
+//! The estimator beside GCC, in the closed loop of rtc-interceptor's bench: the table of
+//! `docs/rtc.md`.
 //!
 //! ```text
 //! cargo run --release -p whyloss-rtc --features rtc-interceptor --example table

@@ -1,4 +1,5 @@
-//! A bottleneck in virtual time: a pace, a queue, other traffic, jitter, and a channel that loses packets.
+//! A bottleneck in virtual time: a pace, a queue, other traffic, jitter, and a channel that loses
+//! packets.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};

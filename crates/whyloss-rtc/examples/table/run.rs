@@ -1,7 +1,7 @@
 //! The closed loop of rtc-interceptor's bench, and what is measured in it.
 //!
-//! A sender paces packets of 1,200 bytes at the estimator's target in steps of 1 ms, and hears every 100 ms what
-//! arrived. The way back takes no time and loses nothing.
+//! A sender paces packets of 1,200 bytes at the estimator's target in steps of 1 ms, and hears
+//! every 100 ms what arrived. The way back takes no time and loses nothing.
 
 use crate::path::{Bottleneck, Path};
 use crate::peers::{Peer, Sample};

@@ -23,6 +23,8 @@ pub struct Recorded {
     pub licence: &'static str,
     /// The command that makes the parameters from the data.
     pub command: &'static str,
+    /// Trials that it was fitted to.
+    pub trials: u64,
     /// The channel, as a scenario has it.
     pub channel: &'static str,
 }
@@ -41,6 +43,10 @@ pub fn channels() -> impl Iterator<Item = &'static Recorded> {
                 _ => "",
             };
             let channel = entry.get("channel")?.span();
+            let trials = match entry.get("trials").map(toml::Spanned::get_ref) {
+                Some(DeValue::Integer(trials)) => trials.to_string().parse().ok()?,
+                _ => return None,
+            };
             Some((
                 channel.start,
                 Recorded {
@@ -50,6 +56,7 @@ pub fn channels() -> impl Iterator<Item = &'static Recorded> {
                     measures: text("measures"),
                     licence: text("licence"),
                     command: text("command"),
+                    trials,
                     channel: &LIBRARY[channel],
                 },
             ))
@@ -83,6 +90,7 @@ mod tests {
             ] {
                 assert!(!text.is_empty(), "{entry:?}");
             }
+            assert!(entry.trials > 0);
             let text = format!(
                 "duration = \"1 s\"\n[[link]]\nname = \"l\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
                  queue = \"unlimited\"\nchannel = {{ kind = \"recorded\", name = \"{}\" }}\n",

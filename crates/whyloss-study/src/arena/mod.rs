@@ -103,9 +103,9 @@ pub enum Radios {
     /// Those that were drawn.
     #[default]
     Drawn,
-    /// One of the channels fitted to recordings, each as likely.
+    /// Channels fitted to recordings, one for each noisy link, as likely as it has trials.
     Recorded,
-    /// The trials of this recording that lose less than 30 %: each link repeats one, drawn at random.
+    /// The trials of this recording that lose 0.3 to 30 %: each noisy link repeats one, drawn at random.
     Replayed(&'static str),
 }
 

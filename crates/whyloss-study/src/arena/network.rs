@@ -88,7 +88,8 @@ pub struct Network {
     pub loss: f64,
     queue: String,
     core_queue: String,
-    channel: String,
+    /// One for all noisy links, or one for each.
+    channels: Vec<String>,
     arq: bool,
     pub(super) ecn: bool,
     varying: bool,
@@ -144,7 +145,8 @@ impl Network {
         let core_products = law(&mut random, 0.25, 2.0);
         let loss = law(&mut random, 0.001, 0.1);
         let drawn = channel(&mut random, loss);
-        let channel = recorded_channel(seed, index, setting.radios).unwrap_or(drawn);
+        let recorded = recorded_channels(seed, index, flows as u64, setting.radios);
+        let channels = recorded.unwrap_or_else(|| vec![drawn]);
         let share = 0.2 + 0.3 * random.uniform();
         let one_way = round_trip / 2.0;
         let cross = [Cross::draw(&mut random), Cross::draw(&mut random)];
@@ -176,7 +178,7 @@ impl Network {
             queue: queue(setting, buffer, red[0]),
             // A core with room to spare has no discipline to speak of.
             core_queue: queue(setting, core_buffer, red[1] && family == Family::TwoQueues),
-            channel,
+            channels,
             arq: setting.arq,
             ecn: setting.ecn,
             varying: setting.varying,
@@ -195,11 +197,14 @@ impl Network {
             self.index,
             self.family.name()
         );
-        let channel = if variant == Variant::BesideClean {
-            "\"none\""
-        } else {
-            &self.channel
+        let channel_of = |link: u64| {
+            let link = link as usize % self.channels.len().max(1);
+            match self.channels.get(link) {
+                Some(channel) if variant != Variant::BesideClean => channel,
+                _ => "\"none\"",
+            }
         };
+        let channel = channel_of(0);
         let (none, wide) = ("\"none\"", "{ packets = 2000 }");
         let local = 10.0 * self.rate;
         let [core_delay, last_delay] = self.delays;
@@ -267,6 +272,7 @@ impl Network {
             let (name, to) = (format!("last-{flow}"), format!("d{flow}"));
             if self.family == Family::LastHop {
                 let rate = self.rate / self.flows as f64;
+                let channel = channel_of(flow - 1);
                 link(&name, (end, &to), rate, behind, &self.queue, Some(channel));
             } else {
                 link(&name, (end, &to), local, behind, wide, None);
@@ -410,20 +416,34 @@ fn channel(random: &mut Random, loss: f64) -> String {
     }
 }
 
-/// A recorded channel in the place of the one drawn, by a stream of its own: all else stays as it was.
-fn recorded_channel(seed: u64, index: u64, radios: Radios) -> Option<String> {
+/// Recorded channels in the place of the one drawn, by a stream of their own: all else stays as it was.
+fn recorded_channels(seed: u64, index: u64, links: u64, radios: Radios) -> Option<Vec<String>> {
     match radios {
         Radios::Drawn => None,
         Radios::Recorded => {
-            let names: Vec<&str> = recorded::channels().map(|entry| entry.name).collect();
+            let all: u64 = recorded::channels().map(|entry| entry.trials).sum();
             let mut random = Streams::new(seed).stream("radio", index);
-            let name = names.get(random.below(names.len() as u64) as usize)?;
-            Some(format!("{{ kind = \"recorded\", name = \"{name}\" }}"))
+            let mut name = |_| {
+                let mut left = random.below(all);
+                let mut entries = recorded::channels();
+                let entry = entries.find(|entry| match left.checked_sub(entry.trials) {
+                    Some(rest) => {
+                        left = rest;
+                        false
+                    }
+                    None => true,
+                })?;
+                Some(format!(
+                    "{{ kind = \"recorded\", name = \"{}\" }}",
+                    entry.name
+                ))
+            };
+            (0..links).map(&mut name).collect()
         }
-        // A literal string of TOML: names of files with three quotes in a row are refused by the command.
-        Radios::Replayed(path) => Some(format!(
-            "{{ kind = \"pattern\", file = '''{path}''', loss_to = 0.3, next = \"same\" }}"
-        )),
+        // A literal string of TOML: the command refuses paths with two quotes in a row.
+        Radios::Replayed(path) => Some(vec![format!(
+            "{{ kind = \"pattern\", file = '''{path}''', loss_from = 0.003, loss_to = 0.3, next = \"same\" }}"
+        )]),
     }
 }
 
