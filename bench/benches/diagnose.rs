@@ -5,7 +5,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use whyloss_diagnose::{Options, diagnose};
-use whyloss_sim::{NodeCapture, Scenario, run_watched};
+use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
 /// A capture of so many flows, in memory, and its frames.
 fn capture(flows: usize) -> (&'static [u8], u64) {
@@ -22,7 +22,10 @@ fn capture(flows: usize) -> (&'static [u8], u64) {
     let scenario = Scenario::from_toml(&text, "bench", &[]).expect("a scenario");
     let path = std::env::temp_dir().join(format!("whyloss-bench-{}-{flows}", std::process::id()));
     let mut capture = NodeCapture::new(&scenario, 0, &path);
-    run_watched(&scenario, 1, &mut capture).expect("a run");
+    Simulation::new(&scenario, 1)
+        .watch(&mut capture)
+        .run()
+        .expect("a run");
     capture.finish().expect("a capture");
     let bytes: &'static [u8] = Box::leak(std::fs::read(&path).expect("a capture").into());
     std::fs::remove_file(&path).expect("a capture");

@@ -22,7 +22,11 @@ fn scenario() -> Scenario {
 #[library_benchmark]
 #[bench::whole(setup = scenario)]
 fn dumbbell(scenario: Scenario) -> Measurement {
-    black_box(whyloss_sim::run(&scenario, 1, &mut ()).expect("the scenario is valid"))
+    black_box(
+        whyloss_sim::Simulation::new(&scenario, 1)
+            .run()
+            .expect("the scenario is valid"),
+    )
 }
 
 library_benchmark_group!(name = engine, benchmarks = dumbbell);

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use whyloss_sim::scenario::{self, Location, ScenarioFile};
 use whyloss_sim::trace::{self, Batch, tables};
-use whyloss_sim::{Clock, Delays, Media, Needs, Run, Scenario, Trace, TraceOptions};
+use whyloss_sim::{Needs, Scenario, Simulation, Trace, TraceOptions};
 use whyloss_study::results::{self, Item, Results, Value};
 
 use crate::outside::{self, Names, Raised};
@@ -184,20 +184,15 @@ impl Parsed {
             interrupted.is_none() && !raised.is_some()
         };
         let done = py.detach(|| {
-            if trace {
-                let watched = (Delays::new(&scenario), Media::new(&scenario));
-                let tracer = Trace::new(&scenario, TraceOptions::default(), Vec::new());
-                let mut watched = (watched, (Clock::new(&mut goes_on), tracer));
-                let measurement = whyloss_sim::run_watched(&scenario, seed, &mut watched)?;
-                let ((delays, media), (clock, tracer)) = watched;
-                let (delays, media) = (Some(delays), Some(media));
-                let run = Run::new(&scenario, seed, measurement, delays, media, clock.reached);
-                Ok((run, Some(tracer)))
-            } else {
-                let needs = Needs::all(&scenario);
-                whyloss_sim::run_measured(&scenario, seed, needs, &mut goes_on)
-                    .map(|run| (run, None))
-            }
+            let needs = Needs::all(&scenario);
+            let simulation = Simulation::new(&scenario, seed).ask(&mut goes_on);
+            let mut tracer =
+                trace.then(|| Trace::new(&scenario, TraceOptions::default(), Vec::new()));
+            let run = match &mut tracer {
+                Some(tracer) => simulation.watch(tracer).measure(needs),
+                None => simulation.measure(needs),
+            };
+            run.map(|run| (run, tracer))
         });
         let (run, tracer) =
             done.map_err(|error: whyloss_sim::RunError| RunError::new_err(error.to_string()))?;

@@ -136,6 +136,22 @@ pub(crate) enum CliError {
         /// What competes.
         competing: Vec<String>,
     },
+    /// No scheme of this name.
+    #[cfg(feature = "parquet")]
+    #[error(transparent)]
+    Contender(#[from] whyloss_study::evaluation::Unknown),
+    /// `--only` matches no criterion.
+    #[cfg(feature = "parquet")]
+    #[error("--only: no criterion has the section or id `{only}`; the criteria:\n  {}", sections.join("\n  "))]
+    NoSection { only: String, sections: Vec<String> },
+    /// QUIC without its engines.
+    #[cfg(feature = "parquet")]
+    #[error("this build has no QUIC; `cargo build --release --features quic` makes one that does")]
+    NoQuic,
+    /// Runs of an evaluation failed.
+    #[cfg(feature = "parquet")]
+    #[error("{runs} runs failed; the first: {first}")]
+    EvaluationFailed { runs: usize, first: String },
     /// `--only` matches no case.
     #[error("--only: no case has `{only}` in its kind and name{}; the cases:\n  {}", did_you_mean(nearest), cases.join("\n  "))]
     NoCase {
@@ -351,7 +367,9 @@ impl CliError {
             #[cfg(feature = "parquet")]
             Self::Plan(_) => 2,
             #[cfg(feature = "parquet")]
-            Self::Sweep(_) | Self::RunsFailed { .. } => 1,
+            Self::Contender(_) | Self::NoSection { .. } | Self::NoQuic => 2,
+            #[cfg(feature = "parquet")]
+            Self::Sweep(_) | Self::RunsFailed { .. } | Self::EvaluationFailed { .. } => 1,
             #[cfg(feature = "parquet")]
             Self::SweepStopped { .. } => 130,
             #[cfg(target_os = "linux")]

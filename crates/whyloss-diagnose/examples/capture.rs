@@ -6,7 +6,7 @@
 //!
 //! `whyloss run --pcap` writes a capture of each link, one way; this one has both directions, as `tcpdump` at that node would.
 
-use whyloss_sim::{NodeCapture, Scenario, run_watched};
+use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let index = nodes.iter().position(|name| name == node);
     let index = index.ok_or_else(|| format!("no node `{node}`; there are {}", nodes.join(", ")))?;
     let mut capture = NodeCapture::new(&scenario, index, std::path::Path::new(out));
-    run_watched(&scenario, 1, &mut capture)?;
+    Simulation::new(&scenario, 1).watch(&mut capture).run()?;
     capture.finish()?;
     Ok(())
 }

@@ -27,7 +27,7 @@ use whyloss_sim::host::tcp::{self, Recovery};
 use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 use whyloss_study::statistics::jain;
 
-use crate::build::{duplex, node, simplex};
+use crate::build::{node, simplex};
 
 const FIGURES: &str = include_str!("../tests/data/ns2-path.csv");
 /// As many as behind ns-2's means.
@@ -197,7 +197,9 @@ fn measure(row: &Row, options: &tcp::Options, packet_size: u32) -> (f64, f64) {
     let runs: Vec<(f64, f64)> = (1..=SEEDS)
         .into_par_iter()
         .map(|seed| {
-            let run = whyloss_sim::run_unwatched(&scenario, seed).expect("a valid scenario");
+            let run = whyloss_sim::Simulation::new(&scenario, seed)
+                .run()
+                .expect("a valid scenario");
             // ns-2's `ack_` is the last segment's number, and segment 0 is none or goes before the rest. (It lags behind what was
             // delivered by half a round trip of 200 s: less than a thousandth.)
             let each = run.flows.iter().map(|flow| {
@@ -249,4 +251,14 @@ fn goodput_is_that_of_ns2() {
         "outside the limits:\n{}",
         wrong.join("\n")
     );
+}
+
+/// A link from `a` to `b`, and its reverse with the same rate, delay and queue, without errors.
+fn duplex(net: &mut Scenario, a: usize, b: usize, there: LinkSpec) {
+    let back = LinkSpec {
+        channel: ChannelSpec::None,
+        ..there.clone()
+    };
+    simplex(net, a, b, there);
+    simplex(net, b, a, back);
 }

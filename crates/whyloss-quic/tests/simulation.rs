@@ -1,6 +1,6 @@
 //! The stacks' engines in the simulator: whole transfers, scored verdicts, the same bytes for the same seed.
 
-use whyloss_sim::{FlowResult, Scenario, run, run_plain};
+use whyloss_sim::{FlowResult, Scenario, Simulation};
 
 /// A flow of QUIC over 10 Mbit/s and a round trip of 100 ms, with a queue of the product of both.
 fn scenario(transport: &str, rest: &str, loss: f64, seconds: u32) -> Scenario {
@@ -17,7 +17,7 @@ fn scenario(transport: &str, rest: &str, loss: f64, seconds: u32) -> Scenario {
 }
 
 fn flow(scenario: &Scenario, seed: u64) -> FlowResult {
-    let run = run(scenario, seed, &mut ()).expect("runs");
+    let run = Simulation::new(scenario, seed).run().expect("runs");
     run.flows[0].clone()
 }
 
@@ -51,15 +51,15 @@ fn the_same_seed_gives_the_same_run() {
             let transport =
                 format!(r#"{{ kind = "quic", stack = "{stack}", controller = "{controller}" }}"#);
             let scenario = scenario(&transport, "", 0.01, 8);
-            let first = run(&scenario, 7, &mut ()).expect("runs");
-            let plain = run_plain(&scenario, 7, &mut ()).expect("runs");
+            let first = Simulation::new(&scenario, 7).run().expect("runs");
+            let plain = Simulation::new(&scenario, 7).plain().run().expect("runs");
             assert_eq!(
                 first,
-                run(&scenario, 7, &mut ()).expect("runs"),
+                Simulation::new(&scenario, 7).run().expect("runs"),
                 "{stack} {controller}"
             );
             assert_eq!((&first.flows, &first.links), (&plain.flows, &plain.links));
-            assert_ne!(first, run(&scenario, 8, &mut ()).expect("runs"));
+            assert_ne!(first, Simulation::new(&scenario, 8).run().expect("runs"));
         }
     }
 }
@@ -78,6 +78,24 @@ fn an_oracle_is_right_and_its_verdicts_are_scored() {
             "{flow:?}"
         );
         assert_eq!(flow.gaps.accuracy(), Some(1.0), "{stack} {flow:?}");
+    }
+}
+
+/// Short episodes call a loss wireless when it is repaired: the stacks ask then, and that verdict is scored.
+#[test]
+fn a_verdict_waits_for_the_end_of_the_recovery() {
+    for stack in ["quinn", "noq"] {
+        let transport = format!(r#"{{ kind = "quic", stack = "{stack}", controller = "reno" }}"#);
+        let [unaware, episode] = ["unaware", "episode"].map(|classifier| {
+            let rest = format!(", classifier = \"{classifier}\"");
+            flow(&scenario(&transport, &rest, 0.01, 30), 1)
+        });
+        assert_eq!(unaware.gaps.mw(), Some(1.0), "{stack}");
+        assert!(episode.gaps.mw() < Some(0.5), "{stack}: {episode:?}");
+        assert!(
+            episode.application_bytes > 2 * unaware.application_bytes,
+            "{stack}: {episode:?}"
+        );
     }
 }
 
@@ -110,8 +128,8 @@ fn copies_are_not_delivered_again() {
             "#
         );
         let scenario = Scenario::from_toml(&text, "test.toml", &[]).expect("valid");
-        let run = run(&scenario, 1, &mut ()).expect("runs");
-        let plain = run_plain(&scenario, 1, &mut ()).expect("runs");
+        let run = Simulation::new(&scenario, 1).run().expect("runs");
+        let plain = Simulation::new(&scenario, 1).plain().run().expect("runs");
         assert_eq!((&run.flows, &run.links), (&plain.flows, &plain.links));
         let flow = &run.flows[0];
         assert!(flow.received > flow.delivered + 20, "{stack} {flow:?}");
@@ -160,7 +178,7 @@ fn transfers_complete_and_are_timed() {
             let mut scenario = scenario(&transport, &application, 0.0, 20);
             scenario.measure_from = whyloss::Time::ZERO;
             let fast = flow(&scenario, 1);
-            let plain = run_plain(&scenario, 1, &mut ()).expect("runs");
+            let plain = Simulation::new(&scenario, 1).plain().run().expect("runs");
             assert_eq!(fast, plain.flows[0]);
             let transfers = fast.transfers.expect("has transfers");
             assert!(

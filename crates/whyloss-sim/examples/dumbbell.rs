@@ -31,7 +31,7 @@ fn measure() -> Result<(), Box<dyn std::error::Error>> {
     );
     for seed in 1..=runs {
         let before = cpu_seconds()?;
-        let result = whyloss_sim::run_unwatched(&scenario, seed)?;
+        let result = whyloss_sim::Simulation::new(&scenario, seed).run()?;
         let seconds = cpu_seconds()? - before;
         let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
         let (rate, events) = (

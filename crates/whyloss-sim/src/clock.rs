@@ -106,7 +106,10 @@ mod tests {
                 "duration = \"30 s\"\n{noise}\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"2 Mbit/s\"\ndelay = \"20 ms\"\nqueue = {{ packets = 9 }}\nchannel = {{ kind = \"bernoulli\", loss = 0.03 }}\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\npacket = \"1000 B\"\ntransport = \"tfrc\"\nclassifier = \"{classifier}\"\n"
             );
             let scenario = Scenario::from_toml(&text, "test", &[]).expect("valid");
-            crate::run(&scenario, 3, &mut ()).expect("runs").flows
+            crate::Simulation::new(&scenario, 3)
+                .run()
+                .expect("runs")
+                .flows
         };
         let noise = "clock_noise = \"2 ms\"";
         for truth in ["oracle", "random"] {

@@ -441,7 +441,7 @@ mod tests {
                 }
                 _ => panic!("no classifier"),
             }
-            let expected = crate::run(&within, 3, &mut ()).expect("runs");
+            let expected = crate::Simulation::new(&within, 3).run().expect("runs");
             assert!(
                 expected.flows[0]
                     .gaps
@@ -449,7 +449,7 @@ mod tests {
                     > 0
             );
             for _ in 0..2 {
-                let found = crate::run(&outside, 3, &mut ()).expect("runs");
+                let found = crate::Simulation::new(&outside, 3).run().expect("runs");
                 // IFTP's own classifier may say more than a cause.
                 if transport != "iftp" {
                     assert_eq!(found, expected, "{transport}");

@@ -36,14 +36,12 @@ pub use delay::{DelaySummary, Delays};
 pub use host::transfers::TransferResult;
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use media::{FrameCounts, Media};
-pub use observe::{Observer, Order, Watch};
+pub use observe::{Event, Observer, Order, Watch};
 pub use output::{OutputError, replace_file};
 pub use packet::Packet;
 pub use pcap::{Capture, NodeCapture};
 pub use registry::Registry;
-pub use run::{
-    Clock, Needs, Run, RunError, run, run_measured, run_plain, run_unwatched, run_watched,
-};
+pub use run::{Needs, Run, RunError, Simulation};
 pub use scenario::Scenario;
 #[cfg(feature = "parquet")]
 pub use trace::ParquetFiles;

@@ -1,11 +1,11 @@
-//! Watching a run: what the engine tells whoever asks.
+//! Watching a run: what the engine tells.
 //!
-//! Whoever implements [`Watch`] is told by [`run_watched`](crate::run_watched) of everything that happens to a flow or at a
-//! link, in the order of its times. No time lies behind the end of the run.
+//! A [`Watch`] is told of every [`Event`] of a flow or at a link, in the order of their times
+//! ([`Simulation::watch`](crate::Simulation::watch)). No time lies behind the end of the run.
 //!
-//! Where that is too slow, an [`Observer`] says what it needs, and in which [`Order`]: the engine is compiled for it. The less
-//! it asks for, the earlier the engine may work out what no other packet can change, and the faster it is; what it tells is
-//! the same. A run that nobody watches pays nothing.
+//! Where that is too slow, an [`Observer`] says what it needs, and in which [`Order`], and the engine is compiled for it
+//! ([`Simulation::observe`](crate::Simulation::observe)). The less it asks for, the more the engine may work out ahead of
+//! time, and the faster it is; what it tells is the same. A run without a watch pays nothing.
 
 use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time};
@@ -23,7 +23,7 @@ pub enum Order {
     /// What concerns one flow is told in the order of its times, whichever end it happens at; what happens at one link
     /// likewise.
     Flow,
-    /// Everything is told in the order of its times: the [plain engine](crate::run_plain) is used.
+    /// Everything is told in the order of its times: the [plain engine](crate::Simulation::plain) is used.
     Run,
 }
 
@@ -60,91 +60,118 @@ pub struct SourceState {
     pub una: u64,
 }
 
-/// Watches a run.
-pub trait Watch {
+/// Something that happens to a flow or at a link, as a [`Watch`] is told of it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
     /// A source sent a data packet.
-    #[inline]
-    fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
-        let _ = (flow, at, packet);
-    }
-
-    /// A packet reached the near end of a link at `at`, found `waiting` packets waiting (zero unless
-    /// [`Observer::QUEUE_LENGTH`]), and met this fate.
-    #[inline]
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
-        let _ = (link, at, packet, waiting, fate);
-    }
-
-    /// A link marked (ECN) the packet that [`Self::offered`] tells of next, which arrives; what that is shown is the packet as it
-    /// came.
-    #[inline]
-    fn marked(&mut self, link: usize) {
-        let _ = link;
-    }
-
+    Sent {
+        /// Index of the flow.
+        flow: usize,
+        /// When the packet left.
+        at: Time,
+        /// The packet.
+        packet: &'a Packet,
+    },
+    /// A packet reached the near end of a link.
+    Offered {
+        /// Index of the link.
+        link: usize,
+        /// When the packet came.
+        at: Time,
+        /// The packet as it came.
+        packet: &'a Packet,
+        /// Packets that waited then; zero unless [`Observer::QUEUE_LENGTH`].
+        waiting: usize,
+        /// What becomes of the packet.
+        fate: Fate,
+        /// Whether the link's queue marks the packet (ECN), which arrives.
+        marked: bool,
+    },
     /// A data packet reached its sink, which took it.
-    #[inline]
-    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
-        let _ = (flow, at, packet, classifier);
-    }
-
-    /// A data packet reached its sink, which dropped it for damage where it is sensitive.
-    #[inline]
-    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
-        let _ = (flow, at, packet);
-    }
-
+    Arrived {
+        /// Index of the flow.
+        flow: usize,
+        /// When it arrived.
+        at: Time,
+        /// The packet.
+        packet: &'a Packet,
+        /// The sink's classifier, which has heard of the packet.
+        classifier: Option<&'a Classifier>,
+    },
+    /// A data packet reached its sink, which dropped it for damage within its coverage.
+    Dropped {
+        /// Index of the flow.
+        flow: usize,
+        /// When it arrived.
+        at: Time,
+        /// The packet.
+        packet: &'a Packet,
+    },
     /// A classifier gave a cause to a lost packet.
-    #[inline]
-    fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
-        let _ = (flow, at, sequence, truth, verdict);
-    }
-
-    /// A source with congestion control took an answer or was woken, and has sent what it then might. An
-    /// observer is told of it only if [`Observer::STATES`].
-    #[inline]
-    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
-        let _ = (flow, at, state);
-    }
-
-    /// Asks, every few thousand events and at the end, whether the run is to go on, and says how far it is. An
-    /// observer is asked only if [`Observer::CLOCK`]. A run that is stopped returns what it has counted so far.
-    #[inline]
-    fn goes_on(&mut self, now: Time) -> bool {
-        let _ = now;
-        true
-    }
-
-    /// A TCP source took an acknowledgement or was woken by its timer.
-    #[inline]
-    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
-        let _ = (flow, at, sender);
-    }
+    Judged {
+        /// Index of the flow.
+        flow: usize,
+        /// When the verdict was given.
+        at: Time,
+        /// The number of the packet.
+        sequence: u64,
+        /// Why it was lost.
+        truth: Cause,
+        /// The classifier's answer.
+        verdict: Cause,
+    },
+    /// A source with congestion control took an answer or was woken, and has sent all that it then may. An observer is
+    /// told of it only if [`Observer::STATES`].
+    Acted {
+        /// Index of the flow.
+        flow: usize,
+        /// When the source acted.
+        at: Time,
+        /// The source afterwards.
+        state: &'a SourceState,
+    },
+    /// A TCP source took an acknowledgement or was woken by its timer. An observer is told of it only if
+    /// [`Observer::SOURCES`].
+    Reacted {
+        /// Index of the flow.
+        flow: usize,
+        /// When the source was reached.
+        at: Time,
+        /// The source, which sends only afterwards.
+        sender: &'a tcp::Sender,
+    },
 }
 
-/// Who watches and says what it needs, so that the engine made for it does no more.
+/// Watches a run.
+pub trait Watch {
+    /// Is told of an event.
+    fn on(&mut self, event: &Event<'_>);
+}
+
+/// Says what it needs beside watching, so that the engine made for it does no more.
 pub trait Observer: Watch {
     /// The order in which it must be told.
     const ORDER: Order = Order::Flow;
 
-    /// Whether it wants to hear of [`Watch::offered`], which keeps packets from taking a link's short cut.
+    /// Whether it wants to hear of [`Event::Offered`], which keeps packets from taking a link's short cut.
     const LINKS: bool = true;
 
-    /// Whether [`Watch::offered`] wants the length of the queue, which costs a look at it.
+    /// Whether [`Event::Offered`] needs the length of the queue, which costs a look at it.
     const QUEUE_LENGTH: bool = false;
 
-    /// Whether it wants to hear of [`Watch::reacted`].
+    /// Whether it wants to hear of [`Event::Reacted`].
     const SOURCES: bool = true;
 
-    /// Whether it wants to hear of [`Watch::acted`], for which the state of the source is gathered.
+    /// Whether it wants to hear of [`Event::Acted`], for which the state of the source is gathered.
     const STATES: bool = false;
-
-    /// Whether it wants to be asked now and then whether the run is to go on ([`Watch::goes_on`]).
-    const CLOCK: bool = false;
 }
 
 /// Watches nothing.
-impl Watch for () {}
+impl Watch for () {
+    #[inline]
+    fn on(&mut self, _: &Event<'_>) {}
+}
 
 impl Observer for () {
     const ORDER: Order = Order::Place;
@@ -153,62 +180,15 @@ impl Observer for () {
 }
 
 /// Both watch.
-#[expect(
-    clippy::inline_always,
-    reason = "what is handed on is not made if nobody looks at it"
-)]
 impl<A: Watch, B: Watch> Watch for (A, B) {
-    #[inline]
-    fn goes_on(&mut self, now: Time) -> bool {
-        self.0.goes_on(now) & self.1.goes_on(now)
-    }
-
     #[inline(always)]
-    fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
-        self.0.sent(flow, at, packet);
-        self.1.sent(flow, at, packet);
-    }
-
-    #[inline(always)]
-    fn marked(&mut self, link: usize) {
-        self.0.marked(link);
-        self.1.marked(link);
-    }
-
-    #[inline(always)]
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
-        self.0.offered(link, at, packet, waiting, fate);
-        self.1.offered(link, at, packet, waiting, fate);
-    }
-
-    #[inline(always)]
-    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
-        self.0.arrived(flow, at, packet, classifier);
-        self.1.arrived(flow, at, packet, classifier);
-    }
-
-    #[inline(always)]
-    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
-        self.0.dropped(flow, at, packet);
-        self.1.dropped(flow, at, packet);
-    }
-
-    #[inline(always)]
-    fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
-        self.0.judged(flow, at, sequence, truth, verdict);
-        self.1.judged(flow, at, sequence, truth, verdict);
-    }
-
-    #[inline(always)]
-    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
-        self.0.acted(flow, at, state);
-        self.1.acted(flow, at, state);
-    }
-
-    #[inline(always)]
-    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
-        self.0.reacted(flow, at, sender);
-        self.1.reacted(flow, at, sender);
+    #[expect(
+        clippy::inline_always,
+        reason = "an event is not made if its parts are not looked at"
+    )]
+    fn on(&mut self, event: &Event<'_>) {
+        self.0.on(event);
+        self.1.on(event);
     }
 }
 
@@ -218,106 +198,26 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const QUEUE_LENGTH: bool = A::QUEUE_LENGTH || B::QUEUE_LENGTH;
     const SOURCES: bool = A::SOURCES || B::SOURCES;
     const STATES: bool = A::STATES || B::STATES;
-    const CLOCK: bool = A::CLOCK || B::CLOCK;
 }
 
 /// Watches if it is there.
 impl<A: Watch> Watch for Option<A> {
-    fn goes_on(&mut self, now: Time) -> bool {
-        self.as_mut().is_none_or(|observer| observer.goes_on(now))
-    }
-
-    fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
-        if let Some(observer) = self {
-            observer.sent(flow, at, packet);
-        }
-    }
-
-    fn marked(&mut self, link: usize) {
-        if let Some(observer) = self {
-            observer.marked(link);
-        }
-    }
-
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
-        if let Some(observer) = self {
-            observer.offered(link, at, packet, waiting, fate);
-        }
-    }
-
-    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
-        if let Some(observer) = self {
-            observer.arrived(flow, at, packet, classifier);
-        }
-    }
-
-    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
-        if let Some(observer) = self {
-            observer.dropped(flow, at, packet);
-        }
-    }
-
-    fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
-        if let Some(observer) = self {
-            observer.judged(flow, at, sequence, truth, verdict);
-        }
-    }
-
-    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
-        if let Some(observer) = self {
-            observer.acted(flow, at, state);
-        }
-    }
-
-    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
-        if let Some(observer) = self {
-            observer.reacted(flow, at, sender);
+    fn on(&mut self, event: &Event<'_>) {
+        if let Some(watch) = self {
+            watch.on(event);
         }
     }
 }
 
-/// Whoever is behind the reference watches.
+/// The one behind the reference watches.
 impl<W: Watch + ?Sized> Watch for &mut W {
-    fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
-        (**self).sent(flow, at, packet);
-    }
-
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
-        (**self).offered(link, at, packet, waiting, fate);
-    }
-
-    fn marked(&mut self, link: usize) {
-        (**self).marked(link);
-    }
-
-    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
-        (**self).arrived(flow, at, packet, classifier);
-    }
-
-    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
-        (**self).dropped(flow, at, packet);
-    }
-
-    fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
-        (**self).judged(flow, at, sequence, truth, verdict);
-    }
-
-    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
-        (**self).acted(flow, at, state);
-    }
-
-    fn goes_on(&mut self, now: Time) -> bool {
-        (**self).goes_on(now)
-    }
-
-    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
-        (**self).reacted(flow, at, sender);
+    fn on(&mut self, event: &Event<'_>) {
+        (**self).on(event);
     }
 }
 
-/// Whoever it is hears everything: one engine, compiled once, serves all.
+/// Hears everything: one engine, compiled once, serves all.
 impl Observer for &mut dyn Watch {
     const QUEUE_LENGTH: bool = true;
     const STATES: bool = true;
-    const CLOCK: bool = true;
 }

@@ -19,7 +19,7 @@
 //!     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
 //!         let waited_ms = (arrival.received - self.last).as_secs_f64() * 1e3;
 //!         self.last = arrival.received;
-//!         let cause = if waited_ms <= self.within_ms { Cause::Wireless } else { Cause::Congestion };
+//!         let cause = Cause::wireless_if(waited_ms <= self.within_ms);
 //!         (missing > 0).then_some(cause)
 //!     }
 //! }
@@ -53,7 +53,7 @@
 //!     classifier = { name = "prompt", within_ms = 20 }
 //! "#;
 //! let scenario = Scenario::from_toml_with(text, "example.toml", &[], &registry)?;
-//! assert!(whyloss_sim::run_unwatched(&scenario, 1)?.flows[0].delivered > 0);
+//! assert!(whyloss_sim::Simulation::new(&scenario, 1).run()?.flows[0].delivered > 0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -32,11 +32,14 @@ use thiserror::Error;
 use whyloss::{Duration, Time};
 use whyloss_link::Streams;
 
+pub(crate) use self::ends::Moment;
 use self::fast::Engine;
-pub use self::measured::{Clock, Needs, Run, run_measured, run_unwatched};
+pub use self::measured::{Needs, Run};
 use self::plain::Plain;
+use crate::delay::Delays;
 use crate::host::quic;
 use crate::measure::Measurement;
+use crate::media::Media;
 use crate::network::Fuse;
 use crate::observe::{Observer, Order, Watch};
 use crate::scenario::{CheckError, Flow, Scenario, Transport};
@@ -71,59 +74,156 @@ pub enum RunError {
     },
 }
 
-/// Runs one replication of a scenario.
+/// One replication of a scenario, about to run.
 ///
 /// The result depends on the scenario and the seed alone. Memory does not grow with simulated time, but with the packets
 /// under way or waiting, of which there may be [`Scenario::most_packets`].
 ///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use whyloss_sim::{Scenario, Simulation};
+///
+/// let file = r#"
+///     duration = "10 s"
+///     link = [{ from = "a", to = "b", rate = "1 Mbit/s", delay = "5 ms", queue = { packets = 10 } }]
+///     flow = [{ from = "a", to = "b", transport = { kind = "tcp" } }]
+/// "#;
+/// let scenario = Scenario::from_toml(file, "example.toml", &[])?;
+/// let measured = Simulation::new(&scenario, 1).run()?;
+/// assert_eq!(measured, Simulation::new(&scenario, 1).run()?);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
-/// Whatever [`Scenario::check`] finds wrong, and [`RunError::NoEngine`]; nothing is run then. And
-/// [`RunError::TooManyPackets`].
-pub fn run<O: Observer>(
+/// Each way to run fails with what [`Scenario::check`] finds wrong or with [`RunError::NoEngine`], before anything is run,
+/// and with [`RunError::TooManyPackets`].
+#[must_use = "nothing is run before `run`, `measure` or `observe`"]
+pub struct Simulation<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    plain: bool,
+    watch: Option<&'a mut dyn Watch>,
+    goes_on: Option<&'a mut dyn FnMut(Time) -> bool>,
+}
+
+impl<'a> Simulation<'a> {
+    /// The replication of this scenario that this seed names.
+    pub fn new(scenario: &'a Scenario, seed: u64) -> Self {
+        Self {
+            scenario,
+            seed,
+            plain: false,
+            watch: None,
+            goes_on: None,
+        }
+    }
+
+    /// Uses the plain engine: one event per arrival and per deadline.
+    ///
+    /// The result is the same but for [`Measurement::events`]; it takes several times as long. Every event is told in the
+    /// order of its time.
+    pub fn plain(mut self) -> Self {
+        self.plain = true;
+        self
+    }
+
+    /// Tells of every event, in the order [`Order::Flow`]. The engine for it is compiled already.
+    pub fn watch(mut self, watch: &'a mut dyn Watch) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// Asks every few milliseconds of work, and at the end, whether to go on, and says how far the run is. A run that is
+    /// stopped returns what it has counted so far.
+    pub fn ask(mut self, goes_on: &'a mut dyn FnMut(Time) -> bool) -> Self {
+        self.goes_on = Some(goes_on);
+        self
+    }
+
+    /// Runs it, and counts.
+    ///
+    /// # Errors
+    /// See [`Simulation`].
+    pub fn run(self) -> Result<Measurement, RunError> {
+        self.observe(&mut ())
+    }
+
+    /// Runs it, counts, and measures what else is needed.
+    ///
+    /// # Errors
+    /// See [`Simulation`].
+    pub fn measure(self, needs: Needs) -> Result<Run, RunError> {
+        let (scenario, seed) = (self.scenario, self.seed);
+        // Three engines, so that a run that needs less pays for less.
+        let (mut delays, mut frames) = (Vec::new(), vec![Vec::new(); scenario.flows.len()]);
+        let (measurement, reached) = if needs.frames {
+            let mut both = (Delays::new(scenario), Media::new(scenario));
+            let counted = self.simulate(&mut both)?;
+            frames = both.1.into_counts();
+            if needs.delays {
+                delays = both.0.into_flows();
+            }
+            counted
+        } else if needs.delays {
+            let mut observer = Delays::new(scenario);
+            let counted = self.simulate(&mut observer)?;
+            delays = observer.into_flows();
+            counted
+        } else {
+            self.simulate(&mut ())?
+        };
+        Ok(Run {
+            seed,
+            measurement,
+            delays,
+            frames,
+            reached,
+        })
+    }
+
+    /// Runs it with an engine that is compiled for what this observer needs. If there is a [watch](Self::watch) as well, or
+    /// the [plain](Self::plain) engine is asked for, both hear everything.
+    ///
+    /// # Errors
+    /// See [`Simulation`].
+    pub fn observe<O: Observer>(self, observer: &mut O) -> Result<Measurement, RunError> {
+        Ok(self.simulate(observer)?.0)
+    }
+
+    /// Runs it. Returns the counts, and until when it was simulated.
+    fn simulate<O: Observer>(self, observer: &mut O) -> Result<(Measurement, Time), RunError> {
+        ready(self.scenario)?;
+        let (scenario, seed) = (self.scenario, self.seed);
+        let mut always = |_| true;
+        let goes_on = self.goes_on.unwrap_or(&mut always);
+        // (Of a constant, so that only one of the engines is compiled for an observer.)
+        if self.plain || const { matches!(O::ORDER, Order::Run) } {
+            return Plain::new(scenario, seed, &mut (observer, self.watch)).run(goes_on);
+        }
+        match self.watch {
+            Some(watch) => by_fast(
+                scenario,
+                seed,
+                &mut (&mut (observer, watch) as &mut dyn Watch),
+                goes_on,
+            ),
+            None => by_fast(scenario, seed, observer, goes_on),
+        }
+    }
+}
+
+fn by_fast<O: Observer>(
     scenario: &Scenario,
     seed: u64,
     observer: &mut O,
-) -> Result<Measurement, RunError> {
-    ready(scenario)?;
-    // (A constant, so that of the engines only one is compiled for an observer.)
-    if const { matches!(O::ORDER, Order::Run) } {
-        return Plain::new(scenario, seed, observer).run();
-    }
+    goes_on: &mut dyn FnMut(Time) -> bool,
+) -> Result<(Measurement, Time), RunError> {
     let fuse = Fuse {
         ends: O::ORDER == Order::Place,
         stretches: !O::LINKS,
     };
-    Engine::new(scenario, seed, fuse).run(observer)
-}
-
-/// Runs one replication as [`run`] does, and tells of everything. What it needs is compiled already.
-///
-/// What concerns one flow is told in the order of its times, and what happens at one link likewise ([`Order::Flow`]).
-///
-/// # Errors
-/// The same.
-pub fn run_watched(
-    scenario: &Scenario,
-    seed: u64,
-    mut watch: &mut dyn Watch,
-) -> Result<Measurement, RunError> {
-    run(scenario, seed, &mut watch)
-}
-
-/// Runs one replication as [`run`] does, in the plain way: one event per arrival and per deadline.
-///
-/// The result is the same but for [`Measurement::events`]; it takes several times as long. Everything is told in the order of
-/// its times.
-///
-/// # Errors
-/// The same.
-pub fn run_plain(
-    scenario: &Scenario,
-    seed: u64,
-    watch: &mut dyn Watch,
-) -> Result<Measurement, RunError> {
-    ready(scenario)?;
-    Plain::new(scenario, seed, watch).run()
+    Engine::new(scenario, seed, fuse).run(observer, goes_on)
 }
 
 /// Fails if the scenario cannot be run, or not by this program.
@@ -136,7 +236,7 @@ fn ready(scenario: &Scenario) -> Result<(), RunError> {
     }
 }
 
-/// Events between two questions whether to go on ([`Watch::goes_on`]): a few milliseconds.
+/// Events between two questions whether to go on ([`Simulation::ask`]): a few milliseconds.
 const ASK_EVERY: u64 = 1 << 16;
 
 /// When a flow starts and stops.

@@ -12,7 +12,7 @@ use std::process::Command;
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Capture, Packet, Watch, run_watched};
+use whyloss_sim::{Capture, Event, Packet, Simulation, Watch};
 
 /// What the engine told of a packet that reached a link.
 struct Seen {
@@ -29,14 +29,24 @@ struct Recorder {
 }
 
 impl Watch for Recorder {
-    fn offered(&mut self, link: usize, time: Time, packet: &Packet, waiting: usize, fate: Fate) {
-        if time <= self.end {
-            self.links[link].push(Seen {
-                time,
-                packet: *packet,
-                waiting,
-                fate,
-            });
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Offered {
+            link,
+            at: time,
+            packet,
+            waiting,
+            fate,
+            ..
+        } = *event
+        {
+            if time <= self.end {
+                self.links[link].push(Seen {
+                    time,
+                    packet: *packet,
+                    waiting,
+                    fate,
+                });
+            }
         }
     }
 }
@@ -50,7 +60,10 @@ fn capture(directory: &Path) -> Vec<Vec<Seen>> {
         end: scenario.end,
     };
     let mut observers = (Capture::create(&scenario, directory).unwrap(), recorder);
-    run_watched(&scenario, 1, &mut observers).unwrap();
+    Simulation::new(&scenario, 1)
+        .watch(&mut observers)
+        .run()
+        .unwrap();
     observers.0.finish().unwrap();
     observers.1.links
 }
@@ -106,7 +119,7 @@ fn tshark(arguments: &[&str], file: &Path) -> String {
 /// The comment that a packet must carry; empty if it was delivered.
 fn comment(seen: &Seen) -> String {
     match seen.fate {
-        Fate::Delivered(_) => String::new(),
+        Fate::Delivered(_) | Fate::Held => String::new(),
         Fate::Damaged(_, first) => format!("damaged: from bit {first} of the packet"),
         Fate::Lost(Cause::Congestion, _) => {
             format!("lost: congestion (queue full, {} waiting)", seen.waiting)

@@ -31,7 +31,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     #[expect(clippy::disallowed_methods, reason = "the time is what this is about")]
     let begin = Instant::now();
     let events: u64 = pool.install(|| {
-        let run = |&(scenario, seed): &(&Scenario, u64)| whyloss_sim::run_unwatched(scenario, seed);
+        let run = |&(scenario, seed): &(&Scenario, u64)| {
+            whyloss_sim::Simulation::new(scenario, seed).run()
+        };
         runs.par_iter()
             .map(run)
             .map(|run| run.map_or(0, |run| run.events))

@@ -72,7 +72,8 @@ impl Context<'_> {
             scenarios,
             |scenario| format!("{scenario:?}"),
             |scenario, seed| {
-                whyloss_sim::run_unwatched(scenario, seed)
+                whyloss_sim::Simulation::new(scenario, seed)
+                    .run()
                     .map_err(|error| ExperimentError::Failed(Box::new(error)))
             },
         )

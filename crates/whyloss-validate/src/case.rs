@@ -1,10 +1,10 @@
 //! A network that both sides simulate, and what is compared.
 
-use whyloss::{Duration, Time};
+use whyloss::Duration;
 use whyloss_link::Fate;
-use whyloss_sim::host::tcp;
+
 use whyloss_sim::scenario::{Scenario, Transport};
-use whyloss_sim::{Packet, RunError, Watch};
+use whyloss_sim::{Event, RunError, Watch};
 use whyloss_study::statistics::jain;
 
 use crate::margin::Margin;
@@ -147,7 +147,9 @@ impl Case {
             acknowledged: vec![0; self.scenario.flows.len()],
             waits: vec![(Duration::ZERO, 0); self.scenario.links.len()],
         };
-        let run = whyloss_sim::run_watched(&self.scenario, seed, &mut seen)?;
+        let run = whyloss_sim::Simulation::new(&self.scenario, seed)
+            .watch(&mut seen)
+            .run()?;
         let flows = self.scenario.flows.iter().zip(&run.flows);
         let counts = seen.acknowledged.iter().zip(&seen.before);
         let packets = flows.zip(counts).map(|((flow, result), (&all, &before))| {
@@ -187,21 +189,31 @@ struct Seen<'a> {
 }
 
 impl Watch for Seen<'_> {
-    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
-        self.acknowledged[flow] = sender.acknowledged();
-        if at < self.scenario.measure_from {
-            self.before[flow] = self.acknowledged[flow];
-        }
-    }
-
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, _waiting: usize, fate: Fate) {
-        if let Fate::Delivered(arrives) = fate
-            && arrives >= self.scenario.measure_from
-        {
-            let spec = &self.scenario.links[link].link;
-            let (waited, packets) = &mut self.waits[link];
-            *waited += arrives - at - spec.rate.transmission_time(packet.size) - spec.delay;
-            *packets += 1;
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Reacted { flow, at, sender } => {
+                self.acknowledged[flow] = sender.acknowledged();
+                if at < self.scenario.measure_from {
+                    self.before[flow] = self.acknowledged[flow];
+                }
+            }
+            Event::Offered {
+                link,
+                at,
+                packet,
+                fate,
+                ..
+            } => {
+                if let Fate::Delivered(arrives) = fate
+                    && arrives >= self.scenario.measure_from
+                {
+                    let spec = &self.scenario.links[link].link;
+                    let (waited, packets) = &mut self.waits[link];
+                    *waited += arrives - at - spec.rate.transmission_time(packet.size) - spec.delay;
+                    *packets += 1;
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -210,6 +222,7 @@ impl Watch for Seen<'_> {
 mod tests {
     use super::*;
     use crate::ns3_grid;
+    use whyloss::Time;
 
     fn under_codel() -> Case {
         let mut cases = ns3_grid::cases(true);

@@ -19,9 +19,9 @@ use rayon::prelude::*;
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::channel::{ErrorPattern, NextTrial};
 use whyloss_link::queue::Limit;
-use whyloss_link::{ChannelSpec, Fate, LinkSpec, QueueSpec, Streams};
+use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec, Streams};
 use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
-use whyloss_sim::{Packet, Watch};
+use whyloss_sim::{Event, Watch};
 use whyloss_study::Progress;
 
 use crate::case::Case;
@@ -124,7 +124,9 @@ fn trace(ns2: &Ns2, stack: Stack) -> Result<Trace, Failure> {
         .trace(&asked)
         .map_err(|error| failed(error.to_string()))?;
     let mut ours = Packets(Vec::new());
-    whyloss_sim::run_watched(&case.scenario, SEED, &mut ours)
+    whyloss_sim::Simulation::new(&case.scenario, SEED)
+        .watch(&mut ours)
+        .run()
         .map_err(|error| failed(error.to_string()))?;
     Ok(first_divergence(stack.name, &ours.0, &theirs))
 }
@@ -165,9 +167,14 @@ fn first_divergence(kind: &'static str, ours: &[(f64, u64)], theirs: &[(f64, u64
 struct Packets(Vec<(f64, u64)>);
 
 impl Watch for Packets {
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, _: usize, _: Fate) {
-        if let (0, Some(sequence)) = (link, packet.payload.sequence()) {
-            self.0.push((at.as_secs_f64(), sequence));
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Offered {
+            link, at, packet, ..
+        } = *event
+        {
+            if let (0, Some(sequence)) = (link, packet.payload.sequence()) {
+                self.0.push((at.as_secs_f64(), sequence));
+            }
         }
     }
 }
@@ -258,20 +265,23 @@ mod tests {
     use whyloss::Cause;
 
     use super::*;
+    use whyloss_link::Fate;
 
     /// Which packets the last link loses, by their number in the order of departure.
     struct Losses(u64, Vec<u64>);
 
     impl Watch for Losses {
-        fn offered(&mut self, link: usize, _: Time, _: &Packet, _: usize, fate: Fate) {
-            if link as u64 == LOSSY {
-                match fate {
-                    // What finds no room does not depart.
-                    Fate::Lost(Cause::Congestion, _) => return,
-                    Fate::Lost(Cause::Wireless, _) => self.1.push(self.0),
-                    _ => {}
+        fn on(&mut self, event: &Event<'_>) {
+            if let Event::Offered { link, fate, .. } = *event {
+                if link as u64 == LOSSY {
+                    match fate {
+                        // What finds no room does not depart.
+                        Fate::Lost(Cause::Congestion, _) => return,
+                        Fate::Lost(Cause::Wireless, _) => self.1.push(self.0),
+                        _ => {}
+                    }
+                    self.0 += 1;
                 }
-                self.0 += 1;
             }
         }
     }
@@ -281,7 +291,10 @@ mod tests {
         for stack in STACKS {
             let mut losses = Losses(0, Vec::new());
             let scenario = case(stack).scenario;
-            whyloss_sim::run_watched(&scenario, SEED, &mut losses).expect("a valid scenario");
+            whyloss_sim::Simulation::new(&scenario, SEED)
+                .watch(&mut losses)
+                .run()
+                .expect("a valid scenario");
             assert_eq!(losses.1, LOST, "{}", stack.name);
         }
     }

@@ -10,13 +10,13 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use rayon::prelude::*;
+use whyloss::receiver::Arrival;
 use whyloss::receiver::trees::{COUNT, NAMES, Signals};
-use whyloss::receiver::{Arrival, Classifier};
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::Streams;
 use whyloss_sim::clock::NoisyClock;
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Observer, Order, Packet, Watch};
+use whyloss_sim::{Event, Observer, Order, Watch};
 
 use crate::networks::{Drawn, Drivers};
 
@@ -48,35 +48,42 @@ impl Observer for Listener {
 }
 
 impl Watch for Listener {
-    fn judged(&mut self, flow: usize, _: Time, _: u64, truth: Cause, _: Cause) {
-        if let Some(ear) = &mut self.flows[flow] {
-            let count = &mut ear.truth[usize::from(truth == Cause::Wireless)];
-            *count = count.saturating_add(1);
-        }
-    }
-
-    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
-        let (Some(ear), Payload::TfrcData(data)) = (&mut self.flows[flow], &packet.payload) else {
-            return;
-        };
-        let missing = data.sequence.saturating_sub(ear.expected);
-        ear.expected = ear.expected.max(data.sequence.saturating_add(1));
-        for (number, (clock, signals)) in (0..).zip(&mut ear.clocks) {
-            let stamp = clock.as_mut().map_or(at, |clock| clock.stamp(at));
-            let arrival = Arrival::new(data.sequence, data.stamp, stamp, packet.size);
-            if let Some(described) = signals.on_arrival(&arrival, missing)
-                && at >= self.from
-            {
-                let [network, family] = self.network;
-                let [congestion, wireless] = ear.truth;
-                let mut row = [0; HEAD + COUNT];
-                let head = [network, family, number, congestion, wireless, flow as i16];
-                row[..HEAD].copy_from_slice(&head);
-                row[HEAD..].copy_from_slice(&described);
-                self.rows.push(row);
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Judged { flow, truth, .. } => {
+                if let Some(ear) = &mut self.flows[flow] {
+                    let count = &mut ear.truth[usize::from(truth == Cause::Wireless)];
+                    *count = count.saturating_add(1);
+                }
             }
+            Event::Arrived {
+                flow, at, packet, ..
+            } => {
+                let (Some(ear), Payload::TfrcData(data)) = (&mut self.flows[flow], &packet.payload)
+                else {
+                    return;
+                };
+                let missing = data.sequence.saturating_sub(ear.expected);
+                ear.expected = ear.expected.max(data.sequence.saturating_add(1));
+                for (number, (clock, signals)) in (0..).zip(&mut ear.clocks) {
+                    let stamp = clock.as_mut().map_or(at, |clock| clock.stamp(at));
+                    let arrival = Arrival::new(data.sequence, data.stamp, stamp, packet.size);
+                    if let Some(described) = signals.on_arrival(&arrival, missing)
+                        && at >= self.from
+                    {
+                        let [network, family] = self.network;
+                        let [congestion, wireless] = ear.truth;
+                        let mut row = [0; HEAD + COUNT];
+                        let head = [network, family, number, congestion, wireless, flow as i16];
+                        row[..HEAD].copy_from_slice(&head);
+                        row[HEAD..].copy_from_slice(&described);
+                        self.rows.push(row);
+                    }
+                }
+                ear.truth = [0; 2];
+            }
+            _ => {}
         }
-        ear.truth = [0; 2];
     }
 }
 
@@ -146,7 +153,7 @@ fn listen(
         network: [index as i16, family],
         rows: Vec::new(),
     };
-    whyloss_sim::run(&scenario, 1, &mut listener)?;
+    whyloss_sim::Simulation::new(&scenario, 1).observe(&mut listener)?;
     // With noise an early gap may be told by some clocks only: rows of one gap stay together.
     let whole = listener.rows.len() / NOISES.len() * NOISES.len();
     listener.rows.truncate(whole);

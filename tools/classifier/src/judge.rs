@@ -66,7 +66,7 @@ fn tally(
     variant: Variant,
 ) -> Result<Tally, Box<dyn Error + Send + Sync>> {
     let scenario = drawn.variant(variant, index, drivers, driver, noise)?;
-    let run = whyloss_sim::run_unwatched(&scenario, 1)?;
+    let run = whyloss_sim::Simulation::new(&scenario, 1).run()?;
     let mut tally = Tally::default();
     let (mut lost, mut all) = (0, 0);
     for (flow, spec) in run.flows.iter().zip(&scenario.flows) {

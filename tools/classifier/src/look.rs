@@ -11,7 +11,7 @@ use whyloss::sender::{self, SenderClassifier};
 use whyloss::{Cause, Time};
 use whyloss_sim::decider::{Decider, OutsideSender};
 use whyloss_sim::scenario::Transport as Carrier;
-use whyloss_sim::{Scenario, Watch};
+use whyloss_sim::{Event, Scenario, Watch};
 
 type Ear = Arc<Mutex<Option<(LossEvent, Option<[i16; COUNT]>)>>>;
 
@@ -52,28 +52,37 @@ struct Listener {
 }
 
 impl Watch for Listener {
-    fn judged(&mut self, flow: usize, at: Time, _: u64, truth: Cause, verdict: Cause) {
-        let Some(ear) = self.ears.get(flow) else {
-            return;
-        };
-        if let Ok(mut ear) = ear.lock()
-            && let Some((loss, described)) = ear.take()
-            && at >= self.from
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Judged {
+            flow,
+            at,
+            truth,
+            verdict,
+            ..
+        } = *event
         {
-            let _ = write!(
-                self.rows,
-                "{},{flow},{:.3},{},{},{},{},",
-                self.network,
-                at.as_nanos() as f64 / 1e9,
-                u8::from(truth == Cause::Congestion),
-                u8::from(verdict == Cause::Congestion),
-                loss.window / u64::from(loss.segment_size),
-                loss.rtt.map_or(0, |rtt| rtt.as_nanos() / 1000),
-            );
-            let _ = match described {
-                Some(signals) => writeln!(self.rows, "{},{signals:?}", log_odds(&signals)),
-                None => writeln!(self.rows, "none"),
+            let Some(ear) = self.ears.get(flow) else {
+                return;
             };
+            if let Ok(mut ear) = ear.lock()
+                && let Some((loss, described)) = ear.take()
+                && at >= self.from
+            {
+                let _ = write!(
+                    self.rows,
+                    "{},{flow},{:.3},{},{},{},{},",
+                    self.network,
+                    at.as_nanos() as f64 / 1e9,
+                    u8::from(truth == Cause::Congestion),
+                    u8::from(verdict == Cause::Congestion),
+                    loss.window / u64::from(loss.segment_size),
+                    loss.rtt.map_or(0, |rtt| rtt.as_nanos() / 1000),
+                );
+                let _ = match described {
+                    Some(signals) => writeln!(self.rows, "{},{signals:?}", log_odds(&signals)),
+                    None => writeln!(self.rows, "none"),
+                };
+            }
         }
     }
 }
@@ -111,7 +120,9 @@ pub(crate) fn rows(
         rows: String::new(),
         from: Time::ZERO,
     };
-    let run = whyloss_sim::run_watched(&scenario, seed, &mut listener)?;
+    let run = whyloss_sim::Simulation::new(&scenario, seed)
+        .watch(&mut listener)
+        .run()?;
     for flow in &run.flows {
         if !flow.background {
             let _ = writeln!(

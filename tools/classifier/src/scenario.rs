@@ -36,7 +36,7 @@ pub(crate) fn run(
         let (mut rates, mut lost, mut sent) = ([0.0; 2], 0, 0);
         let mut verdicts = Confusion::default();
         for seed in 1..=seeds {
-            let run = whyloss_sim::run_unwatched(&scenario, seed)?;
+            let run = whyloss_sim::Simulation::new(&scenario, seed).run()?;
             for (flow, found) in scenario.flows.iter().zip(&run.flows) {
                 let own = flow.name.starts_with(flows);
                 if !flow.background {

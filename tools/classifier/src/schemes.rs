@@ -95,7 +95,7 @@ impl Setting {
             .split_once('@')
             .map_or(Ok(0), |(_, seed)| seed.parse())?;
         for seed in 1..=self.seeds {
-            let run = whyloss_sim::run_unwatched(&scenario, 1000 * offset + seed)?;
+            let run = whyloss_sim::Simulation::new(&scenario, 1000 * offset + seed).run()?;
             let own = run
                 .flows
                 .iter()

@@ -15,7 +15,7 @@ use whyloss_link::Fate;
 use whyloss_sim::decider::{Decider, OutsideSender};
 use whyloss_sim::packet::Payload;
 use whyloss_sim::scenario::Transport as Carrier;
-use whyloss_sim::{Packet, Watch};
+use whyloss_sim::{Event, Watch};
 use whyloss_study::arena::Transport;
 
 use crate::dump;
@@ -123,36 +123,38 @@ impl Listener {
 }
 
 impl Watch for Listener {
-    fn sent(&mut self, flow: usize, _: Time, packet: &Packet) {
-        if let (Some(ear), Payload::Segment(segment)) = (&self.flows[flow], &packet.payload)
-            && segment.retransmission
-            && let Ok(mut ear) = ear.lock()
-        {
-            ear.lost.remove(&segment.sequence);
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Sent { flow, packet, .. } => {
+                if let (Some(ear), Payload::Segment(segment)) = (&self.flows[flow], &packet.payload)
+                    && segment.retransmission
+                    && let Ok(mut ear) = ear.lock()
+                {
+                    ear.lost.remove(&segment.sequence);
+                }
+            }
+            Event::Offered { packet, fate, .. } => {
+                let Fate::Lost(cause, _) = fate else { return };
+                if let Payload::Segment(segment) = &packet.payload
+                    && let Some(Some(ear)) = self.flows.get(packet.flow as usize)
+                    && let Ok(mut ear) = ear.lock()
+                {
+                    ear.lost.insert(segment.sequence, cause);
+                }
+            }
+            Event::Judged { flow, truth, .. } => {
+                if let Some(ear) = &self.flows[flow]
+                    && let Ok(mut ear) = ear.lock()
+                {
+                    let count = &mut ear.truth[usize::from(truth == Cause::Wireless)];
+                    *count = count.saturating_add(1);
+                }
+            }
+            Event::Reacted { flow, at, .. } => {
+                self.close(flow, at);
+            }
+            _ => {}
         }
-    }
-
-    fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
-        let Fate::Lost(cause, _) = fate else { return };
-        if let Payload::Segment(segment) = &packet.payload
-            && let Some(Some(ear)) = self.flows.get(packet.flow as usize)
-            && let Ok(mut ear) = ear.lock()
-        {
-            ear.lost.insert(segment.sequence, cause);
-        }
-    }
-
-    fn judged(&mut self, flow: usize, _: Time, _: u64, truth: Cause, _: Cause) {
-        if let Some(ear) = &self.flows[flow]
-            && let Ok(mut ear) = ear.lock()
-        {
-            let count = &mut ear.truth[usize::from(truth == Cause::Wireless)];
-            *count = count.saturating_add(1);
-        }
-    }
-
-    fn reacted(&mut self, flow: usize, at: Time, _: &whyloss_sim::host::tcp::Sender) {
-        self.close(flow, at);
     }
 }
 
@@ -202,7 +204,9 @@ fn listen(
         head: [index as i16, family, acks as i16],
         rows: Vec::new(),
     };
-    whyloss_sim::run_watched(&scenario, 1, &mut listener)?;
+    whyloss_sim::Simulation::new(&scenario, 1)
+        .watch(&mut listener)
+        .run()?;
     Ok(listener.rows)
 }
 

@@ -69,7 +69,9 @@ pub(crate) fn run(args: &ChildArgs, out: &mut dyn Write) -> Result<(), CliError>
     let one = |seed: u64| {
         // What `whyloss run` measures, and its engine.
         let needs = Needs::all(&scenario);
-        let run = whyloss_sim::run_measured(&scenario, seed, needs, &mut |_| true)?.measurement;
+        let run = whyloss_sim::Simulation::new(&scenario, seed)
+            .measure(needs)?
+            .measurement;
         let packets: u64 = run.flows.iter().map(|flow| flow.received).sum();
         Ok::<_, CliError>((packets, run.events))
     };

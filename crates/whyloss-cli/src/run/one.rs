@@ -8,7 +8,7 @@ use whyloss::{Duration, Time};
 use whyloss_sim::scenario::duration;
 use whyloss_sim::trace::Sink;
 use whyloss_sim::{
-    Capture, Clock, CsvFiles, Delays, Media, Needs, OutputError, Run, Scenario, Trace, TraceOptions,
+    Capture, CsvFiles, Needs, OutputError, Run, Scenario, Simulation, Trace, TraceOptions,
 };
 
 use whyloss_study::results::Seed;
@@ -101,16 +101,6 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
         told = now;
         now >= end || !plan.stop.load(Ordering::Relaxed)
     };
-    let bare = plan.trace.is_none() && plan.pcap.is_none() && plan.timeline.is_none();
-    if bare && !plan.plain {
-        let needs = Needs::all(scenario);
-        let run = whyloss_sim::run_measured(scenario, seed, needs, &mut goes_on)?;
-        return Ok(done(scenario, &run, None));
-    }
-    let watched = (
-        (Delays::new(scenario), Media::new(scenario)),
-        Clock::new(&mut goes_on),
-    );
     let mut unwritten = None;
     let trace = plan.trace.as_deref().map(|dir| plan.write.sink(dir));
     let trace = keep(trace.transpose(), &mut unwritten).flatten();
@@ -122,22 +112,17 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
     let pcap = keep(pcap.transpose(), &mut unwritten).flatten();
     let timeline = plan.timeline;
     let timeline = timeline.map(|sink| Trace::new(scenario, TraceOptions::default(), sink));
-    let mut observers = (watched, ((trace, pcap), timeline));
-    let simulate = if plan.plain {
-        whyloss_sim::run_plain
-    } else {
-        whyloss_sim::run_watched
-    };
-    let measurement = simulate(scenario, seed, &mut observers)?;
-    let (((delays, media), clock), ((trace, pcap), timeline)) = observers;
-    let run = Run::new(
-        scenario,
-        seed,
-        measurement,
-        Some(delays),
-        Some(media),
-        clock.reached,
-    );
+    let bare = trace.is_none() && pcap.is_none() && timeline.is_none();
+    let mut observers = ((trace, pcap), timeline);
+    let mut simulation = Simulation::new(scenario, seed).ask(&mut goes_on);
+    if !bare {
+        simulation = simulation.watch(&mut observers);
+    }
+    if plan.plain {
+        simulation = simulation.plain();
+    }
+    let run = simulation.measure(Needs::all(scenario))?;
+    let ((trace, pcap), timeline) = observers;
     keep(
         trace.map_or(Ok(()), |trace| trace.finish().map(drop)),
         &mut unwritten,

@@ -27,7 +27,7 @@ use whyloss::Cause;
 use whyloss_diagnose::loss::{Side, Sure, Votes};
 use whyloss_diagnose::verdict::Features;
 use whyloss_diagnose::{Options, Vantage, diagnose};
-use whyloss_sim::{NodeCapture, Scenario, run_watched};
+use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
 use networks::Network;
 use qlog::Qlog;
@@ -175,7 +175,9 @@ fn judge(
         ),
         ((capture(0)?, capture(1)?), (capture(2)?, capture(3)?)),
     );
-    run_watched(&scenario, network.id.1 + 1, &mut observers)?;
+    Simulation::new(&scenario, network.id.1 + 1)
+        .watch(&mut observers)
+        .run()?;
     let ((truth, qlog), ((a, b), (c, d))) = observers;
     for capture in [a, b, c, d] {
         capture.finish()?;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Packet, Scenario, Watch};
+use whyloss_sim::{Scenario, Watch, observe};
 
 /// RFC 9002, section 6.1.1.
 const THRESHOLD: u64 = 3;
@@ -123,38 +123,47 @@ fn ranges(acked: &BTreeSet<u64>) -> Vec<[u64; 2]> {
 }
 
 impl Watch for Qlog {
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, _: usize, fate: Fate) {
-        if packet.flow != 0 {
-            return;
-        }
-        let (from, to) = self.ends[link];
-        match packet.payload {
-            Payload::Segment(segment) => {
-                let key = (packet.sent, segment.sequence);
-                if from == self.source {
-                    let number = self.numbers.len() as u64;
-                    self.numbers.insert(key, number);
-                    self.events.push((at, Event::Sent(number)));
-                }
-                let Some(&number) = self.numbers.get(&key) else {
-                    return;
-                };
-                match fate {
-                    Fate::Lost(cause, _) => {
-                        self.lost.insert(number, cause);
-                    }
-                    Fate::Delivered(when) | Fate::Damaged(when, _) if to == self.sink => {
-                        self.events.push((when, Event::Arrived(number)));
-                    }
-                    _ => {}
-                }
+    fn on(&mut self, event: &observe::Event<'_>) {
+        if let observe::Event::Offered {
+            link,
+            at,
+            packet,
+            fate,
+            ..
+        } = *event
+        {
+            if packet.flow != 0 {
+                return;
             }
-            Payload::Ack(_) if to == self.source => {
-                if let Fate::Delivered(when) = fate {
-                    self.events.push((when, Event::Acknowledged(packet.sent)));
+            let (from, to) = self.ends[link];
+            match packet.payload {
+                Payload::Segment(segment) => {
+                    let key = (packet.sent, segment.sequence);
+                    if from == self.source {
+                        let number = self.numbers.len() as u64;
+                        self.numbers.insert(key, number);
+                        self.events.push((at, Event::Sent(number)));
+                    }
+                    let Some(&number) = self.numbers.get(&key) else {
+                        return;
+                    };
+                    match fate {
+                        Fate::Lost(cause, _) => {
+                            self.lost.insert(number, cause);
+                        }
+                        Fate::Delivered(when) | Fate::Damaged(when, _) if to == self.sink => {
+                            self.events.push((when, Event::Arrived(number)));
+                        }
+                        _ => {}
+                    }
                 }
+                Payload::Ack(_) if to == self.source => {
+                    if let Fate::Delivered(when) = fate {
+                        self.events.push((when, Event::Acknowledged(packet.sent)));
+                    }
+                }
+                _ => {}
             }
-            _ => {}
         }
     }
 }

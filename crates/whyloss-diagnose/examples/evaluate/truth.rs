@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use whyloss::{Cause, Time};
 use whyloss_link::Fate;
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Packet, Scenario, Watch};
+use whyloss_sim::{Event, Scenario, Watch};
 
 /// A transmission that the path lost.
 #[derive(Clone, Copy, Debug)]
@@ -73,32 +73,41 @@ impl Passed {
 }
 
 impl Watch for Truth {
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, _: usize, fate: Fate) {
-        if packet.flow != 0 {
-            return;
-        }
-        match packet.payload {
-            Payload::Segment(segment) => {
-                self.passed
-                    .insert((self.near[link], segment.sequence, packet.sent), at);
-                match fate {
-                    Fate::Delivered(at) => {
-                        let far = (self.far[link], segment.sequence, packet.sent);
-                        self.passed.insert(far, at);
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Offered {
+            link,
+            at,
+            packet,
+            fate,
+            ..
+        } = *event
+        {
+            if packet.flow != 0 {
+                return;
+            }
+            match packet.payload {
+                Payload::Segment(segment) => {
+                    self.passed
+                        .insert((self.near[link], segment.sequence, packet.sent), at);
+                    match fate {
+                        Fate::Delivered(at) => {
+                            let far = (self.far[link], segment.sequence, packet.sent);
+                            self.passed.insert(far, at);
+                        }
+                        Fate::Lost(cause, _) => self.drops.push(Drop {
+                            sequence: segment.sequence,
+                            sent: packet.sent,
+                            retransmission: segment.retransmission,
+                            cause,
+                        }),
+                        Fate::Damaged(..) | Fate::Held => {}
                     }
-                    Fate::Lost(cause, _) => self.drops.push(Drop {
-                        sequence: segment.sequence,
-                        sent: packet.sent,
-                        retransmission: segment.retransmission,
-                        cause,
-                    }),
-                    Fate::Damaged(..) => {}
                 }
+                Payload::Ack(ack) if matches!(fate, Fate::Delivered(_)) => {
+                    self.acknowledged = self.acknowledged.max(ack.next);
+                }
+                _ => {}
             }
-            Payload::Ack(ack) if matches!(fate, Fate::Delivered(_)) => {
-                self.acknowledged = self.acknowledged.max(ack.next);
-            }
-            _ => {}
         }
     }
 }

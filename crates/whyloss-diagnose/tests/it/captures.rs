@@ -5,7 +5,7 @@ use std::io::{Cursor, Read, Write as _};
 use whyloss::Cause;
 use whyloss_diagnose::loss::Side;
 use whyloss_diagnose::{Diagnosis, Error, Options, Vantage, diagnose, report};
-use whyloss_sim::{NodeCapture, Scenario, run_watched};
+use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
 /// A capture at the node of that index, as bytes.
 fn capture(node: usize) -> Vec<u8> {
@@ -13,7 +13,10 @@ fn capture(node: usize) -> Vec<u8> {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("capture.pcapng");
     let mut capture = NodeCapture::new(&scenario, node, &path);
-    run_watched(&scenario, 1, &mut capture).expect("a run");
+    Simulation::new(&scenario, 1)
+        .watch(&mut capture)
+        .run()
+        .expect("a run");
     capture.finish().expect("a capture");
     std::fs::read(&path).expect("a capture")
 }

@@ -8,7 +8,7 @@ use pcap_file::pcap::{PcapHeader, PcapPacket, PcapTsResolution, PcapWriter};
 use pcap_file::pcapng::PcapNgReader;
 use pcap_file::pcapng::blocks::block_common::Block;
 use whyloss_diagnose::{Diagnosis, Error, Options, diagnose};
-use whyloss_sim::{NodeCapture, Scenario, run_watched};
+use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
 /// A packet of IPv4 without a link layer: when it passed, its length on the wire, and what was captured of it.
 type Frame = (Duration, u32, Vec<u8>);
@@ -21,7 +21,10 @@ fn frames() -> Vec<Frame> {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("capture.pcapng");
     let mut capture = NodeCapture::new(&scenario, 0, &path);
-    run_watched(&scenario, 1, &mut capture).expect("a run");
+    Simulation::new(&scenario, 1)
+        .watch(&mut capture)
+        .run()
+        .expect("a run");
     capture.finish().expect("a capture");
     let bytes = std::fs::read(&path).expect("a capture");
     let mut reader = PcapNgReader::new(bytes.as_slice()).expect("a capture");

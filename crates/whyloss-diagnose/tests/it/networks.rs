@@ -9,7 +9,7 @@ use whyloss_diagnose::truth::Fate;
 use whyloss_diagnose::{Diagnosis, Error, Options, Vantage, diagnose, diagnose_path, report};
 use whyloss_sim::packet::Payload;
 use whyloss_sim::trace::{CsvFiles, Trace, TraceOptions};
-use whyloss_sim::{Packet, Scenario, Watch, run_watched};
+use whyloss_sim::{Event, Scenario, Simulation, Watch};
 
 /// The log that an emulator of the same links would write: a line for each packet at each link.
 struct Log {
@@ -32,62 +32,65 @@ impl Log {
 }
 
 impl Watch for Log {
-    fn offered(
-        &mut self,
-        link: usize,
-        at: Time,
-        packet: &Packet,
-        _: usize,
-        fate: whyloss_link::Fate,
-    ) {
-        let (ends, sequence, data) = match packet.payload {
-            Payload::Segment(segment) => (
-                "10.0.0.1\",\"destination\":\"10.0.0.3\",\"source_port\":5000,\"destination_port\":80",
-                segment.sequence,
-                true,
-            ),
-            _ => (
-                "10.0.0.3\",\"destination\":\"10.0.0.1\",\"source_port\":80,\"destination_port\":5000",
-                0,
-                false,
-            ),
-        };
-        let next = self.numbers.len() as u64;
-        let number = *self
-            .numbers
-            .entry((packet.flow, data, sequence, packet.sent))
-            .or_insert(next);
-        let (word, when) = match fate {
-            whyloss_link::Fate::Lost(cause, when) => {
-                self.lost[usize::from(cause == Cause::Wireless)] += u64::from(data);
-                (
-                    if cause == Cause::Congestion {
-                        "overflow"
-                    } else {
-                        "channel"
-                    },
-                    when,
-                )
-            }
-            whyloss_link::Fate::Delivered(when) | whyloss_link::Fate::Damaged(when, _) => {
-                ("delivered", when)
-            }
-        };
-        let departed = if word == "delivered" {
-            when.as_nanos().to_string()
-        } else {
-            "null".to_owned()
-        };
-        let _ = writeln!(
-            self.lines,
-            "{{\"offer\":{next},\"packet\":{number},\"link\":\"{}\",\"from\":\"a\",\"to\":\"b\",\"protocol\":6,\"source\":\"{ends},\
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Offered {
+            link,
+            at,
+            packet,
+            fate,
+            ..
+        } = *event
+        {
+            let (ends, sequence, data) = match packet.payload {
+                Payload::Segment(segment) => (
+                    "10.0.0.1\",\"destination\":\"10.0.0.3\",\"source_port\":5000,\"destination_port\":80",
+                    segment.sequence,
+                    true,
+                ),
+                _ => (
+                    "10.0.0.3\",\"destination\":\"10.0.0.1\",\"source_port\":80,\"destination_port\":5000",
+                    0,
+                    false,
+                ),
+            };
+            let next = self.numbers.len() as u64;
+            let number = *self
+                .numbers
+                .entry((packet.flow, data, sequence, packet.sent))
+                .or_insert(next);
+            let (word, when) = match fate {
+                whyloss_link::Fate::Held => return,
+                whyloss_link::Fate::Lost(cause, when) => {
+                    self.lost[usize::from(cause == Cause::Wireless)] += u64::from(data);
+                    (
+                        if cause == Cause::Congestion {
+                            "overflow"
+                        } else {
+                            "channel"
+                        },
+                        when,
+                    )
+                }
+                whyloss_link::Fate::Delivered(when) | whyloss_link::Fate::Damaged(when, _) => {
+                    ("delivered", when)
+                }
+            };
+            let departed = if word == "delivered" {
+                when.as_nanos().to_string()
+            } else {
+                "null".to_owned()
+            };
+            let _ = writeln!(
+                self.lines,
+                "{{\"offer\":{next},\"packet\":{number},\"link\":\"{}\",\"from\":\"a\",\"to\":\"b\",\"protocol\":6,\"source\":\"{ends},\
              \"sequence\":{},\"ip_id\":1,\"bytes\":{},\"enqueued\":{},\"waiting\":0,\"scheduled\":{},\"departed\":{departed},\"fate\":\"{word}\"}}",
-            self.links[link],
-            (1 + sequence * 1448) as u32,
-            packet.size,
-            at.as_nanos(),
-            when.as_nanos(),
-        );
+                self.links[link],
+                (1 + sequence * 1448) as u32,
+                packet.size,
+                at.as_nanos(),
+                when.as_nanos(),
+            );
+        }
     }
 }
 
@@ -99,7 +102,10 @@ fn ran(directory: &Path) -> Log {
         Log::new(&scenario),
         Trace::new(&scenario, TraceOptions::default(), files),
     );
-    run_watched(&scenario, 1, &mut both).expect("a run");
+    Simulation::new(&scenario, 1)
+        .watch(&mut both)
+        .run()
+        .expect("a run");
     both.1.finish().expect("files");
     both.0
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use etherparse::PacketBuilder;
 use pcap_file::DataLink;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapTsResolution, PcapWriter};
-use whyloss::{Cause, Confusion, Time};
+use whyloss::{Cause, Confusion};
 use whyloss_diagnose::loss::{Evidence, Side};
 use whyloss_diagnose::{Diagnosis, Options, Vantage, diagnose};
 use whyloss_link::Fate;
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Packet, Scenario, Watch, run_watched};
+use whyloss_sim::{Event, Scenario, Simulation, Watch};
 
 const SENDER: [u8; 4] = [192, 0, 2, 1];
 const RECEIVER: [u8; 4] = [198, 51, 100, 2];
@@ -45,24 +45,24 @@ struct Log {
 }
 
 impl Watch for Log {
-    fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
-        if let (0, Payload::Datagram(number), Fate::Lost(cause, _)) =
-            (packet.flow, packet.payload, fate)
-        {
-            self.lost.push((number, cause));
-        }
-    }
-
-    fn arrived(
-        &mut self,
-        flow: usize,
-        at: Time,
-        packet: &Packet,
-        _: Option<&whyloss::receiver::Classifier>,
-    ) {
-        if let (0, Payload::Datagram(number)) = (flow, packet.payload) {
-            self.arrived
-                .push((number, packet.sent.as_nanos(), at.as_nanos()));
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Offered { packet, fate, .. } => {
+                if let (0, Payload::Datagram(number), Fate::Lost(cause, _)) =
+                    (packet.flow, packet.payload, fate)
+                {
+                    self.lost.push((number, cause));
+                }
+            }
+            Event::Arrived {
+                flow, at, packet, ..
+            } => {
+                if let (0, Payload::Datagram(number)) = (flow, packet.payload) {
+                    self.arrived
+                        .push((number, packet.sent.as_nanos(), at.as_nanos()));
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -119,7 +119,10 @@ fn diagnosis(mut frames: Vec<(u64, Vec<u8>)>) -> Diagnosis {
 fn judge(rate: f64, queue: u32, loss: f64) -> (Confusion, usize) {
     let scenario = Scenario::from_toml(&network(rate, queue, loss), "test", &[]);
     let mut log = Log::default();
-    run_watched(&scenario.expect("a scenario"), 3, &mut log).expect("a run");
+    Simulation::new(&scenario.expect("a scenario"), 3)
+        .watch(&mut log)
+        .run()
+        .expect("a run");
     let first = log.arrived[0].0;
     let last = log.arrived[log.arrived.len() - 1].0;
     // Numbers begin close to where 16 bits end.
@@ -183,7 +186,10 @@ fn losses_of_simulated_sources_are_found_with_their_causes() {
 fn judge_behind(rate: f64, queue: u32, loss: f64, wide: bool) -> (Confusion, usize) {
     let scenario = Scenario::from_toml(&network(rate, queue, loss), "test", &[]);
     let mut log = Log::default();
-    run_watched(&scenario.expect("a scenario"), 3, &mut log).expect("a run");
+    Simulation::new(&scenario.expect("a scenario"), 3)
+        .watch(&mut log)
+        .run()
+        .expect("a run");
     // One megabit a second in packets of 1500 bytes.
     let last = log.arrived[log.arrived.len() - 1].0;
     let times: std::collections::HashMap<u64, u64> = log

@@ -8,7 +8,7 @@ use whyloss_diagnose::loss::Side;
 use whyloss_diagnose::truth::{Fate, Passage, Truth};
 use whyloss_diagnose::{Diagnosis, Options, diagnose, report};
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{NodeCapture, Packet, Scenario, Watch, run_watched};
+use whyloss_sim::{Event, NodeCapture, Scenario, Simulation, Watch};
 
 const SEGMENT: u64 = 1448;
 /// How far the log's clock is behind the capture's, ns.
@@ -19,25 +19,23 @@ const BEHIND: u64 = 77_000_000_000;
 struct Log(Vec<(u64, u64, u64, Fate)>);
 
 impl Watch for Log {
-    fn offered(
-        &mut self,
-        _: usize,
-        at: whyloss::Time,
-        packet: &Packet,
-        _: usize,
-        fate: whyloss_link::Fate,
-    ) {
-        if let Payload::Segment(segment) = packet.payload {
-            let fate = match fate {
-                whyloss_link::Fate::Lost(cause, _) => Fate::Lost(cause),
-                _ => Fate::Arrived,
-            };
-            self.0.push((
-                segment.sequence,
-                packet.sent.as_nanos(),
-                at.as_nanos(),
-                fate,
-            ));
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Offered {
+            at, packet, fate, ..
+        } = *event
+        {
+            if let Payload::Segment(segment) = packet.payload {
+                let fate = match fate {
+                    whyloss_link::Fate::Lost(cause, _) => Fate::Lost(cause),
+                    _ => Fate::Arrived,
+                };
+                self.0.push((
+                    segment.sequence,
+                    packet.sent.as_nanos(),
+                    at.as_nanos(),
+                    fate,
+                ));
+            }
         }
     }
 }
@@ -50,7 +48,10 @@ fn captured(node: usize) -> (Diagnosis, Log) {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("capture.pcapng");
     let mut both = (Log::default(), NodeCapture::new(&scenario, node, &path));
-    run_watched(&scenario, 1, &mut both).expect("a run");
+    Simulation::new(&scenario, 1)
+        .watch(&mut both)
+        .run()
+        .expect("a run");
     both.1.finish().expect("a capture");
     let file = File::open(&path).expect("a capture");
     let diagnosis = diagnose(Box::new(file), Options::default()).expect("a diagnosis");

@@ -502,7 +502,8 @@ fn simulated(
     scenario.clock_noise = late;
     let mut measured = Measured::default();
     for seed in 1..=10 {
-        let run = whyloss_sim::run_unwatched(&scenario, seed)
+        let run = whyloss_sim::Simulation::new(&scenario, seed)
+            .run()
             .map_err(|error| RealityError::Result(error.to_string()))?;
         for flow in &run.flows {
             let rate = flow.received_bytes as f64 * 8.0 / seconds as f64;

@@ -132,7 +132,8 @@ fn simulated(controller: &str, loss: f64, seconds: u64) -> Result<f64, RealityEr
         .map_err(|error| RealityError::Result(error.to_string()))?;
     let mut rates = Vec::new();
     for seed in 1..=10 {
-        let run = whyloss_sim::run_unwatched(&scenario, seed)
+        let run = whyloss_sim::Simulation::new(&scenario, seed)
+            .run()
             .map_err(|error| RealityError::Result(error.to_string()))?;
         rates.push(run.flows[0].delivered as f64 * PAYLOAD * 8e-6 / seconds as f64);
     }

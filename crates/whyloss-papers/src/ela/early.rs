@@ -6,9 +6,8 @@
 
 use std::sync::Arc;
 
-use whyloss::Time;
 use whyloss_link::Fate;
-use whyloss_sim::{Packet, Watch};
+use whyloss_sim::{Event, Watch};
 
 use whyloss_study::{Axis, Check, Context, ExperimentError, Line, Lines, Mean, Outcome, Plan};
 
@@ -30,10 +29,12 @@ type Run = (f64, Option<u64>);
 struct FirstLoss(Option<u64>);
 
 impl Watch for FirstLoss {
-    fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
-        // Everything is sensitive, so damage costs the packet.
-        if self.0.is_none() && !matches!(fate, Fate::Delivered(_)) {
-            self.0 = packet.payload.sequence();
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Offered { packet, fate, .. } = *event {
+            // Everything is sensitive, so damage costs the packet.
+            if self.0.is_none() && !matches!(fate, Fate::Delivered(_)) {
+                self.0 = packet.payload.sequence();
+            }
         }
     }
 }
@@ -67,7 +68,9 @@ pub(crate) fn early_loss(context: &Context<'_>) -> Result<Outcome, ExperimentErr
     let key = |network: &Network| format!("ELA first loss {network:?}");
     let runs = Plan::run_all_with(context, &[plan], key, |network, seed| {
         let mut first = FirstLoss::default();
-        let run = whyloss_sim::run_watched(&network.scenario(), seed, &mut first)
+        let run = whyloss_sim::Simulation::new(&network.scenario(), seed)
+            .watch(&mut first)
+            .run()
             .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
         let throughput = run.flows[0].throughput_bps(network.sending) / 1e6;
         Ok::<Run, _>((throughput, first.0))

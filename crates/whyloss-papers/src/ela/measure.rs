@@ -132,7 +132,8 @@ fn flows(network: &Network, seed: u64) -> Result<Vec<(&'static str, FlowRun)>, E
         delays: true,
         ..Needs::default()
     };
-    let run = whyloss_sim::run_measured(&scenario, seed, needs, &mut |_| true)
+    let run = whyloss_sim::Simulation::new(&scenario, seed)
+        .measure(needs)
         .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
     let flows = run.measurement.flows.iter().zip(&run.delays);
     let flows = network.protocols.iter().zip(flows);

@@ -117,7 +117,8 @@ impl Medium {
                     frames: true,
                     ..Needs::default()
                 };
-                let run = whyloss_sim::run_measured(scenario, seed, needs, &mut |_| true)
+                let run = whyloss_sim::Simulation::new(scenario, seed)
+                    .measure(needs)
                     .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
                 let streams = run.frames.into_iter().filter(|counts| !counts.is_empty());
                 Ok(streams.collect::<Vec<Frames>>())

@@ -150,7 +150,10 @@ mod tests {
         let options = TraceOptions::default();
         let files = CsvFiles::create(directory).expect("files");
         let mut trace = Trace::new(&scenario, options, files);
-        whyloss_sim::run_watched(&scenario, 7, &mut trace).expect("it can be run");
+        whyloss_sim::Simulation::new(&scenario, 7)
+            .watch(&mut trace)
+            .run()
+            .expect("it can be run");
         trace.finish().expect("written");
         let files = std::fs::read_dir(directory).expect("a directory");
         let file = files.map(|file| {

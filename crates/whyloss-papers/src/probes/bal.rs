@@ -14,9 +14,8 @@ use whyloss::{Cause, Duration, Time};
 use whyloss_link::Fate;
 use whyloss_sim::RunError;
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
-use whyloss_sim::host::tcp::Sender;
 use whyloss_sim::scenario::Transport;
-use whyloss_sim::{Measurement, Packet, Scenario, Watch};
+use whyloss_sim::{Event, Measurement, Scenario, Watch};
 use whyloss_study::statistics::mean;
 
 use super::{Probed, Track};
@@ -92,32 +91,36 @@ impl Trace {
 }
 
 impl Watch for Trace {
-    fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
-        if let Fate::Lost(Cause::Congestion, when) = fate
-            && packet.flow == 0
-        {
-            self.drops.push(when.as_secs_f64());
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Offered { packet, fate, .. } => {
+                if let Fate::Lost(Cause::Congestion, when) = fate
+                    && packet.flow == 0
+                {
+                    self.drops.push(when.as_secs_f64());
+                }
+            }
+            Event::Reacted { flow, at, sender } => {
+                if flow != 0 {
+                    return;
+                }
+                self.sample_to(at);
+                let (cwnd, ssthresh) = (sender.cwnd(), sender.ssthresh());
+                if sender.timeouts() > self.timeouts.len() as u64 {
+                    self.timeouts.push(at.as_secs_f64());
+                }
+                if cwnd >= ssthresh && self.slow_start_left.is_none() {
+                    self.slow_start_left = Some((at.as_secs_f64(), ssthresh));
+                }
+                let mbps = |rate: whyloss::Rate| rate.as_bps() as f64 / 1e6;
+                self.last = Sample {
+                    cwnd,
+                    ssthresh,
+                    estimate: sender.bandwidth().map_or(f64::NAN, mbps),
+                };
+            }
+            _ => {}
         }
-    }
-
-    fn reacted(&mut self, flow: usize, at: Time, sender: &Sender) {
-        if flow != 0 {
-            return;
-        }
-        self.sample_to(at);
-        let (cwnd, ssthresh) = (sender.cwnd(), sender.ssthresh());
-        if sender.timeouts() > self.timeouts.len() as u64 {
-            self.timeouts.push(at.as_secs_f64());
-        }
-        if cwnd >= ssthresh && self.slow_start_left.is_none() {
-            self.slow_start_left = Some((at.as_secs_f64(), ssthresh));
-        }
-        let mbps = |rate: whyloss::Rate| rate.as_bps() as f64 / 1e6;
-        self.last = Sample {
-            cwnd,
-            ssthresh,
-            estimate: sender.bandwidth().map_or(f64::NAN, mbps),
-        };
     }
 }
 
@@ -211,7 +214,9 @@ const ESTIMATES: [(&str, f64, f64); 8] = [
 /// Traces the first flow of a run.
 pub(super) fn trace(scenario: &Scenario, seed: u64) -> Result<(Measurement, Probed), RunError> {
     let mut trace = Trace::default();
-    let measurement = whyloss_sim::run_watched(scenario, seed, &mut trace)?;
+    let measurement = whyloss_sim::Simulation::new(scenario, seed)
+        .watch(&mut trace)
+        .run()?;
     trace.sample_to(scenario.end);
     let available = Available::of(scenario);
     let left = trace.slow_start_left;

@@ -4,8 +4,7 @@
 //! predictor that calls it congestion whenever β segments wait cannot have a smaller Mw than that share (`queued`).
 
 use whyloss::Time;
-use whyloss_link::Fate;
-use whyloss_sim::{Measurement, Packet, RunError, Scenario, Watch};
+use whyloss_sim::{Event, Measurement, RunError, Scenario, Watch};
 
 use super::Probed;
 
@@ -21,10 +20,19 @@ struct Queue {
 }
 
 impl Watch for Queue {
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, _: Fate) {
-        if (link, packet.flow) == (0, 0) && at >= self.from {
-            self.offered += 1;
-            self.queued += u64::from(waiting >= BETA);
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Offered {
+            link,
+            at,
+            packet,
+            waiting,
+            ..
+        } = *event
+        {
+            if (link, packet.flow) == (0, 0) && at >= self.from {
+                self.offered += 1;
+                self.queued += u64::from(waiting >= BETA);
+            }
         }
     }
 }
@@ -36,7 +44,9 @@ pub(super) fn queue(scenario: &Scenario, seed: u64) -> Result<(Measurement, Prob
         offered: 0,
         queued: 0,
     };
-    let measurement = whyloss_sim::run_watched(scenario, seed, &mut probe)?;
+    let measurement = whyloss_sim::Simulation::new(scenario, seed)
+        .watch(&mut probe)
+        .run()?;
     let share = probe.queued as f64 / probe.offered as f64;
     let values = vec![("queued", share)];
     Ok((

@@ -22,10 +22,9 @@
 use whyloss::event::Detection;
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::Fate;
-use whyloss_sim::host::tcp::Sender;
 use whyloss_sim::packet::Payload;
 use whyloss_sim::scenario::{Router, Transport};
-use whyloss_sim::{Measurement, Packet, RunError, Scenario, Watch};
+use whyloss_sim::{Event, Measurement, RunError, Scenario, Watch};
 use whyloss_study::statistics::{self, jain};
 
 use super::Probed;
@@ -54,7 +53,9 @@ struct Counts {
 /// Runs a scenario with everything that is to be known of its forward senders.
 pub(super) fn senders(scenario: &Scenario, seed: u64) -> Result<(Measurement, Probed), RunError> {
     let mut probe = Senders::new(scenario);
-    let mut measured = whyloss_sim::run_watched(scenario, seed, &mut probe)?;
+    let mut measured = whyloss_sim::Simulation::new(scenario, seed)
+        .watch(&mut probe)
+        .run()?;
     let probed = probe.probed(&measured, seed);
     // There are thousands of runs, and nothing else is looked at.
     measured.flows.clear();
@@ -241,85 +242,93 @@ impl Watched {
 }
 
 impl Watch for Senders {
-    #[inline]
-    fn offered(&mut self, link: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
-        let flow = self.last_hop_of[link];
-        let (Fate::Delivered(at), Payload::Ack(ack)) = (fate, &packet.payload) else {
-            return;
-        };
-        if flow == usize::MAX || at < self.from || at > self.end {
-            return;
-        }
-        if flow == 0 && (SHOWN.0..=SHOWN.1).contains(&at) {
-            self.arrivals.push(at);
-        }
-        let sender = &mut self.watched[flow];
-        if let Some(last) = sender.last_ack {
-            sender.intervals += 1;
-            sender.interval_sum += (at - last).as_secs_f64();
-            sender.compressed += u64::from(at - last < self.shortest);
-        }
-        sender.last_ack = Some(at);
-        // One that fills a hole echoes what left long before it.
-        let in_order = ack.next == sender.next + 1;
-        sender.next = sender.next.max(ack.next);
-        if in_order {
-            let rtt = (at - ack.echo).as_secs_f64();
-            sender.rtts += 1;
-            sender.rtt_sum += rtt;
-            sender.rtt_min = sender.rtt_min.min(rtt);
-        }
-    }
-
-    #[inline]
-    fn reacted(&mut self, flow: usize, at: Time, tcp: &Sender) {
-        let Some(sender) = self.watched.get_mut(flow) else {
-            return;
-        };
-        let cwnd = tcp.cwnd();
-        let before = sender.window;
-        if cwnd != before {
-            sender.settle(self.from, at, self.segment);
-            sender.window = cwnd;
-        }
-        let timeout = tcp.fine_timeout().unwrap_or(Duration::ZERO);
-        sender.reactions += 1;
-        sender.timeout_sum += timeout.as_secs_f64();
-        if let Some((said, _)) = tcp.judgement() {
-            sender.lossy = true;
-            if said.detection == Detection::Timeout {
-                self.counts.timeouts += 1.0;
-            } else {
-                self.counts.events += 1.0;
-                match said.verdict {
-                    Cause::Wireless => self.counts.detected += 1.0,
-                    Cause::Congestion => self.counts.noc += 1.0,
-                }
-                if said.detection == Detection::TimeThreshold {
-                    self.counts.early += 1.0;
-                }
-                if cwnd < before {
-                    self.counts.cuts += 1.0;
-                }
-                if timeout > sender.timeout {
-                    self.counts.raised += 1.0;
-                }
-            }
-        }
-        sender.timeout = timeout;
-        if tcp.acknowledged() >= sender.round_ends {
-            if !sender.lossy && sender.round_ends > 0 {
-                let count = match cwnd.cmp(&sender.round_window) {
-                    core::cmp::Ordering::Greater => &mut self.counts.increased,
-                    core::cmp::Ordering::Less => &mut self.counts.decreased,
-                    core::cmp::Ordering::Equal => &mut self.counts.kept,
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Offered {
+                link, packet, fate, ..
+            } => {
+                let flow = self.last_hop_of[link];
+                let (Fate::Delivered(at), Payload::Ack(ack)) = (fate, &packet.payload) else {
+                    return;
                 };
-                *count += 1.0;
+                if flow == usize::MAX || at < self.from || at > self.end {
+                    return;
+                }
+                if flow == 0 && (SHOWN.0..=SHOWN.1).contains(&at) {
+                    self.arrivals.push(at);
+                }
+                let sender = &mut self.watched[flow];
+                if let Some(last) = sender.last_ack {
+                    sender.intervals += 1;
+                    sender.interval_sum += (at - last).as_secs_f64();
+                    sender.compressed += u64::from(at - last < self.shortest);
+                }
+                sender.last_ack = Some(at);
+                // One that fills a hole echoes what left long before it.
+                let in_order = ack.next == sender.next + 1;
+                sender.next = sender.next.max(ack.next);
+                if in_order {
+                    let rtt = (at - ack.echo).as_secs_f64();
+                    sender.rtts += 1;
+                    sender.rtt_sum += rtt;
+                    sender.rtt_min = sender.rtt_min.min(rtt);
+                }
             }
-            sender.lossy = tcp.in_recovery();
-            // Everything sent so far; what this event lets leave belongs to the next round.
-            sender.round_ends = tcp.next().max(tcp.acknowledged() + 1);
-            sender.round_window = cwnd;
+            Event::Reacted {
+                flow,
+                at,
+                sender: tcp,
+            } => {
+                let Some(sender) = self.watched.get_mut(flow) else {
+                    return;
+                };
+                let cwnd = tcp.cwnd();
+                let before = sender.window;
+                if cwnd != before {
+                    sender.settle(self.from, at, self.segment);
+                    sender.window = cwnd;
+                }
+                let timeout = tcp.fine_timeout().unwrap_or(Duration::ZERO);
+                sender.reactions += 1;
+                sender.timeout_sum += timeout.as_secs_f64();
+                if let Some((said, _)) = tcp.judgement() {
+                    sender.lossy = true;
+                    if said.detection == Detection::Timeout {
+                        self.counts.timeouts += 1.0;
+                    } else {
+                        self.counts.events += 1.0;
+                        match said.verdict {
+                            Cause::Wireless => self.counts.detected += 1.0,
+                            Cause::Congestion => self.counts.noc += 1.0,
+                        }
+                        if said.detection == Detection::TimeThreshold {
+                            self.counts.early += 1.0;
+                        }
+                        if cwnd < before {
+                            self.counts.cuts += 1.0;
+                        }
+                        if timeout > sender.timeout {
+                            self.counts.raised += 1.0;
+                        }
+                    }
+                }
+                sender.timeout = timeout;
+                if tcp.acknowledged() >= sender.round_ends {
+                    if !sender.lossy && sender.round_ends > 0 {
+                        let count = match cwnd.cmp(&sender.round_window) {
+                            core::cmp::Ordering::Greater => &mut self.counts.increased,
+                            core::cmp::Ordering::Less => &mut self.counts.decreased,
+                            core::cmp::Ordering::Equal => &mut self.counts.kept,
+                        };
+                        *count += 1.0;
+                    }
+                    sender.lossy = tcp.in_recovery();
+                    // Everything sent so far; what this event lets leave belongs to the next round.
+                    sender.round_ends = tcp.next().max(tcp.acknowledged() + 1);
+                    sender.round_window = cwnd;
+                }
+            }
+            _ => {}
         }
     }
 }

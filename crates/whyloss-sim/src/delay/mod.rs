@@ -15,12 +15,11 @@ mod histogram;
 mod origins;
 mod summary;
 
-use whyloss::receiver::Classifier;
-use whyloss::{Duration, Time};
+use whyloss::Duration;
 
 use crate::measure::Window;
-use crate::observe::{Observer, Order, Watch};
-use crate::packet::{Packet, Payload};
+use crate::observe::{Event, Observer, Order, Watch};
+use crate::packet::Payload;
 use crate::scenario::Scenario;
 
 pub(crate) use self::origins::Origins;
@@ -77,23 +76,28 @@ impl Observer for Delays {
 )]
 impl Watch for Delays {
     #[inline(always)]
-    fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
-        if let Payload::Segment(segment) = &packet.payload {
-            self.flows[flow].origins.left(segment, at);
-        }
-    }
-
-    #[inline(always)]
-    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
-        let flow = &mut self.flows[flow];
-        let origin = match &packet.payload {
-            Payload::Segment(segment) => flow.origins.arrived(segment, packet.sent),
-            _ => (!packet.copy).then_some(packet.sent),
-        };
-        if let Some(origin) = origin
-            && self.window.contains(at)
-        {
-            flow.record(at.since(origin));
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Sent { flow, at, packet } => {
+                if let Payload::Segment(segment) = &packet.payload {
+                    self.flows[flow].origins.left(segment, at);
+                }
+            }
+            Event::Arrived {
+                flow, at, packet, ..
+            } => {
+                let flow = &mut self.flows[flow];
+                let origin = match &packet.payload {
+                    Payload::Segment(segment) => flow.origins.arrived(segment, packet.sent),
+                    _ => (!packet.copy).then_some(packet.sent),
+                };
+                if let Some(origin) = origin
+                    && self.window.contains(at)
+                {
+                    flow.record(at.since(origin));
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::scenario::ScenarioFile;
-use crate::{Measurement, run};
+use crate::{Measurement, Simulation};
 
 /// Packets of 1000 bytes over 1 Mbit/s: 8 ms each, and 10 ms on the way.
 fn scenario(flow: &str, channel: &str) -> Scenario {
@@ -15,8 +15,10 @@ fn scenario(flow: &str, channel: &str) -> Scenario {
 
 fn delay(scenario: &Scenario) -> DelaySummary {
     let mut delays = Delays::new(scenario);
-    let measurement = run(scenario, 1, &mut delays).expect("it can be run");
-    let unwatched = run(scenario, 1, &mut ()).expect("again");
+    let measurement = Simulation::new(scenario, 1)
+        .observe(&mut delays)
+        .expect("it can be run");
+    let unwatched = Simulation::new(scenario, 1).run().expect("again");
     let events = measurement.events;
     assert_eq!(
         measurement,
@@ -83,7 +85,9 @@ fn further_copies_are_not_counted() {
     let lossy = r#"reverse_channel = { kind = "bernoulli", loss = 0.1 }"#;
     let scenario = scenario(flow, lossy);
     let mut delays = Delays::new(&scenario);
-    let measurement = run(&scenario, 1, &mut delays).expect("it can be run");
+    let measurement = Simulation::new(&scenario, 1)
+        .observe(&mut delays)
+        .expect("it can be run");
     let counts = &measurement.flows[0];
     assert!(counts.received > counts.delivered);
     let delay = delays.into_flows().remove(0);

@@ -15,11 +15,9 @@
 
 mod frames;
 
-use whyloss::receiver::Classifier;
-use whyloss::{Duration, Time};
+use whyloss::Duration;
 
-use crate::observe::{Observer, Order, Watch};
-use crate::packet::Packet;
+use crate::observe::{Event, Observer, Order, Watch};
 use crate::scenario::Scenario;
 
 pub use self::frames::StreamResult;
@@ -71,6 +69,13 @@ impl Media {
             flows: flows.map(|f| StreamResult::new(scenario, f)).collect(),
         }
     }
+
+    /// Counts of the frames of each flow of the scenario, for each playout delay; none without a stream.
+    pub fn into_counts(self) -> Vec<Vec<FrameCounts>> {
+        let counts =
+            |flow: &Option<StreamResult>| flow.as_ref().map_or_else(Vec::new, StreamResult::counts);
+        self.flows.iter().map(counts).collect()
+    }
 }
 
 impl Observer for Media {
@@ -85,16 +90,21 @@ impl Observer for Media {
 )]
 impl Watch for Media {
     #[inline(always)]
-    fn sent(&mut self, flow: usize, _: Time, packet: &Packet) {
-        if let Some(stream) = &mut self.flows[flow] {
-            stream.left(packet);
-        }
-    }
-
-    #[inline(always)]
-    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
-        if let Some(stream) = &mut self.flows[flow] {
-            stream.arrived(at, packet);
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Sent { flow, packet, .. } => {
+                if let Some(stream) = &mut self.flows[flow] {
+                    stream.left(packet);
+                }
+            }
+            Event::Arrived {
+                flow, at, packet, ..
+            } => {
+                if let Some(stream) = &mut self.flows[flow] {
+                    stream.arrived(at, packet);
+                }
+            }
+            _ => {}
         }
     }
 }

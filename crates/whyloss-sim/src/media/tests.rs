@@ -1,7 +1,8 @@
 use super::*;
+use crate::Simulation;
 use crate::packet::Payload;
-use crate::run_watched;
 use proptest::prelude::*;
+use whyloss::Time;
 
 /// Frames of `packets` 1000-byte packets every 40 ms, 100 ms on the way and 8 ms a packet; 10.1 s, measured from 1 s.
 fn scenario(packets: u32, transport: &str, channel: &str, more: &str) -> Scenario {
@@ -30,7 +31,10 @@ fn scenario(packets: u32, transport: &str, channel: &str, more: &str) -> Scenari
 
 fn counts(scenario: &Scenario) -> Vec<FrameCounts> {
     let mut media = Media::new(scenario);
-    run_watched(scenario, 1, &mut media).expect("it can be run");
+    Simulation::new(scenario, 1)
+        .watch(&mut media)
+        .run()
+        .expect("it can be run");
     media.flows[0].as_ref().expect("a stream").counts()
 }
 
@@ -87,7 +91,10 @@ fn coverage_turns_lost_frames_into_damaged_ones() {
         let mut scenario = scenario(2, UDP, channel, r#"playout = ["200 ms"]"#);
         scenario.flows[0].coverage = coverage;
         let mut media = Media::new(&scenario);
-        run_watched(&scenario, seed, &mut media).expect("it can be run");
+        Simulation::new(&scenario, seed)
+            .watch(&mut media)
+            .run()
+            .expect("it can be run");
         media.flows[0].as_ref().expect("a stream").counts()[0]
     };
     let (mut frames, mut whole, mut damaged, mut never) = (0, 0, 0, 0);
@@ -125,16 +132,18 @@ struct Naive {
 }
 
 impl Watch for Naive {
-    fn arrived(&mut self, _: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
-        self.tcp = matches!(packet.payload, Payload::Segment(_));
-        let sequence = packet.payload.sequence().expect("data") as usize;
-        if self.arrivals.len() <= sequence {
-            self.arrivals.resize(sequence + 1, None);
-        }
-        if self.arrivals[sequence].is_none() {
-            self.arrivals[sequence] = Some(at);
-            self.damaged
-                .extend(packet.is_damaged().then_some(sequence as u64));
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Arrived { at, packet, .. } = *event {
+            self.tcp = matches!(packet.payload, Payload::Segment(_));
+            let sequence = packet.payload.sequence().expect("data") as usize;
+            if self.arrivals.len() <= sequence {
+                self.arrivals.resize(sequence + 1, None);
+            }
+            if self.arrivals[sequence].is_none() {
+                self.arrivals[sequence] = Some(at);
+                self.damaged
+                    .extend(packet.is_damaged().then_some(sequence as u64));
+            }
         }
     }
 }
@@ -200,7 +209,7 @@ proptest! {
                 tcp: false,
             },
         );
-        run_watched(&scenario, seed, &mut observers).expect("it can be run");
+        Simulation::new(&scenario, seed).watch(&mut observers).run().expect("it can be run");
         let counts = observers.0.flows[0].as_ref().expect("a stream").counts();
         prop_assert_eq!(counts.len(), 3);
         for counts in counts {

@@ -8,7 +8,7 @@ use whyloss_link::{Ecn, Fate};
 
 use super::packet::{Ends, Image};
 use super::{Ways, close, comment, ends, open, refuse, write_frame};
-use crate::observe::Watch;
+use crate::observe::{Event, Watch};
 use crate::output::{OutputError, create_file};
 use crate::packet::Packet;
 use crate::scenario::Scenario;
@@ -30,8 +30,6 @@ pub struct NodeCapture {
     flows: Vec<Ends>,
     image: Image,
     frames: Vec<Kept>,
-    /// Whether the next packet told of leaves its link with a mark.
-    marked: bool,
     end: Time,
     error: Option<OutputError>,
 }
@@ -61,7 +59,6 @@ impl NodeCapture {
             flows: ends(scenario),
             image: Image::default(),
             frames: Vec::new(),
-            marked: false,
             end: scenario.end,
             error: None,
         }
@@ -113,30 +110,35 @@ impl NodeCapture {
 }
 
 impl Watch for NodeCapture {
-    fn marked(&mut self, _: usize) {
-        self.marked = true;
-    }
-
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
-        let marked = std::mem::take(&mut self.marked);
-        let flow = packet.flow as usize;
-        self.ways.hear(link, packet, fate, &mut self.flows[flow]);
-        let (near, corrupts_first) = self.links[link];
-        if near == self.node {
-            self.record(at, packet, comment(waiting, fate, marked, corrupts_first));
-        }
-        if let Fate::Delivered(arrival) | Fate::Damaged(arrival, _) = fate
-            && self.ways.far[link] == self.node
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Offered {
+            link,
+            at,
+            packet,
+            waiting,
+            fate,
+            marked,
+        } = *event
         {
-            let forward = packet.payload.sequence().is_some();
-            let last = if forward {
-                self.sinks[flow]
-            } else {
-                self.ways.sources[flow]
-            };
-            if last == self.node {
-                let ecn = if marked { Ecn::Marked } else { packet.ecn };
-                self.record(arrival, &Packet { ecn, ..*packet }, None);
+            let flow = packet.flow as usize;
+            self.ways.hear(link, packet, fate, &mut self.flows[flow]);
+            let (near, corrupts_first) = self.links[link];
+            if near == self.node {
+                self.record(at, packet, comment(waiting, fate, marked, corrupts_first));
+            }
+            if let Fate::Delivered(arrival) | Fate::Damaged(arrival, _) = fate
+                && self.ways.far[link] == self.node
+            {
+                let forward = packet.payload.sequence().is_some();
+                let last = if forward {
+                    self.sinks[flow]
+                } else {
+                    self.ways.sources[flow]
+                };
+                if last == self.node {
+                    let ecn = if marked { Ecn::Marked } else { packet.ecn };
+                    self.record(arrival, &Packet { ecn, ..*packet }, None);
+                }
             }
         }
     }

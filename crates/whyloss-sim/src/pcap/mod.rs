@@ -41,7 +41,7 @@ use pcap_file::{DataLink, Endianness};
 use whyloss::{Cause, Rate, Time};
 use whyloss_link::Fate;
 
-use crate::observe::Watch;
+use crate::observe::{Event, Watch};
 use crate::output::{OutputError, Whole, create_directory, create_file, file_stems, note};
 use crate::packet::Packet;
 use crate::scenario::{Connection, Scenario};
@@ -55,7 +55,7 @@ pub use self::host::NodeCapture;
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use whyloss_sim::{Capture, CsvFiles, Scenario, Trace, TraceOptions, run_watched};
+/// use whyloss_sim::{Capture, CsvFiles, Scenario, Trace, TraceOptions, Simulation};
 ///
 /// let file = r#"
 ///     duration = "1 s"
@@ -77,7 +77,7 @@ pub use self::host::NodeCapture;
 /// let tables = CsvFiles::create(directory.path())?;
 /// let trace = Trace::new(&scenario, TraceOptions::default(), tables);
 /// let mut observers = (trace, Capture::create(&scenario, directory.path())?);
-/// run_watched(&scenario, 1, &mut observers)?;
+/// Simulation::new(&scenario, 1).watch(&mut observers).run()?;
 /// observers.0.finish()?;
 /// observers.1.finish()?;
 /// # assert!(directory.path().join("a-to-b.pcapng").is_file());
@@ -90,8 +90,6 @@ pub struct Capture {
     /// The source of each flow, and the far end of each link.
     ways: Ways,
     image: Image,
-    /// Whether the next packet told of is marked.
-    marked: bool,
     end: Time,
     error: Option<OutputError>,
 }
@@ -131,7 +129,6 @@ impl Capture {
             flows: ends(scenario),
             ways: Ways::new(scenario),
             image: Image::default(),
-            marked: false,
             end: scenario.end,
             error: None,
         })
@@ -159,22 +156,27 @@ fn close(writer: PcapNgWriter<BufWriter<Whole>>, path: &Path) -> Result<(), Outp
 }
 
 impl Watch for Capture {
-    fn marked(&mut self, _: usize) {
-        self.marked = true;
-    }
-
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
-        let marked = std::mem::take(&mut self.marked);
-        if self.error.is_some() || at > self.end {
-            return;
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Offered {
+            link,
+            at,
+            packet,
+            waiting,
+            fate,
+            marked,
+        } = *event
+        {
+            if self.error.is_some() || at > self.end {
+                return;
+            }
+            let (tap, ends) = (&mut self.links[link], &mut self.flows[packet.flow as usize]);
+            self.ways.hear(link, packet, fate, ends);
+            let written = match self.image.draw(ends, packet) {
+                Ok(()) => tap.record(at, &self.image, waiting, (fate, marked)),
+                Err(error) => Err(OutputError::new(&tap.path, error)),
+            };
+            self.error = written.err();
         }
-        let (tap, ends) = (&mut self.links[link], &mut self.flows[packet.flow as usize]);
-        self.ways.hear(link, packet, fate, ends);
-        let written = match self.image.draw(ends, packet) {
-            Ok(()) => tap.record(at, &self.image, waiting, (fate, marked)),
-            Err(error) => Err(OutputError::new(&tap.path, error)),
-        };
-        self.error = written.err();
     }
 }
 
@@ -236,7 +238,7 @@ fn comment(
 ) -> Option<Cow<'static, str>> {
     match fate {
         Fate::Delivered(_) if marked => Some(Cow::Borrowed("marked: CE from here on (queue)")),
-        Fate::Delivered(_) => None,
+        Fate::Delivered(_) | Fate::Held => None,
         Fate::Damaged(_, first) => Some(Cow::Owned(format!(
             "damaged: from bit {first} of the packet"
         ))),

@@ -61,7 +61,14 @@ fn read_back(scenario: &Scenario, packets: &[(Time, Packet, usize, Fate)]) -> Ve
     let directory = tempfile::tempdir().unwrap();
     let mut capture = Capture::create(scenario, directory.path()).unwrap();
     for (at, packet, waiting, fate) in packets {
-        capture.offered(0, *at, packet, *waiting, *fate);
+        capture.on(&Event::Offered {
+            link: 0,
+            at: *at,
+            packet,
+            waiting: *waiting,
+            fate: *fate,
+            marked: false,
+        });
     }
     capture.finish().unwrap();
     let file = File::open(directory.path().join("a-to-b.pcapng")).unwrap();
@@ -473,7 +480,14 @@ fn the_first_error_comes_back() {
     let at = Time::from_nanos(3);
     for sequence in 0..1000 {
         let datagram = packet(0, 762, Payload::Datagram(sequence));
-        capture.offered(0, at, &datagram, 0, Fate::Delivered(at));
+        capture.on(&Event::Offered {
+            link: 0,
+            at,
+            packet: &datagram,
+            waiting: 0,
+            fate: Fate::Delivered(at),
+            marked: false,
+        });
     }
     std::fs::create_dir(&taken).unwrap();
     let error = capture.finish().unwrap_err();

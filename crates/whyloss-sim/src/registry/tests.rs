@@ -93,10 +93,15 @@ classifier = "unaware""#,
                 ..
             }
         ));
-        let run = |scenario: &Scenario| crate::run_unwatched(scenario, 3).expect("runs");
+        let run = |scenario: &Scenario| crate::Simulation::new(scenario, 3).run().expect("runs");
         let expected = run(&ours);
         assert_eq!(run(&own), expected, "{outside}");
-        let plain = |scenario: &Scenario| crate::run_plain(scenario, 3, &mut ()).expect("runs");
+        let plain = |scenario: &Scenario| {
+            crate::Simulation::new(scenario, 3)
+                .plain()
+                .run()
+                .expect("runs")
+        };
         assert_eq!(plain(&own).flows, expected.flows, "{outside}");
     }
 }

@@ -1,8 +1,8 @@
 //! The fast engine: as few events as what must be the same allows. `run.rs` says what its words mean, `network/fuse.rs` what
 //! needs no event of its own.
 
-use whyloss::{Cause, Duration, Time};
-use whyloss_link::{Fate, Streams};
+use whyloss::{Duration, Time};
+use whyloss_link::Streams;
 
 use super::ends::{Ends, SINK};
 use super::flow::Flow;
@@ -53,34 +53,44 @@ impl Engine {
         }
     }
 
-    pub(super) fn run<O: Observer>(mut self, observer: &mut O) -> Result<Measurement, RunError> {
-        self.advance(observer);
+    pub(super) fn run<O: Observer>(
+        mut self,
+        observer: &mut O,
+        goes_on: &mut dyn FnMut(Time) -> bool,
+    ) -> Result<(Measurement, Time), RunError> {
+        let whole = self.advance(observer, goes_on);
         if let Some(error) = self.path.network.overfull(self.reached) {
             return Err(error);
         }
         let window = self.path.window;
-        Ok(Measurement {
+        let measurement = Measurement {
             window: window.length(),
             flows: (self.ends.into_iter())
                 .map(|ends| ends.flow.into_count(window))
                 .collect(),
             links: self.path.network.into_counts(),
             events: self.handled,
-        })
+        };
+        Ok((measurement, if whole { window.end } else { self.reached }))
     }
 
-    /// Handles every event up to the end.
-    pub(super) fn advance<O: Observer>(&mut self, observer: &mut O) {
+    /// Handles every event up to the end. Returns whether it came to that.
+    pub(super) fn advance<O: Observer>(
+        &mut self,
+        observer: &mut O,
+        goes_on: &mut dyn FnMut(Time) -> bool,
+    ) -> bool {
         let links = self.path.network.links();
         let mut ask_at = ASK_EVERY;
         let mut reached = Time::ZERO;
         while let Some((now, entity)) = self.path.events.pop() {
             reached = now;
-            if O::CLOCK && self.handled >= ask_at {
+            if self.handled >= ask_at {
                 ask_at = self.handled + ASK_EVERY;
-                if !observer.goes_on(now) {
+                if !goes_on(now) {
+                    self.reached = now;
                     self.catch_up(now, observer);
-                    return;
+                    return false;
                 }
             }
             if entity < links {
@@ -102,9 +112,8 @@ impl Engine {
         }
         self.reached = reached;
         self.catch_up(self.path.window.end + Duration::from_nanos(1), observer);
-        if O::CLOCK {
-            observer.goes_on(self.path.window.end);
-        }
+        goes_on(self.path.window.end);
+        true
     }
 
     /// Lets every source act as of its deadlines before this time, unless the run has failed.
@@ -131,7 +140,7 @@ impl Engine {
         match arrived {
             Arrived::Between => {}
             Arrived::AtSource => {
-                self.ends[flow].answered(now, &parcel, &mut self.path, observer);
+                self.ends[flow].answered(now, link, &parcel, &mut self.path, observer);
                 return;
             }
             Arrived::AtSink => {
@@ -140,10 +149,6 @@ impl Engine {
             }
             Arrived::AtFusedSource => {
                 self.arrival_at_fused_source(now, link, &parcel.copy(), observer);
-                return;
-            }
-            Arrived::Truth => {
-                self.tell(now, &parcel.copy(), observer);
                 return;
             }
         }
@@ -169,16 +174,6 @@ impl Engine {
         }
     }
 
-    /// The truth about a packet is where that was lost.
-    #[cold]
-    #[inline(never)]
-    fn tell<O: Observer>(&mut self, now: Time, truth: &Parcel, observer: &mut O) {
-        let (sequence, cause) = truth.copy().told();
-        let ends = &mut self.ends[truth.flow as usize];
-        ends.catch_up(now, &mut self.path, observer);
-        ends.flow.tell(sequence, cause);
-    }
-
     /// A packet goes on from between two links, where it is at `at`: now, or later if that is known.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
@@ -198,31 +193,16 @@ impl Engine {
                     ends.foreseen(&answer, &mut self.path, observer);
                 }
             }
-            Sent::Lost(_, when) if when == Fate::HELD.when() => {
+            Sent::Held => {
                 if let Some(onward) = network.hold_or_pass(at, &parcel, events, O::QUEUE_LENGTH) {
                     self.go_on(now, onward, observer);
                 }
             }
             Sent::Lost(cause, when) => {
-                self.lose(now, parcel.copy(), (cause, when), observer);
+                self.ends[flow].lose(now, parcel.copy(), (cause, when), &mut self.path);
             }
             Sent::AtGate(_) => debug_assert!(false, "beyond its gate"),
         }
-    }
-
-    /// A packet is lost on its way.
-    #[cold]
-    #[inline(never)]
-    fn lose<O: Observer>(
-        &mut self,
-        now: Time,
-        parcel: Parcel,
-        lost: (Cause, Time),
-        observer: &mut O,
-    ) {
-        let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
-        ends.catch_up(now, path, observer);
-        ends.lose(now, parcel, lost, path, O::QUEUE_LENGTH);
     }
 
     /// A link that cannot answer at once gives back the packets whose fate has come.
@@ -231,9 +211,6 @@ impl Engine {
     fn turn<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
         if !self.path.network.begin_turn(link, now) {
             return;
-        }
-        while let Some(truth) = self.path.network.truth(link, now) {
-            self.tell(now, &truth, observer);
         }
         while let Some(turned) = self.path.network.turn(link, now, observer) {
             let parcel = turned.parcel;
@@ -245,14 +222,12 @@ impl Engine {
             match turned.place {
                 Ok(Arrived::AtSink) => self.arrival_at_sink(now, &parcel, observer),
                 Ok(Arrived::AtSource) => {
-                    self.ends[flow].answered(now, &parcel, &mut self.path, observer);
+                    self.ends[flow].answered(now, link, &parcel, &mut self.path, observer);
                 }
                 Ok(_) => self.go_on(now, parcel, observer),
-                Err(Fate::Lost(cause, when)) => {
-                    self.ends[flow].catch_up(now, &mut self.path, observer);
-                    self.ends[flow].lose_here(parcel, cause, when, &mut self.path);
+                Err((cause, when)) => {
+                    self.ends[flow].lose_here(now, parcel, (cause, when), &mut self.path);
                 }
-                Err(_) => {}
             }
         }
         self.path.network.arm_turn(link, &mut self.path.events);
@@ -285,7 +260,7 @@ impl Engine {
         let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
         // If nothing is left in transit, what comes next arms the link.
         let more = path.network.some_wait(link);
-        ends.answered(now, parcel, path, observer);
+        ends.answered(now, link, parcel, path, observer);
         if more {
             ends.look_ahead(link, path, observer);
             path.network.arm(link, &mut path.events);

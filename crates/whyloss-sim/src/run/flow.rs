@@ -9,7 +9,7 @@ use whyloss_link::{Ecn, Streams};
 
 use crate::host::{self, Sink, Source};
 use crate::measure::{FlowResult, Window};
-use crate::observe::Observer;
+use crate::observe::{Event, Observer};
 use crate::packet::{Packet, Payload};
 use crate::scenario::Scenario;
 
@@ -29,7 +29,7 @@ pub(super) struct Flow {
     transfer_segments: u64,
     completed: u64,
     /// Whether its packets have anything to do with ECN.
-    capable: bool,
+    pub(super) capable: bool,
 }
 
 /// What a data packet does to its sink.
@@ -88,12 +88,6 @@ impl Flow {
         };
         self.dress(&mut packet);
         packet
-    }
-
-    /// Whether its packets have anything to do with ECN.
-    #[inline]
-    pub(super) fn is_capable(&self) -> bool {
-        self.capable
     }
 
     /// Writes into a packet that leaves one of the ends what that says about ECN.
@@ -168,7 +162,11 @@ impl Flow {
             && now <= window.end
             && let Some(state) = self.source.state()
         {
-            observer.acted(self.index as usize, now, &state);
+            observer.on(&Event::Acted {
+                flow: self.index as usize,
+                at: now,
+                state: &state,
+            });
         }
     }
 
@@ -185,7 +183,11 @@ impl Flow {
             self.count.sent += 1;
         }
         if now <= window.end {
-            observer.sent(self.index as usize, now, packet);
+            observer.on(&Event::Sent {
+                flow: self.index as usize,
+                at: now,
+                packet,
+            });
         }
     }
 
@@ -223,7 +225,11 @@ impl Flow {
     ) -> Delivered {
         if packet.first_damaged < self.covered {
             if now <= window.end {
-                observer.dropped(self.index as usize, now, packet);
+                observer.on(&Event::Dropped {
+                    flow: self.index as usize,
+                    at: now,
+                    packet,
+                });
             }
             self.forget(&packet.payload);
             return Delivered::Dropped;
@@ -257,7 +263,12 @@ impl Flow {
             self.complete(now, window);
         }
         if now <= window.end {
-            observer.arrived(self.index as usize, now, packet, self.sink.classifier());
+            observer.on(&Event::Arrived {
+                flow: self.index as usize,
+                at: now,
+                packet,
+                classifier: self.sink.classifier(),
+            });
         }
     }
 
@@ -349,7 +360,13 @@ impl Flow {
                 let came = (packet.size, packet.ecn.is_marked());
                 let feedback = sink.on_data(now, data, came, |sequence, truth, verdict| {
                     if now <= window.end {
-                        observer.judged(flow, now, sequence, truth, verdict);
+                        observer.on(&Event::Judged {
+                            flow,
+                            at: now,
+                            sequence,
+                            truth,
+                            verdict,
+                        });
                     }
                     if window.contains(now) {
                         count.packets.record(truth, verdict);
@@ -375,7 +392,11 @@ impl Flow {
             && now <= window.end
             && let Some(sender) = self.source.tcp()
         {
-            observer.reacted(self.index as usize, now, sender);
+            observer.on(&Event::Reacted {
+                flow: self.index as usize,
+                at: now,
+                sender,
+            });
         }
     }
 
@@ -388,7 +409,13 @@ impl Flow {
             return;
         };
         for &(sequence, truth) in packets {
-            observer.judged(flow, now, sequence, truth, said.verdict);
+            observer.on(&Event::Judged {
+                flow,
+                at: now,
+                sequence,
+                truth,
+                verdict: said.verdict,
+            });
         }
         if window.contains(now) {
             let count = &mut self.count;

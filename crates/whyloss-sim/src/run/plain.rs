@@ -25,7 +25,7 @@ use super::flow::{Delivered, Flow};
 use super::{ANSWER_SIZE, ASK_EVERY, RunError, Start};
 use crate::busy::Busy;
 use crate::measure::{LinkResult, Measurement, Window};
-use crate::observe::Watch;
+use crate::observe::{Event::Offered, Watch};
 use crate::packet::{Packet, Payload};
 use crate::scenario::{Connection, Router, Scenario};
 
@@ -113,14 +113,17 @@ impl<'a> Plain<'a> {
         plain
     }
 
-    pub(super) fn run(mut self) -> Result<Measurement, RunError> {
+    pub(super) fn run(
+        mut self,
+        goes_on: &mut dyn FnMut(Time) -> bool,
+    ) -> Result<(Measurement, Time), RunError> {
         while let Some(((now, entity, _), event)) = self.events.pop_first() {
             if now > self.window.end {
                 break;
             }
             self.handled += 1;
-            if self.handled.is_multiple_of(ASK_EVERY) && !self.observer.goes_on(now) {
-                return Ok(self.measured());
+            if self.handled.is_multiple_of(ASK_EVERY) && !goes_on(now) {
+                return Ok((self.measured(), now));
             }
             match event {
                 Event::Arrival(packet) => {
@@ -137,8 +140,9 @@ impl<'a> Plain<'a> {
                 Event::Turn => self.turn(now, entity)?,
             }
         }
-        self.observer.goes_on(self.window.end);
-        Ok(self.measured())
+        let end = self.window.end;
+        goes_on(end);
+        Ok((self.measured(), end))
     }
 
     fn measured(self) -> Measurement {
@@ -238,12 +242,12 @@ impl<'a> Plain<'a> {
             return Ok(());
         };
         let path = &mut self.links[entity];
-        if path.busy.is_some() {
-            return self.hold(now, entity, packet);
-        }
         let waiting = path.link.queue_len(now);
         // Without the short cut of an idle link.
         let mut fate = path.link.offer_at_length(now, packet.size);
+        if fate == Fate::Held {
+            return self.hold(now, entity, packet);
+        }
         let mut marked = false;
         if let Fate::Lost(..) = fate
             && packet.ecn.is_capable()
@@ -252,10 +256,14 @@ impl<'a> Plain<'a> {
             fate = instead;
             marked = !matches!(fate, Fate::Lost(..));
         }
-        if marked {
-            self.observer.marked(entity);
-        }
-        self.observer.offered(entity, now, &packet, waiting, fate);
+        self.observer.on(&Offered {
+            link: entity,
+            at: now,
+            packet: &packet,
+            waiting,
+            fate,
+            marked,
+        });
         let sent = fate.when() > now;
         path.record((packet.size, sent), (fate, marked), self.window);
         if marked {
@@ -271,6 +279,7 @@ impl<'a> Plain<'a> {
                 self.lose(&packet, cause, at);
                 return Ok(());
             }
+            Fate::Held => return Ok(()),
         };
         path.under_way += 1;
         self.under_way += 1;
@@ -334,11 +343,14 @@ impl<'a> Plain<'a> {
                 self.under_way -= 1;
             }
             path.record((packet.size, sent), (fate, marked), self.window);
-            if marked {
-                self.observer.marked(entity);
-            }
-            self.observer
-                .offered(entity, held.since, &packet, held.waiting, fate);
+            self.observer.on(&Offered {
+                link: entity,
+                at: held.since,
+                packet: &packet,
+                waiting: held.waiting,
+                fate,
+                marked,
+            });
             if marked {
                 packet.ecn = Ecn::Marked;
             }
@@ -349,6 +361,7 @@ impl<'a> Plain<'a> {
                     self.arrival(now, packet)?;
                 }
                 Fate::Lost(cause, at) => self.lose(&packet, cause, at),
+                Fate::Held => {}
             }
         }
         self.set_turn(entity);
@@ -434,6 +447,7 @@ impl Path {
                     }
                 }
             }
+            Fate::Held => {}
         }
     }
 }

@@ -41,8 +41,8 @@ fn damage(scenario: &mut Scenario, rate: f64) {
 }
 
 fn measure(scenario: &Scenario, seed: u64, fuse: Fuse) -> Measurement {
-    let run = Engine::new(scenario, seed, fuse).run(&mut ());
-    run.expect("room for its packets")
+    let run = Engine::new(scenario, seed, fuse).run(&mut (), &mut |_| true);
+    run.expect("room for its packets").0
 }
 
 /// One event per packet: it reaches the bottleneck. A lost one makes its window's acknowledgements wait.
@@ -77,7 +77,7 @@ fn every_loss_event_is_counted_once() {
         link.link.channel = whyloss_link::ChannelSpec::Bernoulli { loss: 0.02 };
     }
     let mut engine = Engine::new(&scenario, 1, FUSED);
-    engine.advance(&mut ());
+    engine.advance(&mut (), &mut |_| true);
     let mut events = 0;
     for ends in &engine.ends {
         let Source::Tcp(sender) = &ends.flow.source else {
@@ -137,7 +137,9 @@ fn packets_are_conserved() {
 /// What `benches/dumbbell_instructions.rs` divides by.
 #[test]
 fn delivers_what_the_budget_assumes() {
-    let result = run(&scenario(DUMBBELL, 100.0), 1, &mut ()).expect("a scenario");
+    let result = Simulation::new(&scenario(DUMBBELL, 100.0), 1)
+        .run()
+        .expect("a scenario");
     let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
     assert!(delivered >= 808_000, "{delivered}");
 }
@@ -148,7 +150,7 @@ fn memory_does_not_grow_with_time() {
     let held = |text, end| {
         let scenario = scenario(text, end);
         let mut engine = Engine::new(&scenario, 1, FUSED);
-        engine.advance(&mut ());
+        engine.advance(&mut (), &mut |_| true);
         engine.path.network.held() + engine.ends.iter().map(Ends::held).sum::<usize>()
     };
     for (text, end) in [(DUMBBELL, 10.0), (LAST_HOP, 40.0), (PARKING_LOT, 10.0)] {
@@ -215,7 +217,10 @@ fn a_run_that_holds_too_much_ends_and_says_where() {
         transport = { kind = "cbr", rate = "1 kbit/s" }
     "#;
     let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("a valid scenario");
-    for run in [run(&scenario, 1, &mut ()), run_plain(&scenario, 1, &mut ())] {
+    for run in [
+        Simulation::new(&scenario, 1).run(),
+        Simulation::new(&scenario, 1).plain().run(),
+    ] {
         let error = run.expect_err("more than 20,000 packets").to_string();
         assert!(error.contains("link `narrow` holds too many"), "{error}");
         assert!(error.contains("more than 20000 are"), "{error}");

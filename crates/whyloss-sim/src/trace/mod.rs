@@ -24,7 +24,6 @@ mod tests;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Ecn, Fate};
 
@@ -34,7 +33,7 @@ pub use self::csv::CsvFiles;
 pub use self::parquet::ParquetFiles;
 pub use self::sink::Sink;
 
-use crate::observe::{SourceState, Watch};
+use crate::observe::{Event, SourceState, Watch};
 use crate::output::OutputError;
 use crate::packet::Packet;
 use crate::scenario::{Scenario, Transport};
@@ -78,8 +77,6 @@ pub struct Trace<S> {
     losses: Batch,
     hops: Batch,
     sink: S,
-    /// Whether the next packet told of was marked.
-    marked: bool,
     error: Option<OutputError>,
 }
 
@@ -196,7 +193,6 @@ impl<S: Sink> Trace<S> {
             ),
             hops: Batch::new(&LINKS, [links, flows, fates]),
             sink,
-            marked: false,
             error: None,
         }
     }
@@ -307,99 +303,111 @@ fn word(index: usize) -> Cell {
 }
 
 impl<S: Sink> Watch for Trace<S> {
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
-        let marked = std::mem::take(&mut self.marked);
-        let (word_of_fate, done) = match fate {
-            Fate::Delivered(arrival) if marked => (MARKED, arrival),
-            Fate::Delivered(arrival) => (DELIVERED, arrival),
-            Fate::Damaged(arrival, _) => (DAMAGED, arrival),
-            Fate::Lost(truth, when) => (cause(truth), when),
-        };
-        let lost = matches!(fate, Fate::Lost(..));
-        if self.wants(at) && (self.links[link].due(at, self.options.thin) || lost) {
-            self.hops.push([
-                time(at),
-                word(link),
-                Cell::Word(packet.flow),
-                Cell::Whole(u64::from(packet.size)),
-                Cell::Whole(waiting as u64),
-                word_of_fate,
-                time(done),
-            ]);
-            hand_on(&mut self.hops, &mut self.sink, &mut self.error);
-        }
-        if let Fate::Lost(truth, when) = fate {
-            self.lost(packet, when, link as u32, truth);
-        }
-    }
-
-    fn marked(&mut self, _: usize) {
-        self.marked = true;
-    }
-
-    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
-        self.lost(packet, at, self.flows[flow].node, Cause::Wireless);
-    }
-
-    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
-        let Some(sequence) = packet.payload.sequence() else {
-            return;
-        };
-        if self.flows[flow].judge == Judge::Receiver {
-            self.settle(flow, sequence);
-        }
-        if self.wants(at) && self.flows[flow].arrivals.due(at, self.options.thin) {
-            let damage = packet.is_damaged().then_some(packet.first_damaged);
-            self.arrivals.push([
-                time(at),
-                word(flow),
-                Cell::Whole(sequence),
-                span(at - packet.sent),
-                Cell::Whole(u64::from(packet.size)),
-                damage.map_or(Cell::None, |bit| Cell::Whole(u64::from(bit))),
-                if packet.ecn == Ecn::Marked {
-                    Cell::Whole(1)
-                } else {
-                    Cell::None
-                },
-            ]);
-            hand_on(&mut self.arrivals, &mut self.sink, &mut self.error);
-        }
-    }
-
-    fn judged(&mut self, flow: usize, at: Time, sequence: u64, _: Cause, verdict: Cause) {
-        let pending = &mut self.flows[flow].pending;
-        if let Ok(index) = pending.binary_search_by_key(&sequence, |loss| loss.sequence) {
-            pending[index].verdict = Some((verdict, at));
-        }
-    }
-
-    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
-        if self.flows[flow].judge == Judge::Sender {
-            self.settle(flow, state.una);
-        }
-        if !self.wants(at) {
-            return;
-        }
-        let of = &mut self.flows[flow];
-        // The left edge is no column.
-        let state = SourceState { una: 0, ..*state };
-        if of.last != Some(state) && of.sources.due(at, self.options.thin) {
-            of.last = Some(state);
-            let whole = |value: Option<u64>| value.map_or(Cell::None, Cell::Whole);
-            let seconds = |value: Option<Duration>| value.map_or(Cell::None, span);
-            self.sources.push([
-                time(at),
-                word(flow),
-                whole(state.cwnd),
-                whole(state.ssthresh),
-                whole(state.in_flight),
-                state.rate.map_or(Cell::None, Cell::Real),
-                seconds(state.rtt),
-                seconds(state.srtt),
-                seconds(state.rto),
-            ]);
-            hand_on(&mut self.sources, &mut self.sink, &mut self.error);
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Offered {
+                link,
+                at,
+                packet,
+                waiting,
+                fate,
+                marked,
+            } => {
+                let (word_of_fate, done) = match fate {
+                    Fate::Delivered(arrival) if marked => (MARKED, arrival),
+                    Fate::Delivered(arrival) => (DELIVERED, arrival),
+                    Fate::Damaged(arrival, _) => (DAMAGED, arrival),
+                    Fate::Lost(truth, when) => (cause(truth), when),
+                    Fate::Held => return,
+                };
+                let lost = matches!(fate, Fate::Lost(..));
+                if self.wants(at) && (self.links[link].due(at, self.options.thin) || lost) {
+                    self.hops.push([
+                        time(at),
+                        word(link),
+                        Cell::Word(packet.flow),
+                        Cell::Whole(u64::from(packet.size)),
+                        Cell::Whole(waiting as u64),
+                        word_of_fate,
+                        time(done),
+                    ]);
+                    hand_on(&mut self.hops, &mut self.sink, &mut self.error);
+                }
+                if let Fate::Lost(truth, when) = fate {
+                    self.lost(packet, when, link as u32, truth);
+                }
+            }
+            Event::Dropped { flow, at, packet } => {
+                self.lost(packet, at, self.flows[flow].node, Cause::Wireless);
+            }
+            Event::Arrived {
+                flow, at, packet, ..
+            } => {
+                let Some(sequence) = packet.payload.sequence() else {
+                    return;
+                };
+                if self.flows[flow].judge == Judge::Receiver {
+                    self.settle(flow, sequence);
+                }
+                if self.wants(at) && self.flows[flow].arrivals.due(at, self.options.thin) {
+                    let damage = packet.is_damaged().then_some(packet.first_damaged);
+                    self.arrivals.push([
+                        time(at),
+                        word(flow),
+                        Cell::Whole(sequence),
+                        span(at - packet.sent),
+                        Cell::Whole(u64::from(packet.size)),
+                        damage.map_or(Cell::None, |bit| Cell::Whole(u64::from(bit))),
+                        if packet.ecn == Ecn::Marked {
+                            Cell::Whole(1)
+                        } else {
+                            Cell::None
+                        },
+                    ]);
+                    hand_on(&mut self.arrivals, &mut self.sink, &mut self.error);
+                }
+            }
+            Event::Judged {
+                flow,
+                at,
+                sequence,
+                verdict,
+                ..
+            } => {
+                let pending = &mut self.flows[flow].pending;
+                if let Ok(index) = pending.binary_search_by_key(&sequence, |loss| loss.sequence) {
+                    pending[index].verdict = Some((verdict, at));
+                }
+            }
+            Event::Acted { flow, at, state } => {
+                if self.flows[flow].judge == Judge::Sender {
+                    self.settle(flow, state.una);
+                }
+                if !self.wants(at) {
+                    return;
+                }
+                let of = &mut self.flows[flow];
+                // The left edge is no column.
+                let state = SourceState { una: 0, ..*state };
+                if of.last != Some(state) && of.sources.due(at, self.options.thin) {
+                    of.last = Some(state);
+                    let whole = |value: Option<u64>| value.map_or(Cell::None, Cell::Whole);
+                    let seconds = |value: Option<Duration>| value.map_or(Cell::None, span);
+                    self.sources.push([
+                        time(at),
+                        word(flow),
+                        whole(state.cwnd),
+                        whole(state.ssthresh),
+                        whole(state.in_flight),
+                        state.rate.map_or(Cell::None, Cell::Real),
+                        seconds(state.rtt),
+                        seconds(state.srtt),
+                        seconds(state.rto),
+                    ]);
+                    hand_on(&mut self.sources, &mut self.sink, &mut self.error);
+                }
+            }
+            _ => {}
         }
     }
 }

@@ -102,26 +102,121 @@ fn feed<S: Sink>(trace: &mut Trace<S>) {
         rate: Some(0.5),
         ..SourceState::default()
     };
-    trace.acted(0, ms(0), &window(1524, 0));
-    trace.acted(0, ms(1), &window(1524, 0));
-    trace.acted(0, ms(2), &window(2286, 0));
-    trace.acted(1, ms(2), &rate);
-    trace.offered(0, ms(3), &packet(0, 0, ms(3)), 0, Fate::Delivered(ms(9)));
+    trace.on(&Event::Acted {
+        flow: 0,
+        at: ms(0),
+        state: &window(1524, 0),
+    });
+    trace.on(&Event::Acted {
+        flow: 0,
+        at: ms(1),
+        state: &window(1524, 0),
+    });
+    trace.on(&Event::Acted {
+        flow: 0,
+        at: ms(2),
+        state: &window(2286, 0),
+    });
+    trace.on(&Event::Acted {
+        flow: 1,
+        at: ms(2),
+        state: &rate,
+    });
+    trace.on(&Event::Offered {
+        link: 0,
+        at: ms(3),
+        packet: &packet(0, 0, ms(3)),
+        waiting: 0,
+        fate: Fate::Delivered(ms(9)),
+        marked: false,
+    });
     let lost = |truth, at| Fate::Lost(truth, ms(at));
-    trace.offered(0, ms(4), &packet(0, 1, ms(4)), 1, lost(Wireless, 6));
-    trace.offered(0, ms(4), &packet(0, 2, ms(4)), 1, lost(Wireless, 7));
-    trace.offered(0, ms(5), &packet(1, 8, ms(5)), 2, lost(Congestion, 5));
-    trace.offered(1, ms(7), &packet(1, 7, ms(2)), 0, lost(Wireless, 8));
-    trace.arrived(0, ms(9), &packet(0, 0, ms(10)), None);
+    trace.on(&Event::Offered {
+        link: 0,
+        at: ms(4),
+        packet: &packet(0, 1, ms(4)),
+        waiting: 1,
+        fate: lost(Wireless, 6),
+        marked: false,
+    });
+    trace.on(&Event::Offered {
+        link: 0,
+        at: ms(4),
+        packet: &packet(0, 2, ms(4)),
+        waiting: 1,
+        fate: lost(Wireless, 7),
+        marked: false,
+    });
+    trace.on(&Event::Offered {
+        link: 0,
+        at: ms(5),
+        packet: &packet(1, 8, ms(5)),
+        waiting: 2,
+        fate: lost(Congestion, 5),
+        marked: false,
+    });
+    trace.on(&Event::Offered {
+        link: 1,
+        at: ms(7),
+        packet: &packet(1, 7, ms(2)),
+        waiting: 0,
+        fate: lost(Wireless, 8),
+        marked: false,
+    });
+    trace.on(&Event::Arrived {
+        flow: 0,
+        at: ms(9),
+        packet: &packet(0, 0, ms(10)),
+        classifier: None,
+    });
     // The sender's classifier speaks about segment 1, whose retransmission is lost; nobody speaks about that.
-    trace.judged(0, ms(11), 1, Wireless, Congestion);
-    trace.acted(0, ms(11), &window(1524, 1));
-    trace.offered(0, ms(11), &packet(0, 1, ms(11)), 0, lost(Congestion, 11));
-    trace.acted(0, ms(12), &window(1524, 3));
-    trace.judged(1, ms(12), 8, Congestion, Wireless);
-    trace.arrived(1, ms(12), &packet(1, 9, ms(6)), None);
+    trace.on(&Event::Judged {
+        flow: 0,
+        at: ms(11),
+        sequence: 1,
+        truth: Wireless,
+        verdict: Congestion,
+    });
+    trace.on(&Event::Acted {
+        flow: 0,
+        at: ms(11),
+        state: &window(1524, 1),
+    });
+    trace.on(&Event::Offered {
+        link: 0,
+        at: ms(11),
+        packet: &packet(0, 1, ms(11)),
+        waiting: 0,
+        fate: lost(Congestion, 11),
+        marked: false,
+    });
+    trace.on(&Event::Acted {
+        flow: 0,
+        at: ms(12),
+        state: &window(1524, 3),
+    });
+    trace.on(&Event::Judged {
+        flow: 1,
+        at: ms(12),
+        sequence: 8,
+        truth: Congestion,
+        verdict: Wireless,
+    });
+    trace.on(&Event::Arrived {
+        flow: 1,
+        at: ms(12),
+        packet: &packet(1, 9, ms(6)),
+        classifier: None,
+    });
     let late = packet(0, 3, ms(2000));
-    trace.offered(0, ms(2000), &late, 0, lost(Wireless, 2000));
+    trace.on(&Event::Offered {
+        link: 0,
+        at: ms(2000),
+        packet: &late,
+        waiting: 0,
+        fate: lost(Wireless, 2000),
+        marked: false,
+    });
 }
 
 fn files(options: TraceOptions) -> String {
@@ -169,16 +264,43 @@ fn damage() {
     let mut trace = Trace::new(&scenario(), TraceOptions::default(), Vec::new());
     for (sequence, bit) in [(0, 4711), (1, 7)] {
         let mut packet = packet(1, sequence, ms(1));
-        trace.offered(0, ms(1), &packet, 0, Fate::Damaged(ms(3), bit));
+        trace.on(&Event::Offered {
+            link: 0,
+            at: ms(1),
+            packet: &packet,
+            waiting: 0,
+            fate: Fate::Damaged(ms(3), bit),
+            marked: false,
+        });
         packet.first_damaged = bit;
         if sequence == 0 {
-            trace.arrived(1, ms(3), &packet, None);
+            trace.on(&Event::Arrived {
+                flow: 1,
+                at: ms(3),
+                packet: &packet,
+                classifier: None,
+            });
         } else {
-            trace.dropped(1, ms(4), &packet);
+            trace.on(&Event::Dropped {
+                flow: 1,
+                at: ms(4),
+                packet: &packet,
+            });
         }
     }
-    trace.judged(1, ms(5), 1, Cause::Wireless, Cause::Wireless);
-    trace.arrived(1, ms(5), &packet(1, 2, ms(2)), None);
+    trace.on(&Event::Judged {
+        flow: 1,
+        at: ms(5),
+        sequence: 1,
+        truth: Cause::Wireless,
+        verdict: Cause::Wireless,
+    });
+    trace.on(&Event::Arrived {
+        flow: 1,
+        at: ms(5),
+        packet: &packet(1, 2, ms(2)),
+        classifier: None,
+    });
     let batches = trace.finish().unwrap();
     let fates: Vec<Cell> = cells(&batches, &LINKS).iter().map(|row| row[5]).collect();
     assert_eq!(fates, [DAMAGED, DAMAGED]);
@@ -230,7 +352,11 @@ fn the_first_error_comes_back() {
     let mut trace = Trace::new(&scenario(), TraceOptions::default(), Full);
     for step in 0..2 * ROWS as i64 {
         let at = Time::ZERO + Duration::from_nanos(step);
-        trace.acted(0, at, &window(step.unsigned_abs(), 0));
+        trace.on(&Event::Acted {
+            flow: 0,
+            at,
+            state: &window(step.unsigned_abs(), 0),
+        });
     }
     assert!(trace.error.is_some());
     feed(&mut trace);
@@ -367,7 +493,10 @@ fn verdicts_are_those_that_are_scored() {
     "#;
     let scenario = Scenario::from_toml(text, "", &[]).unwrap();
     let mut trace = Trace::new(&scenario, TraceOptions::default(), Vec::new());
-    let measured = crate::run_watched(&scenario, 1, &mut trace).unwrap();
+    let measured = crate::Simulation::new(&scenario, 1)
+        .watch(&mut trace)
+        .run()
+        .unwrap();
     let batches = trace.finish().unwrap();
     let losses = cells(&batches, &LOSSES);
     for (index, flow) in measured.flows.iter().enumerate() {

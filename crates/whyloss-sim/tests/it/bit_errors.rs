@@ -9,9 +9,7 @@ use whyloss_link::{ChannelSpec, QueueSpec};
 use whyloss_sim::decider::{ReceiverDecider, SENDERS, SenderDecider};
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::scenario::{Flow, Transport};
-use whyloss_sim::{
-    CsvFiles, Measurement, Scenario, Trace, TraceOptions, run_unwatched, run_watched,
-};
+use whyloss_sim::{CsvFiles, Measurement, Scenario, Simulation, Trace, TraceOptions};
 
 /// The tiny network and a flow of IFTP, with this bit error rate on the radio, for so long.
 fn scenario(rate: f64, seconds: i64) -> Scenario {
@@ -30,7 +28,9 @@ fn scenario(rate: f64, seconds: i64) -> Scenario {
 }
 
 fn measure(scenario: &Scenario) -> Measurement {
-    run_unwatched(scenario, 1).expect("it passes its checks")
+    Simulation::new(scenario, 1)
+        .run()
+        .expect("it passes its checks")
 }
 
 /// IFTP-W with coverage = packet size is IFTP (ELA-7), and so for every transport: traces to the byte.
@@ -47,7 +47,10 @@ fn coverage_of_the_packet_is_no_coverage() {
         let options = TraceOptions::default();
         let files = CsvFiles::create(directory.path()).expect("files");
         let mut trace = Trace::new(scenario, options, files);
-        run_watched(scenario, 1, &mut trace).expect("it passes its checks");
+        Simulation::new(scenario, 1)
+            .watch(&mut trace)
+            .run()
+            .expect("it passes its checks");
         trace.finish().expect("written");
         let entries = fs::read_dir(directory.path()).expect("there");
         let mut files: Vec<_> = entries

@@ -1,16 +1,18 @@
 //! Delays of a whole run with every transport, in whole microseconds.
 
 use crate::tiny;
-use whyloss_sim::{Needs, Run, Scenario, run_measured};
+use whyloss_sim::{Needs, Run, Scenario, Simulation};
 
-/// Counts and delays of a run, as the command measures them. (With [`whyloss_sim::run`] and an observer of ours one more
-/// engine would be compiled.)
+/// Counts and delays of a run, as the command measures them. (An observer of ours would need one more
+/// engine compiled.)
 pub(crate) fn run(scenario: &Scenario) -> Run {
     let needs = Needs {
         delays: true,
         frames: false,
     };
-    run_measured(scenario, 1, needs, &mut |_| true).expect("it passes its checks")
+    Simulation::new(scenario, 1)
+        .measure(needs)
+        .expect("it passes its checks")
 }
 
 #[test]

@@ -1,18 +1,20 @@
 //! Handovers that copy what waits, with whole flows over them.
 
 use crate::delays;
-use whyloss::receiver::Classifier;
-use whyloss::{Duration, Time};
+
+use whyloss::Duration;
 use whyloss_link::Backlog;
-use whyloss_sim::{FlowResult, Needs, Packet, Scenario, Watch, run_measured, run_watched};
+use whyloss_sim::{Event, FlowResult, Needs, Scenario, Simulation, Watch};
 
 /// Copies that the first flow's sink took.
 #[derive(Default)]
 struct Copies(u64);
 
 impl Watch for Copies {
-    fn arrived(&mut self, flow: usize, _: Time, packet: &Packet, _: Option<&Classifier>) {
-        self.0 += u64::from(packet.copy && flow == 0);
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Arrived { flow, packet, .. } = *event {
+            self.0 += u64::from(packet.copy && flow == 0);
+        }
     }
 }
 
@@ -41,7 +43,10 @@ fn scenario(flow: &str, copies: bool, loss: f64) -> Scenario {
 /// What is counted of the flow, and the copies that its sink took.
 fn of(scenario: &Scenario) -> (FlowResult, u64) {
     let mut copies = Copies::default();
-    let run = run_watched(scenario, 1, &mut copies).expect("room");
+    let run = Simulation::new(scenario, 1)
+        .watch(&mut copies)
+        .run()
+        .expect("room");
     (run.flows[0].clone(), copies.0)
 }
 
@@ -101,7 +106,7 @@ fn frames_are_played_once() {
     ] {
         let frames = |copies| {
             let scenario = scenario(transport, copies, 0.0);
-            let run = run_measured(&scenario, 1, Needs::all(&scenario), &mut |_| true);
+            let run = Simulation::new(&scenario, 1).measure(Needs::all(&scenario));
             assert_eq!(of(&scenario).1 > 0, copies);
             run.expect("room").frames[0][0]
         };

@@ -2,9 +2,7 @@
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_sim::scenario::Transport;
-use whyloss_sim::{
-    CsvFiles, FlowResult, Scenario, Trace, TraceOptions, run_unwatched, run_watched,
-};
+use whyloss_sim::{CsvFiles, FlowResult, Scenario, Simulation, Trace, TraceOptions};
 
 /// 10 Mbit/s, 100 ms there and back, any queue, and a radio that loses packets of 1024 bytes with this probability.
 fn scenario(transport: &str, classifier: &str, loss: f64) -> Scenario {
@@ -38,7 +36,9 @@ const RENO: &str = r#"{ kind = "tcp", recovery = "reno", delayed_ack = "none", w
 
 fn measure(transport: &str, classifier: &str, loss: f64, seed: u64) -> FlowResult {
     let scenario = scenario(transport, classifier, loss);
-    let run = run_unwatched(&scenario, seed).expect("it passes its checks");
+    let run = Simulation::new(&scenario, seed)
+        .run()
+        .expect("it passes its checks");
     run.flows.into_iter().next().expect("a flow")
 }
 
@@ -126,7 +126,9 @@ fn an_oracle_sees_congestion() {
         let mut scenario = scenario(unknown, classifier, 0.0);
         scenario.links[0].link.rate = Rate::from_mbps(1);
         scenario.links[0].link.queue.limit = whyloss_link::queue::Limit::Packets(20);
-        let run = run_unwatched(&scenario, 1).expect("it passes its checks");
+        let run = Simulation::new(&scenario, 1)
+            .run()
+            .expect("it passes its checks");
         run.flows.into_iter().next().expect("a flow")
     };
     let (oracle, unaware) = (flow("oracle"), flow("unaware"));
@@ -161,7 +163,10 @@ fn the_window_is_traced() {
     };
     let files = CsvFiles::create(directory.path()).unwrap();
     let mut trace = Trace::new(&scenario, options, files);
-    run_watched(&scenario, 1, &mut trace).unwrap();
+    Simulation::new(&scenario, 1)
+        .watch(&mut trace)
+        .run()
+        .unwrap();
     trace.finish().unwrap();
     let text = std::fs::read_to_string(directory.path().join("sources.csv")).unwrap();
     let mut rows = text

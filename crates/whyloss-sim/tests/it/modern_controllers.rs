@@ -8,7 +8,7 @@ use whyloss_link::{ChannelSpec, LinkSpec, QueueSpec};
 use whyloss_sim::decider::SENDERS;
 use whyloss_sim::host::tcp::Options;
 use whyloss_sim::scenario::{Application, Connection, Flow, Transport};
-use whyloss_sim::{FlowResult, Scenario, run_unwatched};
+use whyloss_sim::{FlowResult, Scenario, Simulation};
 
 /// How long is measured.
 const SECONDS: i64 = 120;
@@ -82,7 +82,9 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
         end: Time::ZERO + Duration::from_secs(10 + SECONDS),
         ..Scenario::default()
     };
-    let measured = run_unwatched(&scenario, 1).expect("nothing is wrong with it");
+    let measured = Simulation::new(&scenario, 1)
+        .run()
+        .expect("nothing is wrong with it");
     let flow = measured.flows[0].clone();
     let packets = f64::from(SEGMENT + 40) * 8.0 / 10e6;
     Outcome {

@@ -7,9 +7,7 @@ use std::path::Path;
 
 use crate::tiny;
 use whyloss::Cause;
-use whyloss_sim::{
-    Capture, CsvFiles, Measurement, Trace, TraceOptions, run_unwatched, run_watched,
-};
+use whyloss_sim::{Capture, CsvFiles, Measurement, Simulation, Trace, TraceOptions};
 
 /// Runs the tiny network with both observers on `directory`.
 fn record(directory: &Path) -> Measurement {
@@ -17,7 +15,10 @@ fn record(directory: &Path) -> Measurement {
     let files = CsvFiles::create(directory).unwrap();
     let trace = Trace::new(&scenario, TraceOptions::default(), files);
     let mut observers = (trace, Some(Capture::create(&scenario, directory).unwrap()));
-    let measurement = run_watched(&scenario, 1, &mut observers).unwrap();
+    let measurement = Simulation::new(&scenario, 1)
+        .watch(&mut observers)
+        .run()
+        .unwrap();
     observers.0.finish().unwrap();
     observers.1.map_or(Ok(()), Capture::finish).unwrap();
     measurement
@@ -49,7 +50,9 @@ fn same_bytes_twice_and_the_run_is_the_same_without() {
     let measurement = record(first.path());
     assert_eq!(measurement, record(second.path()));
     // What nobody watches takes fewer events.
-    let unwatched = run_unwatched(&tiny::scenario(5_000), 1).expect("it passes its checks");
+    let unwatched = Simulation::new(&tiny::scenario(5_000), 1)
+        .run()
+        .expect("it passes its checks");
     assert!(unwatched.events <= measurement.events);
     let events = measurement.events;
     assert_eq!(

@@ -25,7 +25,9 @@ classifier = "{classifier}"
 "#
     );
     let scenario = Scenario::from_toml(&text, "test", &[]).expect("valid");
-    let run = whyloss_sim::run_unwatched(&scenario, 1).expect("runs");
+    let run = whyloss_sim::Simulation::new(&scenario, 1)
+        .run()
+        .expect("runs");
     let flow = &run.flows[0];
     let rate = flow.throughput_bps(run.window) / 1e6;
     (rate, flow.packets.mc(), flow.packets.mw())

@@ -1,9 +1,7 @@
 //! Every transport sends what its application produces, when it may, and no more.
 
 use crate::delays;
-use whyloss_sim::{
-    CsvFiles, DelaySummary, Measurement, Scenario, Trace, TraceOptions, run_watched,
-};
+use whyloss_sim::{CsvFiles, DelaySummary, Measurement, Scenario, Simulation, Trace, TraceOptions};
 
 /// 1000-byte packets, two a frame, a frame every 40 ms: 400 kbit/s over a link that may be slower.
 fn scenario(transport: &str, link: &str) -> Scenario {
@@ -87,7 +85,10 @@ fn the_window_grows_with_what_the_application_needs() {
     let scenario = scenario(transport, "10 Mbit/s");
     let files = CsvFiles::create(directory.path()).unwrap();
     let mut trace = Trace::new(&scenario, TraceOptions::default(), files);
-    run_watched(&scenario, 1, &mut trace).unwrap();
+    Simulation::new(&scenario, 1)
+        .watch(&mut trace)
+        .run()
+        .unwrap();
     trace.finish().unwrap();
     let text = std::fs::read_to_string(directory.path().join("sources.csv")).unwrap();
     let windows: Vec<f64> = text

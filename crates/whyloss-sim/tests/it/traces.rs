@@ -59,7 +59,9 @@ fn every_opportunity_is_used() {
             r#"{ kind = "cbr", rate = "20 Mbit/s" }"#,
         );
         let scenario = scenario(&text).expect("valid");
-        let run = whyloss_sim::run_unwatched(&scenario, 1).expect("runs");
+        let run = whyloss_sim::Simulation::new(&scenario, 1)
+            .run()
+            .expect("runs");
         let counted = times.iter().chain(&times).count() as u64;
         let late = times.iter().filter(|&&time| time > 29_990).count() as u64;
         // Nobody waits yet at the very beginning, and the first packets share no opportunity.
@@ -86,8 +88,13 @@ fn engines_agree() {
         for link in [DROP_TAIL, lossy, "queue = { packets = 50, aqm = \"pie\" }"] {
             let scenario = scenario(&path("trace:lte-driving.trace", link, transport));
             let scenario = scenario.expect("valid");
-            let fast = whyloss_sim::run_unwatched(&scenario, 3).expect("runs");
-            let plain = whyloss_sim::run_plain(&scenario, 3, &mut ()).expect("runs");
+            let fast = whyloss_sim::Simulation::new(&scenario, 3)
+                .run()
+                .expect("runs");
+            let plain = whyloss_sim::Simulation::new(&scenario, 3)
+                .plain()
+                .run()
+                .expect("runs");
             assert_eq!((&fast.flows, &fast.links), (&plain.flows, &plain.links));
             assert!(fast.flows[0].received > 1_000, "{transport}");
         }

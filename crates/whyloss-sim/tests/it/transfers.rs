@@ -1,6 +1,6 @@
 //! Transfers of a finite size: how long they take, worked out by hand.
 
-use whyloss_sim::{Scenario, TransferResult, run, run_plain};
+use whyloss_sim::{Scenario, Simulation, TransferResult};
 
 /// A flow over 1 Mbit/s and 20 ms each way: a segment of 1460 B in a packet of 1500 B takes 12 ms of the link.
 fn transfers(application: &str, rest: &str, seconds: u32) -> TransferResult {
@@ -13,8 +13,8 @@ fn transfers(application: &str, rest: &str, seconds: u32) -> TransferResult {
     );
     let scenario =
         Scenario::from_toml(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
-    let fast = run(&scenario, 1, &mut ()).expect("runs");
-    let plain = run_plain(&scenario, 1, &mut ()).expect("runs");
+    let fast = Simulation::new(&scenario, 1).run().expect("runs");
+    let plain = Simulation::new(&scenario, 1).plain().run().expect("runs");
     assert_eq!(fast.flows, plain.flows);
     *fast.flows[0].transfers.clone().expect("has transfers")
 }

@@ -275,7 +275,7 @@ pub fn run(
         &items,
         |(key, _)| key.clone(),
         |(_, scenario), seed| {
-            let run = whyloss_sim::run_unwatched(scenario, seed);
+            let run = whyloss_sim::Simulation::new(scenario, seed).run();
             let run = run.map_err(|error| ExperimentError::Failed(Box::new(error)))?;
             Ok(Tally::of(scenario, &run))
         },

@@ -5,11 +5,11 @@
 //! one decider, and every classifier hears the same arrivals beside it. Those with a threshold are asked at several, which
 //! gives the curve that they can reach: Mc against 1 − Mw.
 
-use whyloss::receiver::{self, Arrival, Classifier};
+use whyloss::receiver::{self, Arrival};
 use whyloss::{Cause, Confusion, Time};
 use whyloss_sim::decider::{RECEIVERS, ReceiverDecider};
 use whyloss_sim::packet::Payload;
-use whyloss_sim::{Packet, Registry, Watch};
+use whyloss_sim::{Event, Registry, Watch};
 
 use super::{Contender, LEAST, Network, Setting, Transport, Variant, is_judged};
 use crate::{Context, ExperimentError, statistics};
@@ -97,29 +97,36 @@ struct Ear {
 }
 
 impl Watch for Bank {
-    fn judged(&mut self, flow: usize, _: Time, _: u64, truth: Cause, _: Cause) {
-        if let Some(ear) = &mut self.flows[flow] {
-            ear.truth.push(truth);
-        }
-    }
-
-    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
-        let (Some(ear), Payload::TfrcData(data)) = (&mut self.flows[flow], &packet.payload) else {
-            return;
-        };
-        let missing = data.sequence.saturating_sub(ear.expected);
-        ear.expected = ear.expected.max(data.sequence.saturating_add(1));
-        let arrival = Arrival::new(data.sequence, data.stamp, at, packet.size);
-        for (candidate, count) in ear.candidates.iter_mut().zip(&mut self.counts) {
-            if let Some(said) = candidate.hear(&arrival, missing)
-                && at >= self.from
-            {
-                for &truth in &ear.truth {
-                    count.record(truth, said);
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Judged { flow, truth, .. } => {
+                if let Some(ear) = &mut self.flows[flow] {
+                    ear.truth.push(truth);
                 }
             }
+            Event::Arrived {
+                flow, at, packet, ..
+            } => {
+                let (Some(ear), Payload::TfrcData(data)) = (&mut self.flows[flow], &packet.payload)
+                else {
+                    return;
+                };
+                let missing = data.sequence.saturating_sub(ear.expected);
+                ear.expected = ear.expected.max(data.sequence.saturating_add(1));
+                let arrival = Arrival::new(data.sequence, data.stamp, at, packet.size);
+                for (candidate, count) in ear.candidates.iter_mut().zip(&mut self.counts) {
+                    if let Some(said) = candidate.hear(&arrival, missing)
+                        && at >= self.from
+                    {
+                        for &truth in &ear.truth {
+                            count.record(truth, said);
+                        }
+                    }
+                }
+                ear.truth.clear();
+            }
+            _ => {}
         }
-        ear.truth.clear();
     }
 }
 
@@ -235,7 +242,9 @@ fn listen(
         from: scenario.measure_from,
         counts: vec![Confusion::default(); candidates.len()],
     };
-    whyloss_sim::run_watched(&scenario, seed, &mut bank)
+    whyloss_sim::Simulation::new(&scenario, seed)
+        .watch(&mut bank)
+        .run()
         .map_err(|error| ExperimentError::Failed(Box::new(error)))?;
     Ok(bank.counts)
 }
@@ -257,7 +266,9 @@ mod tests {
         let heard = listen(&network, &driver, &candidates, 1).expect("runs");
         let scenario = driver.scenario(&network, Transport::Tfrc, Variant::Drawn, &ours);
         let scenario = scenario.expect("valid");
-        let run = whyloss_sim::run_unwatched(&scenario, 1).expect("runs");
+        let run = whyloss_sim::Simulation::new(&scenario, 1)
+            .run()
+            .expect("runs");
         let mut said = Confusion::default();
         for flow in run.flows.iter().filter(|flow| !flow.background) {
             said.merge(&flow.packets);

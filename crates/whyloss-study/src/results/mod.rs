@@ -1,8 +1,8 @@
 //! What is said about a run, in whatever format: one list of metrics for flows, one for links, each with a value per
 //! seed.
 //!
-//! [`whyloss_sim::run_measured`] simulates one seed and measures what is asked for, [`Results`] holds what several seeds gave, [`json`] writes
-//! them, and [`Metric`]s have the same keys wherever they stand: in the command's output, in sweeps and in Python.
+//! [`whyloss_sim::Simulation`] simulates one seed, [`Results`] holds what several seeds gave, and [`json`] writes them.
+//! [`Metric`]s have the same keys in the command's output, in sweeps and in Python.
 
 use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};

@@ -59,7 +59,9 @@ impl Task {
             let set = description(&runs.set);
             for (&seed, key) in runs.seeds.iter().zip(&runs.keys) {
                 let mut goes_on = |_| !stop.load(Ordering::Relaxed);
-                let run = whyloss_sim::run_measured(&scenario, seed, needs, &mut goes_on);
+                let run = whyloss_sim::Simulation::new(&scenario, seed)
+                    .ask(&mut goes_on)
+                    .measure(needs);
                 // Whatever set it may have spoilt this run, such as a classifier that failed.
                 if stop.load(Ordering::Relaxed) {
                     return Ok(part);

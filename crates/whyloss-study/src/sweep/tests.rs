@@ -5,26 +5,7 @@ use super::*;
 use crate::experiment::Unwatched;
 use whyloss_sim::Registry;
 
-const SCENARIO: &str = r#"
-title = "Two hosts"
-duration = "4 s"
-[[link]]
-name = "air"
-from = "a"
-to = "b"
-rate = "2 Mbit/s"
-delay = "10 ms"
-queue = { packets = 10 }
-channel = { kind = "bernoulli", loss = 0.01 }
-[[flow]]
-name = "video"
-from = "a"
-to = "b"
-packet = "1000 B"
-transport = "tfrc"
-classifier = "zigzag"
-start = ["0 s", "500 ms"]
-"#;
+const SCENARIO: &str = include_str!("../../tests/two-hosts.toml");
 
 const AXES: &str = r#"
 seeds = 2
@@ -122,7 +103,9 @@ fn rows_do_not_depend_on_who_ran_them() {
     let set: Vec<(String, String)> = serde_json::from_str(&rows.sets[23]).expect("pairs");
     let scenario =
         whyloss_sim::Scenario::from_toml(&rows.scenario, &rows.file, &set).expect("valid");
-    let again = whyloss_sim::run_unwatched(&scenario, rows.seeds[23]).expect("runs");
+    let again = whyloss_sim::Simulation::new(&scenario, rows.seeds[23])
+        .run()
+        .expect("runs");
     assert_eq!(
         rows.metrics[0].1[23].to_bits(),
         again.flows[0].throughput_bps(again.window).to_bits()

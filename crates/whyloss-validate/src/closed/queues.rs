@@ -9,12 +9,11 @@
 //! A link without limit is offered packets as they come; a packet waits from its offer until its transmission begins.
 //! Exponential sizes are rounded up to whole bytes of a mean of 10,000, which adds half a byte to the mean: in s.
 
-use whyloss::receiver::Classifier;
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::{Fate, Link, LinkSpec, Streams};
 use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::scenario::{Application, Connection, Flow, Scenario, Transport};
-use whyloss_sim::{Packet, Watch};
+use whyloss_sim::{Event, Watch};
 
 use super::Law;
 use crate::case::Metric;
@@ -113,7 +112,10 @@ fn simulated(load: f64, seconds: i64, seed: u64) -> Result<(f64, f64), String> {
         sum: 0.0,
         count: 0,
     };
-    whyloss_sim::run_watched(&scenario, seed, &mut waits).map_err(|error| error.to_string())?;
+    whyloss_sim::Simulation::new(&scenario, seed)
+        .watch(&mut waits)
+        .run()
+        .map_err(|error| error.to_string())?;
     let service = SIZE * 8.0 / RATE.as_bps() as f64;
     let law = load * service / (2.0 * (1.0 - load));
     Ok((1e3 * waits.sum / waits.count as f64, 1e3 * law))
@@ -127,10 +129,12 @@ struct Waits {
 }
 
 impl Watch for Waits {
-    fn arrived(&mut self, _: usize, at: Time, packet: &Packet, _: Option<&Classifier>) {
-        if at >= self.from {
-            self.sum += (at - packet.sent - RATE.transmission_time(packet.size)).as_secs_f64();
-            self.count += 1;
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Arrived { at, packet, .. } = *event {
+            if at >= self.from {
+                self.sum += (at - packet.sent - RATE.transmission_time(packet.size)).as_secs_f64();
+                self.count += 1;
+            }
         }
     }
 }

@@ -182,7 +182,9 @@ fn sent(
         end: at(until),
         ..Scenario::default()
     };
-    let run = whyloss_sim::run_unwatched(&scenario, seed).map_err(|error| error.to_string())?;
+    let run = whyloss_sim::Simulation::new(&scenario, seed)
+        .run()
+        .map_err(|error| error.to_string())?;
     let packets = run.flows.iter().map(|flow| flow.sent).sum::<u64>();
     Ok(packets as f64 / run.window.as_secs_f64())
 }

@@ -72,7 +72,7 @@
 //!     sink: Box::new(Receiver { owed: 0, bytes: 0 }),
 //! });
 //! scenario.flows[0].transport = Transport::Outside { hosts, classifier: whyloss_sim::decider::Decider::unaware() };
-//! let run = whyloss_sim::run_unwatched(&scenario, 1)?;
+//! let run = whyloss_sim::Simulation::new(&scenario, 1).run()?;
 //! // Ten datagrams a round trip of 48.5 ms; their queue never is longer than ten.
 //! assert!((1.1e6..1.3e6).contains(&(run.flows[0].application_bytes as f64)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -14,7 +14,7 @@ use whyloss_link::{Backlog, Handover};
 use super::*;
 use crate::decider::{Lookup, LookupOf, SENDERS, SenderDecider};
 use crate::scenario::{Scenario, Transport};
-use crate::{Measurement, run, run_plain};
+use crate::{Measurement, Simulation};
 
 /// Keeps eight datagrams under way; one is lost when three later ones were answered, or nothing came for a second.
 struct Sender {
@@ -187,7 +187,7 @@ fn counted(run: Result<Measurement, crate::RunError>) -> Measurement {
 
 #[test]
 fn an_oracle_is_right_about_a_host_from_outside_and_others_are_scored() {
-    let run = counted(run(&scenario(0.03, 6, 1, &oracle()), 1, &mut ()));
+    let run = counted(Simulation::new(&scenario(0.03, 6, 1, &oracle()), 1).run());
     let own = &run.flows[1];
     assert!(
         own.lost.congestion > 20 && own.lost.wireless > 10,
@@ -211,7 +211,7 @@ fn an_oracle_is_right_about_a_host_from_outside_and_others_are_scored() {
         .build("unaware", &[])
         .expect("known")
         .expect("built");
-    let run = counted(crate::run(&scenario(0.03, 6, 1, &unaware), 1, &mut ()));
+    let run = counted(crate::Simulation::new(&scenario(0.03, 6, 1, &unaware), 1).run());
     let gaps = &run.flows[1].gaps;
     assert_eq!(gaps.mw(), Some(1.0));
     assert_eq!(gaps.mc(), Some(0.0));
@@ -233,7 +233,7 @@ fn datagrams_leave_nothing_behind() {
         let source = Box::new(Watched(source, Arc::clone(&most)));
         Hosts { source, sink }
     });
-    counted(run(&counting, 1, &mut ()));
+    counted(Simulation::new(&counting, 1).run());
     // Each new buffer is one that was never given before: no more of them than were under way at once.
     assert!(count.load(Ordering::Relaxed) <= 24);
 }
@@ -267,7 +267,7 @@ fn a_copy_has_the_bytes_of_its_datagram() {
         let sink = Box::new(Listening(sink, Arc::clone(&kept)));
         Hosts { source, sink }
     });
-    counted(run(&scenario, 1, &mut ()));
+    counted(Simulation::new(&scenario, 1).run());
     let came = came.lock().expect("one thread");
     let first: Vec<_> = came.windows(2).map(|pair| pair[1] <= pair[0]).collect();
     let back = first.iter().position(|&back| back).expect("copies");
@@ -363,9 +363,9 @@ proptest! {
         if copies {
             copy(&mut scenario);
         }
-        let plain = counted(run_plain(&scenario, seed, &mut ()));
-        prop_assert_eq!(&counted(run(&scenario, seed, &mut ())), &plain);
+        let plain = counted(Simulation::new(&scenario, seed).plain().run());
+        prop_assert_eq!(&counted(Simulation::new(&scenario, seed).run()), &plain);
         let mut delays = crate::Delays::new(&scenario);
-        prop_assert_eq!(&counted(run(&scenario, seed, &mut delays)), &plain);
+        prop_assert_eq!(&counted(Simulation::new(&scenario, seed).observe(&mut delays)), &plain);
     }
 }

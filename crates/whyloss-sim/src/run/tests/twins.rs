@@ -3,15 +3,14 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use whyloss::receiver::Classifier;
-use whyloss::{Cause, Duration, Time};
+
+use whyloss::{Duration, Time};
 use whyloss_link::Fate;
 
 use super::drawn::{branches, copying_line, dumbbell, line_of_nodes};
 use super::*;
 use crate::Delays;
-use crate::host::tcp;
-use crate::observe::{Observer, Order, SourceState, Watch};
+use crate::observe::{Event, Observer, Order, Watch};
 use crate::packet::{Packet, Payload};
 
 /// Something that an observer was told: what, when, and the numbers that it comes with.
@@ -53,7 +52,7 @@ fn of(packet: &Packet, more: [u64; 2]) -> [u64; 6] {
     [size, damaged, sent, carries, more[0], more[1]]
 }
 
-/// In the least order; [`run_watched`] tells it more.
+/// In the least order; as a [`Watch`] it is told more.
 impl Observer for Log {
     const STATES: bool = true;
     const ORDER: Order = Order::Place;
@@ -61,57 +60,73 @@ impl Observer for Log {
 }
 
 impl Watch for Log {
-    fn offered(&mut self, link: usize, at: Time, packet: &Packet, waiting: usize, fate: Fate) {
-        let (fate, when) = match fate {
-            Fate::Delivered(when) => (0, when),
-            Fate::Damaged(when, first) => (u64::from(first) + 3, when),
-            Fate::Lost(cause, when) => (cause as u64 + 1, when),
-        };
-        let told = of(packet, [waiting as u64, fate ^ when.as_nanos() << 16]);
-        self.links[link].push(("offered", at, told));
-    }
-
-    fn marked(&mut self, link: usize) {
-        self.links[link].push(("marked", Time::ZERO, [0; 6]));
-    }
-
-    fn sent(&mut self, flow: usize, at: Time, packet: &Packet) {
-        self.note(flow, 0, ("sent", at, of(packet, [0; 2])));
-    }
-
-    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
-        let whole = |value: Option<u64>| value.map_or(0, |value| value + 1);
-        let span = |value: Option<Duration>| value.map_or(0, |value| value.as_nanos() as u64 + 1);
-        let rate = state.rate.map_or(0, f64::to_bits);
-        let windows = [
-            whole(state.cwnd),
-            whole(state.ssthresh),
-            whole(state.in_flight),
-        ];
-        let [cwnd, ssthresh, in_flight] = windows;
-        let times =
-            span(state.rtt) ^ span(state.srtt).rotate_left(20) ^ span(state.rto).rotate_left(40);
-        let state = [cwnd, ssthresh, in_flight, rate, times, state.una];
-        self.note(flow, 0, ("acted", at, state));
-    }
-
-    fn reacted(&mut self, flow: usize, at: Time, sender: &tcp::Sender) {
-        let state = [sender.acknowledged(), sender.next(), sender.cwnd(), 0, 0, 0];
-        self.note(flow, 0, ("reacted", at, state));
-    }
-
-    fn arrived(&mut self, flow: usize, at: Time, packet: &Packet, classifier: Option<&Classifier>) {
-        let classified = u64::from(classifier.is_some());
-        self.note(flow, 1, ("arrived", at, of(packet, [classified, 0])));
-    }
-
-    fn dropped(&mut self, flow: usize, at: Time, packet: &Packet) {
-        self.note(flow, 2, ("dropped", at, of(packet, [0; 2])));
-    }
-
-    fn judged(&mut self, flow: usize, at: Time, sequence: u64, truth: Cause, verdict: Cause) {
-        let said = [sequence, truth as u64, verdict as u64, 0, 0, 0];
-        self.note(flow, 3, ("judged", at, said));
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Offered {
+                link,
+                at,
+                packet,
+                waiting,
+                fate,
+                marked,
+            } => {
+                let (fate, when) = match fate {
+                    Fate::Delivered(when) => (0, when),
+                    Fate::Damaged(when, first) => (u64::from(first) + 3, when),
+                    Fate::Lost(cause, when) => (cause as u64 + 1, when),
+                    Fate::Held => panic!("no fate is told before it has come"),
+                };
+                let (fate, waiting) = (fate << 1 | u64::from(marked), waiting as u64);
+                let told = of(packet, [waiting, fate ^ when.as_nanos() << 16]);
+                self.links[link].push(("offered", at, told));
+            }
+            Event::Sent { flow, at, packet } => {
+                self.note(flow, 0, ("sent", at, of(packet, [0; 2])));
+            }
+            Event::Acted { flow, at, state } => {
+                let whole = |value: Option<u64>| value.map_or(0, |value| value + 1);
+                let span =
+                    |value: Option<Duration>| value.map_or(0, |value| value.as_nanos() as u64 + 1);
+                let rate = state.rate.map_or(0, f64::to_bits);
+                let windows = [
+                    whole(state.cwnd),
+                    whole(state.ssthresh),
+                    whole(state.in_flight),
+                ];
+                let [cwnd, ssthresh, in_flight] = windows;
+                let times = span(state.rtt)
+                    ^ span(state.srtt).rotate_left(20)
+                    ^ span(state.rto).rotate_left(40);
+                let state = [cwnd, ssthresh, in_flight, rate, times, state.una];
+                self.note(flow, 0, ("acted", at, state));
+            }
+            Event::Reacted { flow, at, sender } => {
+                let state = [sender.acknowledged(), sender.next(), sender.cwnd(), 0, 0, 0];
+                self.note(flow, 0, ("reacted", at, state));
+            }
+            Event::Arrived {
+                flow,
+                at,
+                packet,
+                classifier,
+            } => {
+                let classified = u64::from(classifier.is_some());
+                self.note(flow, 1, ("arrived", at, of(packet, [classified, 0])));
+            }
+            Event::Dropped { flow, at, packet } => {
+                self.note(flow, 2, ("dropped", at, of(packet, [0; 2])));
+            }
+            Event::Judged {
+                flow,
+                at,
+                sequence,
+                truth,
+                verdict,
+            } => {
+                let said = [sequence, truth as u64, verdict as u64, 0, 0, 0];
+                self.note(flow, 3, ("judged", at, said));
+            }
+        }
     }
 }
 
@@ -156,22 +171,33 @@ fn same<T: PartialEq + std::fmt::Debug>(
 /// Fails if the engines differ in anything; answers how many events each took.
 fn agree(scenario: &Scenario, seed: u64) -> Result<(u64, u64), TestCaseError> {
     let mut told = Log::of(scenario);
-    let (plain, many) = counts(run_plain(scenario, seed, &mut told));
+    let (plain, many) = counts(
+        Simulation::new(scenario, seed)
+            .plain()
+            .watch(&mut told)
+            .run(),
+    );
     // Unwatched, and as the command watches every run: packets cross stretches in one step.
-    let (fast, few) = counts(run(scenario, seed, &mut ()));
+    let (fast, few) = counts(Simulation::new(scenario, seed).run());
     prop_assert_eq!(&fast, &plain);
     let [mut slow, mut quick] = [Delays::new(scenario), Delays::new(scenario)];
-    let watched = counts(run_plain(scenario, seed, &mut slow)).0;
+    let watched = counts(
+        Simulation::new(scenario, seed)
+            .plain()
+            .watch(&mut slow)
+            .run(),
+    )
+    .0;
     prop_assert_eq!(&watched, &plain);
-    let watched = counts(run(scenario, seed, &mut quick)).0;
+    let watched = counts(Simulation::new(scenario, seed).observe(&mut quick)).0;
     prop_assert_eq!(&watched, &plain);
     prop_assert_eq!(slow.into_flows(), quick.into_flows());
     let mut by_flow = Log::of(scenario);
-    let watched = counts(run_watched(scenario, seed, &mut by_flow)).0;
+    let watched = counts(Simulation::new(scenario, seed).watch(&mut by_flow).run()).0;
     prop_assert_eq!(&watched, &plain);
     told_the_same(&told, &by_flow, true)?;
     let mut by_place = Log::of(scenario);
-    let watched = counts(run(scenario, seed, &mut by_place)).0;
+    let watched = counts(Simulation::new(scenario, seed).observe(&mut by_place)).0;
     prop_assert_eq!(&watched, &plain);
     told_the_same(&told, &by_place, false)?;
     Ok((many, few))
@@ -182,8 +208,14 @@ fn parsed(text: &str) -> Scenario {
     scenario.unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
+/// Networks that are drawn: as many as the environment variable `WHYLOSS_TWINS` says.
+fn drawn_networks() -> u32 {
+    let many = std::env::var("WHYLOSS_TWINS").ok();
+    many.and_then(|many| many.parse().ok()).unwrap_or(96)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(drawn_networks()))]
 
     /// Nothing is exempted: every transport, queue and channel, flows that share links and hosts, that stop, that carry
     /// media; packets that links send twice; watched or not.
@@ -215,7 +247,7 @@ fn marks_are_met() {
             dumbbell().new_tree(&mut runner).map(|t| t.current())
         };
         let scenario = parsed(&text.expect("a network"));
-        let run = run(&scenario, seed, &mut ()).expect("room");
+        let run = Simulation::new(&scenario, seed).run().expect("room");
         for (link, spec) in run.links.iter().zip(&scenario.links) {
             let needs_events = whyloss_link::EventLink::is_needed(&spec.link);
             *if needs_events {
@@ -240,11 +272,16 @@ fn copies_are_met() {
     /// Of each flow, copies that its sink took, and others that it took; copies that a link lost, of all.
     struct Copies(Vec<[u64; 2]>, u64);
     impl Watch for Copies {
-        fn arrived(&mut self, flow: usize, _: Time, packet: &Packet, _: Option<&Classifier>) {
-            self.0[flow][usize::from(!packet.copy)] += 1;
-        }
-        fn offered(&mut self, _: usize, _: Time, packet: &Packet, _: usize, fate: Fate) {
-            self.1 += u64::from(packet.copy && matches!(fate, Fate::Lost(..)));
+        fn on(&mut self, event: &Event<'_>) {
+            match *event {
+                Event::Arrived { flow, packet, .. } => {
+                    self.0[flow][usize::from(!packet.copy)] += 1;
+                }
+                Event::Offered { packet, fate, .. } => {
+                    self.1 += u64::from(packet.copy && matches!(fate, Fate::Lost(..)));
+                }
+                _ => {}
+            }
         }
     }
     let mut runner = TestRunner::deterministic();
@@ -256,7 +293,10 @@ fn copies_are_met() {
         let mut scenario = parsed(&text.expect("a network"));
         scenario.measure_from = Time::ZERO;
         let mut copies = Copies(vec![[0; 2]; scenario.flows.len()], 0);
-        let run = run_watched(&scenario, seed, &mut copies).expect("room");
+        let run = Simulation::new(&scenario, seed)
+            .watch(&mut copies)
+            .run()
+            .expect("room");
         lost += copies.1;
         for ((flow, spec), [again, once]) in run.flows.iter().zip(&scenario.flows).zip(copies.0) {
             let kind = match spec.transport {
