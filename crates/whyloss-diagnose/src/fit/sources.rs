@@ -16,16 +16,18 @@ use crate::{Diagnosis, Error};
 struct Line<'l> {
     link: &'l str,
     fate: &'l str,
-    scheduled: u64,
+    offer: u64,
+    enqueued: u64,
 }
 
 /// Reads the log of an emulated link (`packets.jsonl` of `whyloss link --log`): a trial for each link whose channel lost
-/// packets. Packets that a queue dropped never met the channel.
+/// packets. Packets that a queue dropped never met the channel. Packets are in the order in which they came to the link, with
+/// the times of that, so that models in time blur by what a queue delays.
 ///
 /// # Errors
 /// If it cannot be read, or a line is none of such a log.
 pub fn emulated(path: &Path) -> Result<Recording, Error> {
-    let mut links: BTreeMap<String, Vec<(u64, bool)>> = BTreeMap::new();
+    let mut links: BTreeMap<String, Vec<(u64, u64, bool)>> = BTreeMap::new();
     let mut packets = 0;
     let mut reader = BufReader::new(File::open(path)?);
     let mut text = String::new();
@@ -54,21 +56,22 @@ pub fn emulated(path: &Path) -> Result<Recording, Error> {
             links.insert(line.link.to_owned(), Vec::new());
         }
         if let Some(link) = links.get_mut(line.link) {
-            link.push((line.scheduled, lost));
+            link.push((line.offer, line.enqueued, lost));
         }
     }
     let mut recording = Recording::default();
     for (link, mut packets) in links {
-        if packets.iter().all(|(_, lost)| !lost) {
+        if packets.iter().all(|(.., lost)| !lost) {
             let count = packets.len();
             let note = format!("the channel of link {link} lost none of {count} packets: left out");
             recording.notes.push(note);
             continue;
         }
-        packets.sort_by_key(|(time, _)| *time);
+        // A line is written as a packet leaves or is lost, which for a lost one is a link's delay earlier.
+        packets.sort_unstable();
         recording.trials.push(Trial {
-            lost: packets.iter().map(|(_, lost)| *lost).collect(),
-            times: packets.iter().map(|(time, _)| *time as i64).collect(),
+            lost: packets.iter().map(|(.., lost)| *lost).collect(),
+            times: packets.iter().map(|(_, time, _)| *time as i64).collect(),
         });
     }
     Ok(recording)

@@ -92,7 +92,7 @@ mod tests {
             }
             assert!(entry.trials > 0);
             let text = format!(
-                "duration = \"1 s\"\n[[link]]\nname = \"l\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
+                "duration = \"1 s\"\n[[flow]]\nfrom = \"a\"\nto = \"b\"\ntransport = \"tfrc\"\n[[link]]\nname = \"l\"\nfrom = \"a\"\nto = \"b\"\nrate = \"1 Mbit/s\"\ndelay = \"1 ms\"\n\
                  queue = \"unlimited\"\nchannel = {{ kind = \"recorded\", name = \"{}\" }}\n",
                 entry.name
             );
