@@ -14,7 +14,7 @@ mod stretch;
 mod turns;
 
 use whyloss::{Cause, Duration, Time};
-use whyloss_link::{Ecn, Fate, Link, Streams};
+use whyloss_link::{Fate, Link, Streams};
 
 use crate::busy::Busy;
 use crate::event_queue::EventQueue;
@@ -325,14 +325,13 @@ impl Network {
                 at = arrival;
             } else {
                 match self.offer(at, index, parcel, observer) {
-                    Fate::Delivered(arrival) | Fate::Damaged(arrival, _) => at = arrival,
-                    Fate::Lost(cause, when) => {
+                    Ok(arrival) => at = arrival,
+                    Err(stopped) => {
                         (parcel.hop, parcel.due) = (place as u32 - 1, at);
-                        return Sent::Lost(cause, when);
-                    }
-                    Fate::Held => {
-                        (parcel.hop, parcel.due) = (place as u32 - 1, at);
-                        return Sent::Held;
+                        return match stopped {
+                            Some((cause, when)) => Sent::Lost(cause, when),
+                            None => Sent::Held,
+                        };
                     }
                 }
             }
@@ -359,7 +358,8 @@ impl Network {
         }
     }
 
-    /// Offers a packet to a link, and counts what becomes of it.
+    /// Offers a packet to a link, and counts what becomes of it. Gives when it arrives, or why and when it was lost, or nothing
+    /// if the link is to hold it.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn offer<O: Observer>(
@@ -368,7 +368,7 @@ impl Network {
         index: usize,
         parcel: &mut Parcel,
         observer: &mut O,
-    ) -> Fate {
+    ) -> Result<Time, Option<(Cause, Time)>> {
         let (wire, size) = (&mut self.wires[index], parcel.size);
         let fate = if O::LINKS {
             let waiting = if O::QUEUE_LENGTH {
@@ -397,35 +397,45 @@ impl Network {
             let fate = wire.link.offer_at_length(now, size);
             if let Fate::Delivered(arrival) = fate {
                 wire.count_at(arrival, size, self.window);
-                return fate;
+                return Ok(arrival);
             }
             if let Fate::Lost(cause, when) = fate {
-                if parcel.ecn.is_capable() {
+                if parcel.ecn().is_capable() {
                     return self.mark_or_lose(now, index, parcel, fate);
                 }
                 self.count_lost(now, index, parcel.size, (cause, when));
-                return fate;
+                return Err(Some((cause, when)));
             }
             fate
         };
         self.settle(now, index, parcel, fate)
     }
 
-    /// Counts what becomes of a packet at a link.
+    /// Counts what becomes of a packet at a link, and gives it as [`Self::offer`] does.
     #[inline(never)]
-    fn settle(&mut self, now: Time, index: usize, parcel: &mut Parcel, fate: Fate) -> Fate {
+    fn settle(
+        &mut self,
+        now: Time,
+        index: usize,
+        parcel: &mut Parcel,
+        fate: Fate,
+    ) -> Result<Time, Option<(Cause, Time)>> {
         let size = parcel.size;
-        match fate {
-            Fate::Delivered(arrival) => self.wires[index].count_at(arrival, size, self.window),
+        let arrival = match fate {
+            Fate::Delivered(arrival) => arrival,
             Fate::Damaged(arrival, first) => {
                 parcel.damage(first);
                 self.counts[index].damaged += u64::from(self.window.contains(arrival));
-                self.wires[index].count_at(arrival, size, self.window);
+                arrival
             }
-            Fate::Lost(cause, when) => self.count_lost(now, index, size, (cause, when)),
-            Fate::Held => {}
-        }
-        fate
+            Fate::Lost(cause, when) => {
+                self.count_lost(now, index, size, (cause, when));
+                return Err(Some((cause, when)));
+            }
+            Fate::Held => return Err(None),
+        };
+        self.wires[index].count_at(arrival, size, self.window);
+        Ok(arrival)
     }
 
     /// Counts a packet that is lost at a link.
@@ -444,12 +454,12 @@ impl Network {
     #[cold]
     #[inline(never)]
     fn mark_instead(&mut self, now: Time, index: usize, parcel: &mut Parcel) -> Option<Fate> {
-        if !parcel.ecn.is_capable() {
+        if !parcel.ecn().is_capable() {
             return None;
         }
         let fate = self.wires[index].link.mark_instead(now, parcel.size)?;
         if let Fate::Delivered(arrival) | Fate::Damaged(arrival, _) = fate {
-            parcel.ecn = Ecn::Marked;
+            parcel.mark();
             self.marked = true;
             if self.window.contains(arrival) {
                 self.counts[index].marked += 1;
@@ -461,7 +471,13 @@ impl Network {
     /// [`Self::settle`] of one that is perhaps marked instead.
     #[cold]
     #[inline(never)]
-    fn mark_or_lose(&mut self, now: Time, index: usize, parcel: &mut Parcel, lost: Fate) -> Fate {
+    fn mark_or_lose(
+        &mut self,
+        now: Time,
+        index: usize,
+        parcel: &mut Parcel,
+        lost: Fate,
+    ) -> Result<Time, Option<(Cause, Time)>> {
         let fate = self.mark_instead(now, index, parcel).unwrap_or(lost);
         self.settle(now, index, parcel, fate)
     }

@@ -1,7 +1,7 @@
 //! A packet as the fast engine carries it: 64 bytes, from which the [`Packet`] that others see is made.
 //!
 //! ```text
-//! due 8, sent 8, number 8, echo 8, rtt 8, flow 4, size 4, hop 4, first damaged 4, round 4, kind 1, ECN 2, copy 1     bytes
+//! due 8, sent 8, number 8, echo 8, rtt 8, flow 4, size 4, hop 4, first damaged 4, round 4, kind 1, flags 1     bytes
 //! ```
 //!
 //! Most payloads fit in these fields: TCP segments, acknowledgements without SACK blocks, datagrams, what IFTP sends, and TFRC
@@ -33,11 +33,8 @@ pub(crate) struct Parcel {
     /// The round that TFRC data tells.
     pub(crate) round: u32,
     pub(crate) kind: Kind,
-    pub(crate) ecn: Ecn,
-    /// CWR in a segment, ECE in an acknowledgement.
-    pub(crate) ecn_flag: bool,
-    /// Whether it is the [copy](Packet::copy) of a packet.
-    pub(crate) copy: bool,
+    /// What is unusual about it: a sum of the constants below.
+    pub(crate) flags: u8,
 }
 
 impl Default for Parcel {
@@ -55,12 +52,21 @@ impl Default for Parcel {
             first_damaged: Packet::WHOLE,
             round: 0,
             kind: Kind::Segment,
-            ecn: Ecn::NotCapable,
-            ecn_flag: false,
-            copy: false,
+            flags: 0,
         }
     }
 }
+
+/// It is ECN-capable.
+const CAPABLE: u8 = 1;
+/// A queue marked it.
+const MARKED: u8 = 2;
+/// It says CWR in a segment, ECE in an acknowledgement.
+const SAYS: u8 = 4;
+/// It is the [copy](Packet::copy) of a packet.
+const COPY: u8 = 8;
+/// Some of its bits are damaged.
+const DAMAGED: u8 = 16;
 
 /// What a parcel carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,11 +103,13 @@ impl Parcel {
             size: packet.size,
             hop: packet.hop,
             first_damaged: packet.first_damaged,
-            ecn: packet.ecn,
-            ecn_flag: packet.ecn_flag,
-            copy: packet.copy,
+            flags: if packet.copy { COPY } else { 0 },
             ..Self::default()
         };
+        parcel.says(packet.ecn, packet.ecn_flag);
+        if packet.is_damaged() {
+            parcel.flags |= DAMAGED;
+        }
         match &packet.payload {
             Payload::Segment(segment) if segment.stamp == packet.sent => {
                 parcel.number = segment.sequence;
@@ -149,9 +157,9 @@ impl Parcel {
             flow: self.flow,
             size: self.size,
             first_damaged: self.first_damaged,
-            ecn: self.ecn,
-            ecn_flag: self.ecn_flag,
-            copy: self.copy,
+            ecn: self.ecn(),
+            ecn_flag: self.flags & SAYS != 0,
+            copy: self.flags & COPY != 0,
             sent: self.sent,
             payload,
         }
@@ -175,10 +183,33 @@ impl Parcel {
     /// Whether ECN has nothing to do with it, nor damage, and it is no copy.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        self.first_damaged == Packet::WHOLE
-            && self.ecn == Ecn::NotCapable
-            && !self.ecn_flag
-            && !self.copy
+        self.flags == 0
+    }
+
+    /// Its ECN field.
+    #[inline]
+    pub(crate) fn ecn(&self) -> Ecn {
+        match self.flags & (CAPABLE | MARKED) {
+            0 => Ecn::NotCapable,
+            CAPABLE => Ecn::Capable,
+            _ => Ecn::Marked,
+        }
+    }
+
+    /// Writes what it says about ECN when it leaves.
+    #[inline]
+    pub(crate) fn says(&mut self, ecn: Ecn, flag: bool) {
+        self.flags |= match ecn {
+            Ecn::NotCapable => 0,
+            Ecn::Capable => CAPABLE,
+            Ecn::Marked => CAPABLE | MARKED,
+        };
+        self.flags |= if flag { SAYS } else { 0 };
+    }
+
+    /// Marks it, which is ECN-capable.
+    pub(crate) fn mark(&mut self) {
+        self.flags |= MARKED;
     }
 
     /// The packet in it, which has come to its end.
@@ -194,6 +225,7 @@ impl Parcel {
     /// Notes damage that begins with this bit.
     pub(crate) fn damage(&mut self, first: u32) {
         self.first_damaged = self.first_damaged.min(first);
+        self.flags |= DAMAGED;
     }
 
     /// One of a packet and its copy. If the other is still to come, each has its own payload aside.
@@ -207,7 +239,7 @@ impl Parcel {
         if other_comes && self.kind == Kind::Aside {
             self.number = aside.keep(aside.kept[self.number as usize]);
         }
-        self.copy |= is_copy;
+        self.flags |= if is_copy { COPY } else { 0 };
         self
     }
 
@@ -227,9 +259,7 @@ impl Parcel {
             first_damaged: self.first_damaged,
             round: self.round,
             kind: self.kind,
-            ecn: self.ecn,
-            ecn_flag: self.ecn_flag,
-            copy: self.copy,
+            flags: self.flags,
         }
     }
 

@@ -9,7 +9,7 @@
 //! transit over the links behind it.
 
 use whyloss::{Cause, Time};
-use whyloss_link::{Ecn, EventLink, Fate, Streams};
+use whyloss_link::{EventLink, Fate, Streams};
 
 use super::fuse::Feeder;
 use super::{Arrived, Hop, Network};
@@ -102,7 +102,7 @@ impl Network {
             ..parcel.copy()
         };
         if let Some(busy) = self.busy(link) {
-            let whose = (parcel.flow, parcel.size, parcel.ecn);
+            let whose = (parcel.flow, parcel.size, parcel.ecn());
             busy.offer(now, whose, parcel, looks);
         }
         self.arm_turn(link, events);
@@ -211,7 +211,7 @@ impl Network {
             self.wires[link].count(parcel.size);
         }
         if marked {
-            parcel.ecn = Ecn::Marked;
+            parcel.mark();
             self.counts[link].marked += u64::from(counted);
         }
         if let Fate::Damaged(_, first) = fate {

@@ -362,12 +362,12 @@ impl Ends {
                 parcel.kind = Kind::Retransmission;
             }
             if let Some((capable, cwr)) = says {
-                parcel.ecn = if capable {
+                let ecn = if capable {
                     Ecn::Capable
                 } else {
                     Ecn::NotCapable
                 };
-                parcel.ecn_flag = cwr;
+                parcel.says(ecn, cwr);
             }
             let packet = parcel.with(Payload::Segment(segment));
             self.flow.count_sent(now, &packet, path.window, observer);
