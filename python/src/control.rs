@@ -13,10 +13,10 @@ use whyloss::bandwidth::{AnyEstimator, BandwidthEstimator};
 use whyloss::congestion::{ControllerSpec, Start, UnderPolicy};
 use whyloss::event::{AckEvent, Detection, LossEvent, SentEvent};
 use whyloss::schemes::{self, CongestionControl, Scheme as Parts};
-use whyloss::{Cause, Duration, Rate, Time, bandwidth, congestion, connection, policy};
+use whyloss::{Cause, Duration, Rate, Time, bandwidth, congestion, policy};
 
 use crate::columns::Numbers;
-use crate::events::{Ack, Loss, Sent, nanos, time};
+use crate::events::{Ack, Loss, Sent, moment, nanos};
 use crate::names::{self, Either, Parameters, build, word};
 use crate::table::{Table, Texts};
 
@@ -458,7 +458,7 @@ fn policy(name: &str, percent: Option<f64>) -> PyResult<policy::WirelessPolicy> 
 }
 
 /// A scheme by its name, or by its parts; with what it is called.
-fn parts(
+pub(crate) fn parts(
     name: Option<String>,
     controller: Option<String>,
     policy: &str,
@@ -529,8 +529,9 @@ macro_rules! live {
                 self.0.ack(ack.event(self.0.segment_size)).map_err(PyValueError::new_err)
             }
 
-            fn on_recovered(&mut self, time_s: f64) {
-                Told::on_recovery_end(&mut self.0.control, time(time_s));
+            fn on_recovered(&mut self, time_s: f64) -> PyResult<()> {
+                Told::on_recovery_end(&mut self.0.control, moment(time_s)?);
+                Ok(())
             }
 
             fn follow(&mut self, py: Python<'_>, events: &Bound<'_, PyAny>) -> PyResult<Table> {
@@ -600,98 +601,5 @@ live! {
 
     fn on_loss(&mut self, loss: &Loss) -> &'static str {
         word(self.0.lose(loss.event(self.0.segment_size), Cause::Congestion))
-    }
-}
-
-/// A connection under a scheme, by packet numbers.
-#[pyclass(module = "whyloss")]
-pub(crate) struct Connection {
-    name: String,
-    inner: connection::Connection,
-}
-
-#[pymethods]
-impl Connection {
-    #[new]
-    #[pyo3(signature = (name = None, mtu = 1200, *, controller = None, policy = "keep", percent = None, classifier = "unaware", **parameters))]
-    fn new(
-        name: Option<String>,
-        mtu: u32,
-        controller: Option<String>,
-        policy: &str,
-        percent: Option<f64>,
-        classifier: &str,
-        parameters: Option<Parameters>,
-    ) -> PyResult<Self> {
-        let (name, parts) = parts(name, controller, policy, percent, classifier, parameters)?;
-        let inner = connection::Connection::new(&parts, mtu.max(1));
-        Ok(Self { name, inner })
-    }
-
-    #[getter]
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    #[getter]
-    fn window_bytes(&self) -> u64 {
-        self.inner.window()
-    }
-
-    #[getter]
-    fn in_flight_bytes(&self) -> u64 {
-        self.inner.in_flight()
-    }
-
-    #[getter]
-    fn pacing_bps(&self) -> Option<u64> {
-        self.inner.pacing_rate().map(Rate::as_bps)
-    }
-
-    #[getter]
-    fn verdict(&self) -> Option<&'static str> {
-        self.inner.last_verdict().map(|verdict| word(verdict.cause))
-    }
-
-    #[getter]
-    fn odds(&self) -> Option<f64> {
-        self.inner.last_verdict()?.odds
-    }
-
-    #[pyo3(signature = (number, size_bytes, time_s, *, app_limited = false))]
-    fn on_packet_sent(&mut self, number: u64, size_bytes: u32, time_s: f64, app_limited: bool) {
-        self.inner
-            .on_packet_sent(number, size_bytes.into(), time(time_s), app_limited);
-    }
-
-    #[expect(clippy::needless_pass_by_value, reason = "it comes from Python")]
-    fn on_packets_acked(&mut self, numbers: Vec<u64>, time_s: f64) {
-        self.inner
-            .on_packets_acked(numbers.iter().copied(), time(time_s));
-    }
-
-    #[expect(clippy::needless_pass_by_value, reason = "it comes from Python")]
-    fn on_packets_lost(&mut self, numbers: Vec<u64>, time_s: f64) -> Option<&'static str> {
-        let said = self
-            .inner
-            .on_packets_lost(numbers.iter().copied(), time(time_s));
-        said.map(|verdict| word(verdict.cause))
-    }
-
-    fn on_ecn_ce(&mut self, time_s: f64) {
-        self.inner.on_ecn_ce(time(time_s));
-    }
-
-    fn on_spurious(&mut self, time_s: f64) {
-        self.inner.on_spurious(time(time_s));
-    }
-
-    fn on_timeout(&mut self, time_s: f64) -> &'static str {
-        word(self.inner.on_timeout(time(time_s)).cause)
-    }
-
-    fn __repr__(&self) -> String {
-        let (name, window) = (&self.name, self.inner.window());
-        format!("<whyloss.Connection under {name}, window {window} bytes>")
     }
 }

@@ -36,6 +36,11 @@ fn span(seconds: Option<f64>) -> Option<Duration> {
     seconds.map(|seconds| Duration::from_nanos(nanos(seconds)))
 }
 
+/// A time that Python gives as `time_s`, on the sender's clock.
+pub(crate) fn moment(time_s: f64) -> PyResult<Time> {
+    seconds("time_s", time_s).map(time)
+}
+
 /// Refuses what is no number of seconds.
 fn seconds(name: &str, value: f64) -> PyResult<f64> {
     if value.is_finite() {
@@ -44,10 +49,6 @@ fn seconds(name: &str, value: f64) -> PyResult<f64> {
     Err(PyValueError::new_err(format!(
         "{name} is {value}, expected a finite number of seconds"
     )))
-}
-
-fn perhaps(name: &str, value: Option<f64>) -> PyResult<Option<f64>> {
-    value.map(|value| seconds(name, value)).transpose()
 }
 
 /// An arrival at a receiver.
@@ -114,35 +115,73 @@ impl Arrival {
     }
 }
 
-/// A packet that leaves a sender.
-#[pyclass(module = "whyloss", frozen, get_all)]
-#[derive(Clone)]
-pub(crate) struct Sent {
-    time_s: f64,
-    size_bytes: u32,
-    in_flight_bytes: u64,
-    retransmission: bool,
-    app_limited: bool,
+/// What a field of an event may be.
+trait Field: Sized {
+    /// Refuses what is no number of seconds, where the field is one.
+    fn checked(self, _name: &str) -> PyResult<Self> {
+        Ok(self)
+    }
 }
 
-#[pymethods]
-impl Sent {
-    #[new]
-    #[pyo3(signature = (time_s, size_bytes, *, in_flight_bytes = 0, retransmission = false, app_limited = false))]
-    fn new(
-        time_s: f64,
-        size_bytes: u32,
-        in_flight_bytes: u64,
-        retransmission: bool,
-        app_limited: bool,
-    ) -> PyResult<Self> {
-        Ok(Self {
-            time_s: seconds("time_s", time_s)?,
-            size_bytes,
-            in_flight_bytes,
-            retransmission,
-            app_limited,
-        })
+impl Field for u32 {}
+impl Field for u64 {}
+impl Field for bool {}
+
+impl Field for f64 {
+    fn checked(self, name: &str) -> PyResult<Self> {
+        seconds(name, self)
+    }
+}
+
+impl Field for Option<f64> {
+    fn checked(self, name: &str) -> PyResult<Self> {
+        self.map(|value| seconds(name, value)).transpose()
+    }
+}
+
+/// Declares the class of an event. Its constructor takes the fields: some by place, others by name.
+macro_rules! event {
+    (
+        $(#[$about:meta])*
+        $class:ident($($need:ident: $need_type:ty,)+ $([$place:ident: $place_type:ty = $first:tt])?) {
+            $($field:ident: $type:ty = $default:tt,)+
+        }
+    ) => {
+        $(#[$about])*
+        #[pyclass(module = "whyloss", frozen, get_all)]
+        #[derive(Clone)]
+        pub(crate) struct $class {
+            $($need: $need_type,)+
+            $($place: $place_type,)?
+            $($field: $type,)+
+        }
+
+        #[pymethods]
+        impl $class {
+            #[new]
+            #[pyo3(signature = ($($need,)+ $($place = $first,)? *, $($field = $default),+))]
+            #[allow(clippy::too_many_arguments, reason = "they have names in Python")]
+            fn new(
+                $($need: $need_type,)+
+                $($place: $place_type,)?
+                $($field: $type,)+
+            ) -> PyResult<Self> {
+                Ok(Self {
+                    $($need: $need.checked(stringify!($need))?,)+
+                    $($place: $place.checked(stringify!($place))?,)?
+                    $($field: $field.checked(stringify!($field))?,)+
+                })
+            }
+        }
+    };
+}
+
+event! {
+    /// A packet that leaves a sender.
+    Sent(time_s: f64, size_bytes: u32,) {
+        in_flight_bytes: u64 = 0,
+        retransmission: bool = false,
+        app_limited: bool = false,
     }
 }
 
@@ -155,48 +194,16 @@ impl Sent {
     }
 }
 
-/// An acknowledgement at a sender.
-#[pyclass(module = "whyloss", frozen, get_all)]
-#[derive(Clone)]
-pub(crate) struct Ack {
-    time_s: f64,
-    segment_size: u32,
-    acked_bytes: u64,
-    sacked_bytes: u64,
-    acknowledged_bytes: u64,
-    in_flight_bytes: u64,
-    window_bytes: u64,
-    rtt_s: Option<f64>,
-    in_recovery: bool,
-}
-
-#[pymethods]
-impl Ack {
-    #[new]
-    #[pyo3(signature = (time_s, acked_bytes = 0, *, segment_size = 0, sacked_bytes = 0, acknowledged_bytes = 0, in_flight_bytes = 0, window_bytes = 0, rtt_s = None, in_recovery = false))]
-    #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
-    fn new(
-        time_s: f64,
-        acked_bytes: u64,
-        segment_size: u32,
-        sacked_bytes: u64,
-        acknowledged_bytes: u64,
-        in_flight_bytes: u64,
-        window_bytes: u64,
-        rtt_s: Option<f64>,
-        in_recovery: bool,
-    ) -> PyResult<Self> {
-        Ok(Self {
-            time_s: seconds("time_s", time_s)?,
-            segment_size,
-            acked_bytes,
-            sacked_bytes,
-            acknowledged_bytes,
-            in_flight_bytes,
-            window_bytes,
-            rtt_s: perhaps("rtt_s", rtt_s)?,
-            in_recovery,
-        })
+event! {
+    /// An acknowledgement at a sender.
+    Ack(time_s: f64, [acked_bytes: u64 = 0]) {
+        segment_size: u32 = 0,
+        sacked_bytes: u64 = 0,
+        acknowledged_bytes: u64 = 0,
+        in_flight_bytes: u64 = 0,
+        window_bytes: u64 = 0,
+        rtt_s: Option<f64> = None,
+        in_recovery: bool = false,
     }
 }
 
@@ -230,45 +237,16 @@ impl Ack {
     }
 }
 
-/// A loss event at a sender.
-#[pyclass(module = "whyloss", frozen, get_all)]
-#[derive(Clone)]
-pub(crate) struct Loss {
-    time_s: f64,
-    segment_size: u32,
-    timeout: bool,
-    first_byte: u64,
-    in_flight_bytes: u64,
-    window_bytes: u64,
-    rtt_s: Option<f64>,
-    min_rtt_s: Option<f64>,
-}
-
-#[pymethods]
-impl Loss {
-    #[new]
-    #[pyo3(signature = (time_s, *, segment_size = 0, timeout = false, first_byte = 0, in_flight_bytes = 0, window_bytes = 0, rtt_s = None, min_rtt_s = None))]
-    #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
-    fn new(
-        time_s: f64,
-        segment_size: u32,
-        timeout: bool,
-        first_byte: u64,
-        in_flight_bytes: u64,
-        window_bytes: u64,
-        rtt_s: Option<f64>,
-        min_rtt_s: Option<f64>,
-    ) -> PyResult<Self> {
-        Ok(Self {
-            time_s: seconds("time_s", time_s)?,
-            segment_size,
-            timeout,
-            first_byte,
-            in_flight_bytes,
-            window_bytes,
-            rtt_s: perhaps("rtt_s", rtt_s)?,
-            min_rtt_s: perhaps("min_rtt_s", min_rtt_s)?,
-        })
+event! {
+    /// A loss event at a sender.
+    Loss(time_s: f64,) {
+        segment_size: u32 = 0,
+        timeout: bool = false,
+        first_byte: u64 = 0,
+        in_flight_bytes: u64 = 0,
+        window_bytes: u64 = 0,
+        rtt_s: Option<f64> = None,
+        min_rtt_s: Option<f64> = None,
     }
 }
 

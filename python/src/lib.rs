@@ -7,9 +7,11 @@
 mod arena;
 mod classify;
 mod columns;
+mod connection;
 mod control;
 mod diagnose;
 mod events;
+mod media;
 mod names;
 mod outside;
 mod reproduce;
@@ -35,8 +37,9 @@ fn _whyloss(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<events::Loss>()?;
     module.add_class::<classify::Classifier>()?;
     module.add_class::<classify::Lost>()?;
+    module.add_class::<connection::Connection>()?;
     module.add_class::<control::Estimator>()?;
-    module.add_class::<control::Connection>()?;
+    module.add_class::<media::BandwidthEstimator>()?;
     module.add_class::<control::Controller>()?;
     module.add_class::<control::Scheme>()?;
     module.add_class::<sweep::Engine>()?;

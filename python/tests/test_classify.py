@@ -126,6 +126,19 @@ def test_bad_tables_are_refused():
         whyloss.Classifier("zbs", bits=1)
     with pytest.raises(ValueError, match="sent_s is NaN, expected"):
         whyloss.Arrival(1, float("nan"), 0.0)
+    connection, nan = whyloss.Connection("newreno"), float("nan")
+    for call in [
+        lambda: connection.on_packet_sent(0, 1200, nan),
+        lambda: connection.on_packets_acked([0], nan),
+        lambda: connection.on_packets_lost([0], nan),
+        lambda: connection.on_ecn_ce(nan),
+        lambda: connection.on_spurious(nan),
+        lambda: connection.on_timeout(nan),
+        lambda: whyloss.Scheme("newreno").on_recovered(nan),
+    ]:
+        with pytest.raises(ValueError, match="time_s is NaN, expected a finite number of seconds"):
+            call()
+    assert connection.in_flight_bytes == 0
 
 
 def test_estimators_and_controllers():

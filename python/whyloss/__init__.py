@@ -18,6 +18,7 @@ from ._sweep import Plan, again, sweep
 from ._whyloss import (
     Ack,
     Arrival,
+    BandwidthEstimator,
     CaptureError,
     Classifier,
     Connection,
@@ -38,6 +39,7 @@ from ._whyloss import (
 __all__ = [
     "Ack",
     "Arrival",
+    "BandwidthEstimator",
     "Builder",
     "CaptureError",
     "Classifier",

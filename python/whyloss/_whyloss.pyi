@@ -231,6 +231,30 @@ class Estimator:
         """
 
 @final
+class BandwidthEstimator:
+    """The bandwidth estimator of media: the bitrate at which to send, between `least_bps` and `most_bps`."""
+
+    def __init__(self, initial_bps: float, *, least_bps: float = 100e3, most_bps: float = 100e6) -> None: ...
+    def feed(self, reports: object) -> Table:
+        """Take n reports, from where the last call ended; give `time_s`, `target_bps` and `queue_s` after each time.
+
+        `reports`: columns `time_s` (s, when the report came; rows of one time are one batch), `id` (counts packets in the
+        order of departure), `sent_s` (s, sender's clock), `received_s` (s, receiver's clock, NaN if lost), `size_bytes`, and
+        perhaps `ecn` (0 to 3, as RFC 8888 carries it).
+        """
+
+    def timeout(self, time_s: float) -> None:
+        """Halve the target, once per silence, if `time_s` is past `timeout_s`."""
+
+    @property
+    def timeout_s(self) -> float | None:
+        """Time at which `timeout` is due if no report comes before; None if nothing is waited for."""
+
+    @property
+    def target_bps(self) -> float:
+        """The bitrate at which to send."""
+
+@final
 class Controller:
     """A congestion controller of the registry, such as "cubic", for segments of `segment_size` bytes.
 
@@ -345,7 +369,8 @@ class Scheme:
 class Connection:
     """A connection under a scheme, by packet numbers: it knows what is under way, and measures round trips and rates itself.
 
-    The scheme is given as to Scheme; packets have at most `mtu` bytes. Numbers rise, and times do not fall.
+    Takes its scheme as Scheme does; packets have at most `mtu` bytes. Numbers rise, and times do not fall. A time that is
+    not finite raises ValueError.
     """
 
     def __init__(

@@ -4,9 +4,12 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use whyloss_sim::Registry;
 use whyloss_sim::scenario::MOST_SEEDS;
-use whyloss_study::arena::{self, Contender, Network, Queue, Setting, Transport, Variant, replay};
+use whyloss_sim::text::one_line;
+use whyloss_sim::{Registry, recording};
+use whyloss_study::arena::{
+    self, Contender, Network, Queue, Radios, Setting, Transport, Variant, replay,
+};
 use whyloss_study::report as files;
 use whyloss_study::{Context, ExperimentError, Outcome};
 
@@ -58,6 +61,12 @@ pub(crate) struct ArenaArgs {
     /// Let noisy links have 1.5 times, once and half their rate, for a second each on average.
     #[arg(long)]
     varying: bool,
+    /// The channels of noisy links.
+    #[arg(long, value_enum, default_value_t = Radio::Drawn)]
+    radios: Radio,
+    /// Let noisy links repeat the trials of this recording that lose less than 30 %: a table, a pattern, or a directory of them.
+    #[arg(long, value_name = "PATH", conflicts_with = "radios")]
+    recordings: Option<PathBuf>,
     /// Leave out harm to a plain flow, which takes two thirds of the time.
     #[arg(long)]
     no_harm: bool,
@@ -111,6 +120,14 @@ enum Discipline {
     Pie,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Radio {
+    /// As drawn.
+    Drawn,
+    /// Those fitted to recordings (`whyloss list`).
+    Recorded,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
     /// Tables.
@@ -122,8 +139,37 @@ enum Format {
 }
 
 impl ArenaArgs {
-    fn setting(&self) -> Setting {
+    /// The channels of noisy links; refuses a recording that cannot be replayed, before anything runs.
+    fn radios(&self) -> Result<Radios, CliError> {
+        let Some(path) = &self.recordings else {
+            return Ok(match self.radios {
+                Radio::Drawn => Radios::Drawn,
+                Radio::Recorded => Radios::Recorded,
+            });
+        };
+        let refuse = |problem: String| CliError::Recording {
+            name: one_line(&path.to_string_lossy()).into_owned(),
+            problem,
+        };
+        recording::read(path, None).map_err(|error| refuse(error.to_string()))?;
+        let whole = path
+            .canonicalize()
+            .map_err(|error| refuse(error.to_string()))?;
+        match whole
+            .to_str()
+            .filter(|name| !name.contains("''") && !name.chars().any(char::is_control))
+        {
+            // It lives as long as the process, as the setting does.
+            Some(name) => Ok(Radios::Replayed(name.to_owned().leak())),
+            None => Err(refuse(
+                "its path has characters that a scenario cannot name".to_owned(),
+            )),
+        }
+    }
+
+    fn setting(&self, radios: Radios) -> Setting {
         Setting {
+            radios,
             networks: self.networks,
             seed: self.seed,
             transport: match self.transport {
@@ -153,7 +199,7 @@ pub(crate) fn run(
     registry: &Registry,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
-    let setting = args.setting();
+    let setting = args.setting(args.radios()?);
     if let Some(index) = args.show {
         let network = Network::draw(setting.seed, index, &setting);
         let text = network.scenario(setting.transport, Variant::Drawn);

@@ -6,6 +6,9 @@ use crate::arena::ArenaArgs;
 use crate::bench::BenchArgs;
 use crate::bench::child::ChildArgs;
 use crate::diagnose::DiagnoseArgs;
+#[cfg(feature = "parquet")]
+use crate::evaluate::EvaluateArgs;
+use crate::fit::FitArgs;
 use crate::kernel::KernelArgs;
 #[cfg(target_os = "linux")]
 use crate::link::{InitArgs, LinkArgs};
@@ -45,8 +48,13 @@ pub(crate) enum Command {
     Sweep(SweepArgs),
     /// Let classifiers compete on networks drawn at random, beside the oracle.
     Arena(ArenaArgs),
+    /// Evaluate a scheme by the criteria of RFC 9743, or search for the network in which it harms most.
+    #[cfg(feature = "parquet")]
+    Evaluate(EvaluateArgs),
     /// Say of a capture what was lost, and why.
     Diagnose(DiagnoseArgs),
+    /// Fit a channel to recordings, and print it as a scenario has it.
+    Fit(FitArgs),
     /// Measure what a delivered packet costs, here and in ns-2.
     Bench(BenchArgs),
     /// One run of `bench`, in a process of its own.

@@ -75,6 +75,9 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: whyloss_diagnose::Error,
     },
+    /// A recording of which nothing can be said.
+    #[error("`{name}`: {problem}")]
+    Recording { name: String, problem: String },
     /// A capture has no flow of that number.
     #[error("--flow {wanted}: `{}` has {flows} flow{} of data", path.display(), if *flows == 1 { "" } else { "s" })]
     NoFlow {
@@ -133,6 +136,22 @@ pub(crate) enum CliError {
         /// What competes.
         competing: Vec<String>,
     },
+    /// No scheme of this name.
+    #[cfg(feature = "parquet")]
+    #[error(transparent)]
+    Contender(#[from] whyloss_study::evaluation::Unknown),
+    /// `--only` matches no criterion.
+    #[cfg(feature = "parquet")]
+    #[error("--only: no criterion has the section or id `{only}`; the criteria:\n  {}", sections.join("\n  "))]
+    NoSection { only: String, sections: Vec<String> },
+    /// QUIC without its engines.
+    #[cfg(feature = "parquet")]
+    #[error("this build has no QUIC; `cargo build --release --features quic` makes one that does")]
+    NoQuic,
+    /// Runs of an evaluation failed.
+    #[cfg(feature = "parquet")]
+    #[error("{runs} runs failed; the first: {first}")]
+    EvaluationFailed { runs: usize, first: String },
     /// `--only` matches no case.
     #[error("--only: no case has `{only}` in its kind and name{}; the cases:\n  {}", did_you_mean(nearest), cases.join("\n  "))]
     NoCase {
@@ -323,6 +342,7 @@ impl CliError {
             | Self::Scenario(_)
             | Self::Engine(EngineError::Check(_) | EngineError::NoEngine(_))
             | Self::Capture { .. }
+            | Self::Recording { .. }
             | Self::NoFlow { .. }
             | Self::InputInOut(_)
             | Self::Peer(_)
@@ -347,7 +367,9 @@ impl CliError {
             #[cfg(feature = "parquet")]
             Self::Plan(_) => 2,
             #[cfg(feature = "parquet")]
-            Self::Sweep(_) | Self::RunsFailed { .. } => 1,
+            Self::Contender(_) | Self::NoSection { .. } | Self::NoQuic => 2,
+            #[cfg(feature = "parquet")]
+            Self::Sweep(_) | Self::RunsFailed { .. } | Self::EvaluationFailed { .. } => 1,
             #[cfg(feature = "parquet")]
             Self::SweepStopped { .. } => 130,
             #[cfg(target_os = "linux")]

@@ -25,6 +25,9 @@ mod bench;
 mod cache;
 mod diagnose;
 mod error;
+#[cfg(feature = "parquet")]
+mod evaluate;
+mod fit;
 mod interrupt;
 mod kernel;
 #[cfg(target_os = "linux")]
@@ -81,7 +84,10 @@ pub fn main(registry: &Registry) -> ExitCode {
         #[cfg(feature = "parquet")]
         Command::Sweep(args) => sweep::run(args, registry, out),
         Command::Arena(args) => arena::run(args, registry, out),
+        #[cfg(feature = "parquet")]
+        Command::Evaluate(args) => evaluate::run(args, registry, out),
         Command::Diagnose(args) => diagnose::run(args, out),
+        Command::Fit(args) => fit::run(args, out),
         Command::Bench(args) => bench::run(args, out),
         Command::BenchChild(args) => bench::child::run(args, out),
         Command::Validate(args) => validate::run(args, out),

@@ -9,6 +9,7 @@ use whyloss::registry::Parameter;
 use whyloss::{bandwidth, policy, schemes};
 use whyloss_sim::Registry;
 use whyloss_sim::decider::Line;
+use whyloss_sim::scenario::recorded;
 
 use crate::error::CliError;
 
@@ -49,6 +50,17 @@ fn json(registry: &Registry, out: &mut dyn Write) -> Result<(), CliError> {
             "seeds": experiment.seeds,
         })
     });
+    let channels = recorded::channels().map(|entry| {
+        json!({
+            "name": entry.name,
+            "channel": entry.channel,
+            "source": entry.source,
+            "year": entry.year,
+            "measures": entry.measures,
+            "licence": entry.licence,
+            "command": entry.command,
+        })
+    });
     let object = json!({
         "papers": papers.collect::<Vec<_>>(),
         "experiments": experiments.collect::<Vec<_>>(),
@@ -59,6 +71,7 @@ fn json(registry: &Registry, out: &mut dyn Write) -> Result<(), CliError> {
         "schemes": objects(registry.schemes()),
         "iftp_schemes": objects(schemes::IFTP.iter().map(Line::from)),
         "estimators": objects(bandwidth::REGISTRY.iter().map(Line::from)),
+        "recorded_channels": channels.collect::<Vec<_>>(),
     });
     Ok(writeln!(out, "{object}")?)
 }
@@ -125,6 +138,15 @@ fn registries(registry: &Registry) -> Vec<(&'static str, Vec<[String; 3]>)> {
         (
             "bandwidth estimators (within controllers)",
             rows(bandwidth::REGISTRY.iter().map(Line::from)),
+        ),
+        (
+            "channels fitted to recordings (of links)",
+            recorded::channels()
+                .map(|entry| {
+                    let origin = format!("{}, {}", entry.source, entry.year);
+                    [entry.name, entry.measures, &origin].map(str::to_owned)
+                })
+                .collect(),
         ),
     ]
 }

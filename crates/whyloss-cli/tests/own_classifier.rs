@@ -15,24 +15,8 @@ mod program;
 /// Makes this process the example.
 const CHILD: &str = "WHYLOSS_OWN_CLASSIFIER";
 
-const SCENARIO: &str = r#"
-duration = "20 s"
-[[link]]
-name = "air"
-from = "a"
-to = "b"
-rate = "2 Mbit/s"
-delay = "10 ms"
-queue = { packets = 10 }
-channel = { kind = "bernoulli", loss = 0.02 }
-[[flow]]
-name = "video"
-from = "a"
-to = "b"
-packet = "1000 B"
-transport = "tfrc"
-classifier = { name = "half", share = 0.4 }
-"#;
+/// A flow from one host to another, which the example's classifier judges.
+const SCENARIO: &str = include_str!("../../whyloss-study/tests/two-hosts.toml");
 
 const PLAN: &str = r#"
 scenario = "own.toml"
@@ -55,7 +39,10 @@ fn main() -> ExitCode {
     let dir = env::temp_dir().join(format!("whyloss-own-{}", std::process::id()));
     fs::create_dir_all(&dir).expect("a directory");
     let (scenario, plan) = (dir.join("own.toml"), dir.join("plan.toml"));
-    fs::write(&scenario, SCENARIO).expect("a scenario");
+    let own = SCENARIO
+        .replace("\"4 s\"", "\"20 s\"")
+        .replace("\"zigzag\"", "{ name = \"half\", share = 0.4 }");
+    fs::write(&scenario, own).expect("a scenario");
     fs::write(&plan, PLAN).expect("a plan");
 
     lists();

@@ -1,23 +1,22 @@
-//! Causes of packet losses from captures and logs.
+//! Causes of packet losses from captures and logs, and channels from recordings ([`fit`]).
 //!
 //! [`diagnose`] reads a capture once, follows its connections, and says of each what was lost and why.
 //!
 //! ```
 //! use whyloss_diagnose::{Options, diagnose, report};
 //!
-//! // What a QUIC server logged: of ten packets it declared number 4 lost.
-//! let mut log = String::from("{\"qlog_format\":\"JSON-SEQ\",\"trace\":{}}\n");
-//! for number in 0..10 {
-//!     log += &format!(
-//!         "{{\"time\":{number},\"name\":\"transport:packet_sent\",\"data\":{{\"header\":\
-//!          {{\"packet_type\":\"1RTT\",\"packet_number\":{number}}},\"raw\":{{\"length\":1200}}}}}}\n"
-//!     );
-//! }
-//! log += "{\"time\":30,\"name\":\"transport:packet_received\",\"data\":{\"header\":{\"packet_type\":\"1RTT\",\
-//!         \"packet_number\":1},\"frames\":[{\"frame_type\":\"ack\",\"acked_ranges\":[[0,3],[5,9]]}]}}\n";
-//! log += "{\"time\":31,\"name\":\"recovery:packet_lost\",\"data\":{\"header\":{\"packet_type\":\"1RTT\",\
-//!         \"packet_number\":4}}}\n";
-//!
+//! # let mut log = String::from("{\"qlog_format\":\"JSON-SEQ\",\"trace\":{}}\n");
+//! # for number in 0..10 {
+//! #     log += &format!(
+//! #         "{{\"time\":{number},\"name\":\"transport:packet_sent\",\"data\":{{\"header\":\
+//! #          {{\"packet_type\":\"1RTT\",\"packet_number\":{number}}},\"raw\":{{\"length\":1200}}}}}}\n"
+//! #     );
+//! # }
+//! # log += "{\"time\":30,\"name\":\"transport:packet_received\",\"data\":{\"header\":{\"packet_type\":\"1RTT\",\
+//! #         \"packet_number\":1},\"frames\":[{\"frame_type\":\"ack\",\"acked_ranges\":[[0,3],[5,9]]}]}}\n";
+//! # log += "{\"time\":31,\"name\":\"recovery:packet_lost\",\"data\":{\"header\":{\"packet_type\":\"1RTT\",\
+//! #         \"packet_number\":4}}}\n";
+//! // `log` is a QUIC server's: of ten packets it declared number 4 lost.
 //! let diagnosis = diagnose(Box::new(std::io::Cursor::new(log)), Options::default())?;
 //! let text = report::text::render(&diagnosis, None);
 //! assert!(text.contains("flow 1: 1 packet of 10 lost. "), "{text}");
@@ -33,6 +32,7 @@ mod captured;
 pub mod classifiers;
 mod delay;
 mod error;
+pub mod fit;
 pub mod flow;
 pub mod input;
 mod ledger;

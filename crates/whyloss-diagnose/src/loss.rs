@@ -132,11 +132,7 @@ impl Votes {
     /// The answer of classifier number `index`, if it gave one.
     pub fn of(self, index: usize) -> Option<Cause> {
         let bit = 1 << index;
-        (self.asked & bit != 0).then_some(if self.wireless & bit != 0 {
-            Cause::Wireless
-        } else {
-            Cause::Congestion
-        })
+        (self.asked & bit != 0).then_some(Cause::wireless_if(self.wireless & bit != 0))
     }
 }
 

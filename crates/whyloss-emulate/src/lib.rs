@@ -1,5 +1,15 @@
 //! Links in real time, with real packets and the truth about each of them; TFRC and IFTP on real sockets.
 //!
+//! ```
+//! use whyloss::Time;
+//! use whyloss_emulate::network::{LinkPlan, Service};
+//! use whyloss_link::LinkSpec;
+//!
+//! let plan = LinkPlan { name: "air".to_owned(), spec: LinkSpec::default() };
+//! let (waiting, outcome, _) = Service::new(&plan, 1, 0).offer(Time::ZERO, 1500);
+//! println!("{waiting} packets waited; {outcome:?}");
+//! ```
+//!
 //! | module | what |
 //! |---|---|
 //! | [`spec`] | what a user says: options or a scenario file |

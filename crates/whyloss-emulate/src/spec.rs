@@ -404,7 +404,7 @@ fn queue(text: &str) -> Result<String, SpecError> {
 }
 
 fn channel(text: &str) -> Result<String, SpecError> {
-    let expected = "`none`, bernoulli:LOSS, gilbert:GOOD,BAD,LOSS (such as gilbert:1s,50ms,0.3), bits:RATE, \
+    let expected = "`none`, bernoulli:LOSS, gilbert:GOOD,BAD,LOSS (such as gilbert:1s,50ms,0.3), bits:RATE, recorded:NAME, pattern:PATH, \
                     with a probability from 0 to 1 for LOSS and RATE, or as in scenarios ({ kind = \"bernoulli\", loss = 0.01 })";
     let wrong = || SpecError::Option {
         what: "channel",
@@ -423,7 +423,13 @@ fn channel(text: &str) -> Result<String, SpecError> {
         let value = value.map(|value| format!("{value:?}"));
         value.ok_or_else(wrong)
     };
+    let quoted = |text: &str| toml::Value::from(text).to_string();
     match text.split_once(':') {
+        Some(("recorded", name)) => Ok(format!(
+            "{{ kind = \"recorded\", name = {} }}",
+            quoted(name)
+        )),
+        Some(("pattern", path)) => Ok(format!("{{ kind = \"pattern\", file = {} }}", quoted(path))),
         Some(("bernoulli", loss)) => Ok(format!(
             "{{ kind = \"bernoulli\", loss = {} }}",
             number(loss)?

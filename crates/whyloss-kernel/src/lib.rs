@@ -1,5 +1,13 @@
 //! Loss classifiers in the Linux kernel: congestion controls in BPF, and what holds them to the core.
 //!
+//! ```
+//! use whyloss_kernel::control::CONTROLS;
+//!
+//! for control in CONTROLS {
+//!     println!("{} ({}): {}", control.id, control.name, control.summary);
+//! }
+//! ```
+//!
 //! | module | what |
 //! |---|---|
 //! | [`control`] | the controls, by name |

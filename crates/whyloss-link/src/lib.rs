@@ -8,16 +8,13 @@
 //! use whyloss_link::queue::Limit;
 //! use whyloss_link::{Fate, Link, LinkSpec, QueueSpec, Streams};
 //!
-//! let mut link = Link::new(
-//!     &LinkSpec {
-//!         rate: Rate::from_mbps(10),
-//!         delay: Duration::from_millis(20),
-//!         queue: QueueSpec::drop_tail(Limit::Packets(2)),
-//!         ..LinkSpec::default()
-//!     },
-//!     Streams::new(1),
-//!     0,
-//! );
+//! let spec = LinkSpec {
+//!     rate: Rate::from_mbps(10),
+//!     delay: Duration::from_millis(20),
+//!     queue: QueueSpec::drop_tail(Limit::Packets(2)),
+//!     ..LinkSpec::default()
+//! };
+//! let mut link = Link::new(&spec, Streams::new(1), 0);
 //! // Four packets of 1250 bytes at once: 1 ms each on the link, and two may wait.
 //! let fates = [(); 4].map(|()| link.offer(Time::ZERO, 1250));
 //! assert_eq!(fates[0], Fate::Delivered(Time::ZERO + Duration::from_millis(21)));

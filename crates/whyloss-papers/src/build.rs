@@ -1,6 +1,6 @@
 //! Scenarios put together: nodes, and links in both directions.
 
-use whyloss_link::{ChannelSpec, LinkSpec};
+use whyloss_link::LinkSpec;
 use whyloss_sim::Scenario;
 use whyloss_sim::scenario::Connection;
 
@@ -8,16 +8,6 @@ use whyloss_sim::scenario::Connection;
 pub(crate) fn node(net: &mut Scenario, name: String) -> usize {
     net.nodes.push(name);
     net.nodes.len() - 1
-}
-
-/// A link from `a` to `b`, and its reverse with the same rate, delay and queue, without errors.
-pub(crate) fn duplex(net: &mut Scenario, a: usize, b: usize, there: LinkSpec) {
-    let back = LinkSpec {
-        channel: ChannelSpec::None,
-        ..there.clone()
-    };
-    simplex(net, a, b, there);
-    simplex(net, b, a, back);
 }
 
 /// A link from `from` to `to`.

@@ -4,14 +4,21 @@
 //! run, what is shown, what the paper states and what decides whether that holds ([`Paper`]; `docs/papers.md`). What only a
 //! program can do, such as a look into a run, has a name there and stands in `probes`. What is not a paper's is in
 //! `whyloss-study`.
+//!
+//! ```
+//! for experiment in whyloss_papers::all() {
+//!     println!("{}: {}", experiment.id, experiment.title);
+//! }
+//! ```
 #![forbid(unsafe_code)]
 
 mod build;
-mod cen;
 mod ela;
 mod form;
 #[cfg(test)]
 mod ns2_path;
+#[cfg(test)]
+mod ns2_wireless;
 mod probes;
 mod variant;
 
@@ -32,7 +39,16 @@ macro_rules! files {
 
 /// The papers in order of presentation: the folder of each, and its files.
 static FILES: &[(&str, &[(&str, &str)])] = &[
-    files!("cen", ["paper.toml"]),
+    files!(
+        "cen",
+        [
+            "paper.toml",
+            "networks/wlh.toml",
+            "networks/wb.toml",
+            "networks/wlan.toml",
+            "networks/pair.toml",
+        ]
+    ),
     files!(
         "mar",
         [

@@ -27,7 +27,7 @@ use whyloss_sim::host::tcp::{self, Recovery};
 use whyloss_sim::scenario::{Application, Flow, Scenario, Transport};
 use whyloss_study::statistics::jain;
 
-use crate::build::{duplex, node, simplex};
+use crate::build::{node, simplex};
 
 const FIGURES: &str = include_str!("../tests/data/ns2-path.csv");
 /// As many as behind ns-2's means.
@@ -251,4 +251,14 @@ fn goodput_is_that_of_ns2() {
         "outside the limits:\n{}",
         wrong.join("\n")
     );
+}
+
+/// A link from `a` to `b`, and its reverse with the same rate, delay and queue, without errors.
+fn duplex(net: &mut Scenario, a: usize, b: usize, there: LinkSpec) {
+    let back = LinkSpec {
+        channel: ChannelSpec::None,
+        ..there.clone()
+    };
+    simplex(net, a, b, there);
+    simplex(net, b, a, back);
 }

@@ -2,6 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use whyloss_sim::Scenario;
+use whyloss_study::experiment::Unwatched;
+use whyloss_study::{Context, statistics, sweep};
 
 use super::*;
 
@@ -40,6 +46,84 @@ fn an_id_stands_in_one_place() {
     let ids: BTreeSet<&str> = all().map(|experiment| experiment.id).collect();
     assert_eq!(ids.len(), all().count());
     assert!(find("no-such-id").is_none());
+}
+
+/// A printed plan has the scenarios of its figure, but for those that only a program makes.
+#[test]
+fn a_plan_is_its_figure() {
+    let mut compared = 0;
+    for paper in papers() {
+        for (id, ..) in paper.figures() {
+            let Some(Ok((text, name, scenario))) = paper.plan(id) else {
+                continue;
+            };
+            let own = paper.scenarios(id);
+            let whole = !text.contains("is left out");
+            let plan = sweep::Plan::of_scenario(&text, id, scenario.clone(), name.clone());
+            let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+            let points = (0..plan.points()).map(|point| {
+                let (_, set) = plan.point(point);
+                let read = Scenario::from_toml(&scenario, &name, &set);
+                let mut read = read.unwrap_or_else(|error| panic!("{id}: {error}"));
+                read.title.clear();
+                format!("{read:?}")
+            });
+            let points: BTreeSet<String> = points.collect();
+            assert!(points.is_subset(&own), "{id}");
+            assert!(!whole || points == own, "{id}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 20, "{compared}");
+}
+
+/// The main job through a sweep: the same numbers, seed by seed.
+#[test]
+fn a_sweep_gives_the_numbers_of_a_table() {
+    let (text, name, scenario) = plan("cen-table-2").expect("a table").expect("a plan");
+    let text = text.replace("seeds = 10", "seeds = 2");
+    let plan = sweep::Plan::of_scenario(&text, "plan", scenario, name).expect("a plan");
+    let mut sweep = sweep::Sweep::new(plan).expect("a sweep");
+    let (stop, every) = (AtomicBool::new(false), Duration::from_mins(1));
+    let run = sweep.run(None, every, &Unwatched, &stop);
+    run.expect("runs");
+    let rows = sweep.rows();
+    let metric = |name: &str| {
+        let mut metrics = rows.metrics.iter();
+        let found = metrics.find(|(column, _)| column.name == name);
+        &found.expect("a metric").1
+    };
+    let table = find("cen-table-2").expect("a table");
+    let context = Context::new(&Unwatched, &stop).with_seeds(2);
+    let table = (table.run)(&context).expect("an outcome");
+    // Level varies fastest, then come the seeds; the first three lines are TCP, TFRC, and Omni.
+    for (line, column, of) in [
+        (0, "TCP", "received"),
+        (1, "TFRC", "throughput"),
+        (2, "Omni", "throughput"),
+    ] {
+        for (level, row) in [
+            "throughput",
+            "throughput, medium loss",
+            "throughput, low loss",
+        ]
+        .iter()
+        .enumerate()
+        {
+            let cell = table
+                .cells
+                .iter()
+                .find(|cell| cell.row == *row && cell.column == column);
+            let at = 2 * (3 * line + level);
+            let of_seeds = &metric(of)[at..at + 2];
+            let mean = statistics::mean(of_seeds);
+            let shown = cell.and_then(|cell| cell.mean);
+            assert!(
+                mean.is_some() && mean == shown,
+                "{row}, {column}: {mean:?}, {shown:?}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Sends a file with quinn, through real sockets on the loopback, under a classifier and a controller of ours.
 //!
 //! ```text
-//! cargo run --release -p whyloss-quic --features sockets --example transfer -- FILE COPY [CONTROLLER [CLASSIFIER]]
+//! cargo run --release -p whyloss-quic --features sockets --example transfer -- FILE COPY [SCHEME | CONTROLLER CLASSIFIER]
 //! ```
 //!
-//! A client sends FILE, a server in the same process writes it to COPY, under CUBIC with trees by default. The three
-//! marked lines make it ours; all else is any program with quinn.
+//! A client sends FILE, a server in the same process writes it to COPY, under the scheme `whyloss` by default. The
+//! three marked lines make it ours; all else is any program with quinn.
 
 use std::error::Error;
 use std::fs::File;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use quinn::rustls::RootCertStore;
 use quinn::rustls::pki_types::PrivatePkcs8KeyDer;
 use quinn::{ClientConfig, Endpoint, ServerConfig, VarInt};
-use whyloss::schemes::Scheme;
+use whyloss::schemes::{self, Scheme};
 use whyloss_quic::SchemeConfig;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -74,6 +74,11 @@ async fn transfer(file: &str, copy: &str, scheme: Scheme) -> Result<()> {
 async fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let name = |index: usize, default| arguments.get(index).map_or(default, String::as_str);
-    let scheme = Scheme::of(name(2, "cubic"), "keep", name(3, "trees"))?;
+    let scheme = match arguments.get(3) {
+        Some(classifier) => Scheme::of(name(2, ""), "keep", classifier)?,
+        None => schemes::find(name(2, "whyloss"))
+            .ok_or("no scheme has this name")?
+            .build(&[])?,
+    };
     transfer(name(0, "FILE"), name(1, "COPY"), scheme).await
 }

@@ -10,12 +10,17 @@
 //! whyloss-quic = { version = "0.1", features = ["quinn"] }
 //! ```
 //!
-//! Three lines make a program that uses quinn take one:
+//! A program that uses quinn hands the factory to its `TransportConfig`:
 //!
-//! ```text
-//! let mut transport = quinn::TransportConfig::default();
-//! transport.congestion_controller_factory(Arc::new(SchemeConfig::new(Scheme::of("cubic", "keep", "trees")?)));
-//! client.transport_config(Arc::new(transport));
+//! ```
+//! use std::sync::Arc;
+//! use whyloss_quic::SchemeConfig;
+//!
+//! let scheme = whyloss::schemes::find("whyloss").expect("registered").build(&[])?;
+//! let factory = Arc::new(SchemeConfig::new(scheme));
+//! // transport.congestion_controller_factory(factory);
+//! # drop(factory);
+//! # Ok::<(), whyloss::registry::ParameterError>(())
 //! ```
 //!
 //! `examples/transfer.rs` is a program around them that sends a file; `--features sockets` builds it.

@@ -81,6 +81,24 @@ fn an_oracle_is_right_and_its_verdicts_are_scored() {
     }
 }
 
+/// Short episodes call a loss wireless when it is repaired: the stacks ask then, and that verdict is scored.
+#[test]
+fn a_verdict_waits_for_the_end_of_the_recovery() {
+    for stack in ["quinn", "noq"] {
+        let transport = format!(r#"{{ kind = "quic", stack = "{stack}", controller = "reno" }}"#);
+        let [unaware, episode] = ["unaware", "episode"].map(|classifier| {
+            let rest = format!(", classifier = \"{classifier}\"");
+            flow(&scenario(&transport, &rest, 0.01, 30), 1)
+        });
+        assert_eq!(unaware.gaps.mw(), Some(1.0), "{stack}");
+        assert!(episode.gaps.mw() < Some(0.5), "{stack}: {episode:?}");
+        assert!(
+            episode.application_bytes > 2 * unaware.application_bytes,
+            "{stack}: {episode:?}"
+        );
+    }
+}
+
 #[test]
 fn what_is_told_apart_keeps_the_link_busy() {
     for stack in ["quinn", "noq"] {

@@ -24,6 +24,7 @@ pub mod output;
 pub mod packet;
 mod parcel;
 pub mod pcap;
+pub mod recording;
 pub mod registry;
 mod run;
 pub mod scenario;

@@ -19,7 +19,7 @@
 //!     fn on_arrival(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
 //!         let waited_ms = (arrival.received - self.last).as_secs_f64() * 1e3;
 //!         self.last = arrival.received;
-//!         let cause = if waited_ms <= self.within_ms { Cause::Wireless } else { Cause::Congestion };
+//!         let cause = Cause::wireless_if(waited_ms <= self.within_ms);
 //!         (missing > 0).then_some(cause)
 //!     }
 //! }

@@ -3,11 +3,22 @@
 //! An experiment is given a [`Context`], replicates its scenarios under seeds ([`Context::replicate`]), and returns an
 //! [`Outcome`]: measured values beside stated ones, claims with what decided them, figures. [`report`] turns outcomes
 //! into files; what is no experiment (a run, a comparison) builds a [`report::page::Page`].
+//!
+//! ```
+//! use whyloss_study::statistics::{ci95, mean};
+//!
+//! let goodputs = [9.41, 9.38, 9.42];
+//! let (mean, half_width) = (mean(&goodputs), ci95(&goodputs));
+//! println!("{:.2} ± {:.2} Mbit/s", mean.unwrap_or(f64::NAN), half_width.unwrap_or(f64::NAN));
+//! # assert!(half_width.is_some_and(|half_width| half_width < 0.1));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod arena;
 mod axis;
 mod check;
+#[cfg(feature = "sweep")]
+pub mod evaluation;
 pub mod experiment;
 pub mod expr;
 mod line;

@@ -177,6 +177,21 @@ impl Line {
         found.map_or(Mean::NONE, |(_, mean)| mean)
     }
 
+    /// The mean at a place, or that of a line which has no axis.
+    pub fn anywhere(&self, x: f64) -> f64 {
+        match self.points.as_slice() {
+            [point] if point.x.is_nan() => self.at(f64::NAN).value,
+            _ => self.at(x).value,
+        }
+    }
+
+    /// The sum of the seeds' values at each place.
+    #[must_use]
+    pub fn total(&self) -> Self {
+        let total = |x| self.values_at(x).iter().flatten().sum();
+        self.by_mean(&self.name, |x, _| total(x))
+    }
+
     /// The place with the lowest mean, a hole first.
     pub fn lowest(&self) -> Option<(f64, Mean)> {
         let key = |value: f64| {

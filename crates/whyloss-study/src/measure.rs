@@ -4,8 +4,9 @@
 //! delivered  lost.wireless  gaps.mc  delay.mean_ms  …   of each flow that is looked at: the keys of `whyloss run --format csv`,
 //!                                                       and `gaps.mc`, `gaps.mw`, `gaps.accuracy` of loss events
 //! total.KEY  flow.NAME.KEY  link.NAME.KEY               of all flows but background traffic, of one flow, of one link
+//! link.NAME.rate_bps                                    a link's rate; without such a link, of the first whose name begins so
 //! window  events  probe.KEY                             seconds measured; events handled; what a probe counted
-//! mean  sum  first  jain                                of the flows that have a value
+//! mean  sum  count  first  jain                         of the flows that have a value
 //! min  max  sqrt
 //! ```
 //!
@@ -58,12 +59,17 @@ const GAPS: Metrics<FlowResult> = &[
     ("gaps.events", |f, _| Value::Count(events(&f.gaps))),
 ];
 
+/// Keys of a link that only expressions have.
+const LIMITS: Metrics<LinkResult> = &[("rate_bps", |l, _| Value::Count(l.rate.as_bps()))];
+
 fn events(confusion: &Confusion) -> u64 {
     let causes = [whyloss::Cause::Congestion, whyloss::Cause::Wireless];
     causes.map(|cause| confusion.total(cause)).iter().sum()
 }
 
-const FUNCTIONS: [&str; 7] = ["mean", "sum", "first", "jain", "min", "max", "sqrt"];
+const FUNCTIONS: [&str; 8] = [
+    "mean", "sum", "count", "first", "jain", "min", "max", "sqrt",
+];
 
 fn find<T>(list: Metrics<T>, key: &str) -> Option<Of<T>> {
     list.iter().find(|(known, _)| *known == key).map(|of| of.1)
@@ -162,7 +168,8 @@ impl Leaf {
             "total" => of_flow(rest).map(Self::Total),
             "flow" => named().and_then(|(flow, key)| Some(Self::Flow(flow.into(), of_flow(key)?))),
             "link" => {
-                named().and_then(|(link, key)| Some(Self::Link(link.into(), find(LINK, key)?)))
+                let of = |key| find(LINK, key).or_else(|| find(LIMITS, key));
+                named().and_then(|(link, key)| Some(Self::Link(link.into(), of(key)?)))
             }
             _ => None,
         }
@@ -215,7 +222,9 @@ impl Observed<'_> {
                 one(flow.map(|flow| of(flow, run.window)))
             }
             Leaf::Link(name, of) => {
-                let link = run.links.iter().find(|link| link.name == *name);
+                let mut links = run.links.iter();
+                let named = links.clone().find(|link| link.name == *name);
+                let link = named.or_else(|| links.find(|link| link.name.starts_with(name)));
                 one(link.map(|link| of(link, run.window)))
             }
             Leaf::Each(own, of) => {
@@ -252,6 +261,7 @@ fn call(name: &str, first: Values, second: Option<Values>) -> Values {
         ("sqrt", _) => return pair(first, Values::One(Some(0.0)), |a, _| libm::sqrt(a)),
         ("mean", _) => statistics::mean(&known(first)),
         ("sum", _) => Some(known(first).iter().sum()),
+        ("count", _) => Some(known(first).len() as f64),
         ("jain", _) => statistics::jain(&known(first)),
         ("first", _) => match first {
             Values::One(value) => value,
@@ -315,6 +325,7 @@ mod tests {
             ("sum(delivered@a / window)", Some(20.0)),
             ("100 * first(delivered@b) / events", Some(2000.0 / 7.0)),
             ("jain(delivered@b)", Some(1.0)),
+            ("count(delivered@a)", Some(2.0)),
             ("max(total.delivered, 100) - flow.x.delivered", Some(1.0)),
             ("probe.seen * 2", Some(10.0)),
             ("probe.none + 1", None),

@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use whyloss_sim::{Measurement, Scenario};
+use whyloss_sim::Scenario;
 
 use crate::CONFIDENCE;
 use crate::axis::Axis;
@@ -87,13 +87,25 @@ impl<I> Plan<I> {
 
     /// One more line, which code calls `id` and the figure `name`: what to run for each x.
     #[must_use]
-    pub fn line(mut self, id: &str, name: &str, item: impl FnMut(f64) -> I) -> Self {
-        self.rows.push(Row {
-            id: id.into(),
-            name: name.into(),
-            points: self.xs.iter().copied().map(item).collect(),
-        });
+    pub fn line(self, id: &str, name: &str, item: impl FnMut(f64) -> I) -> Self {
+        let points = self.xs.iter().copied().map(item).collect();
+        self.line_of(id, name, points)
+    }
+
+    /// One more line, of what to run at each x in its order.
+    #[must_use]
+    pub fn line_of(mut self, id: &str, name: &str, points: Vec<I>) -> Self {
+        let (id, name) = (id.into(), name.into());
+        self.rows.push(Row { id, name, points });
         self
+    }
+
+    /// What is to be run: the line's id, the place, and the item.
+    pub fn items(&self) -> impl Iterator<Item = (&str, f64, &I)> {
+        self.rows.iter().flat_map(|row| {
+            let points = self.xs.iter().zip(&row.points);
+            points.map(|(&x, item)| (row.id.as_str(), x, item))
+        })
     }
 }
 
@@ -111,33 +123,6 @@ impl<I> Plan<I> {
             xs: self.xs,
             confidence: CONFIDENCE,
         }
-    }
-}
-
-impl Plan {
-    /// Runs it.
-    ///
-    /// # Errors
-    /// As [`Context::each`].
-    pub fn run(self, context: &Context<'_>) -> Result<Runs<Measurement>, ExperimentError> {
-        let runs = Self::run_all(context, std::slice::from_ref(&self))?;
-        runs.into_iter().next().ok_or(ExperimentError::Stopped)
-    }
-
-    /// Runs several together, so that no core waits for the end of another.
-    ///
-    /// # Errors
-    /// As [`Context::each`].
-    pub fn run_all(
-        context: &Context<'_>,
-        plans: &[Self],
-    ) -> Result<Vec<Runs<Measurement>>, ExperimentError> {
-        let run = |scenario: &Scenario, seed| {
-            whyloss_sim::Simulation::new(scenario, seed)
-                .run()
-                .map_err(|error| ExperimentError::Failed(Box::new(error)))
-        };
-        Self::run_all_with(context, plans, |scenario| format!("{scenario:?}"), run)
     }
 }
 

@@ -14,28 +14,12 @@ use whyloss_link::Streams;
 use whyloss_study::experiment::Unwatched;
 use whyloss_study::sweep::{Part, Plan, Store, Sweep};
 
-const SCENARIO: &str = r#"
-duration = "8 s"
-[[link]]
-name = "air"
-from = "a"
-to = "b"
-rate = "2 Mbit/s"
-delay = "10 ms"
-queue = { packets = 10 }
-channel = { kind = "bernoulli", loss = 0.01 }
-[[flow]]
-name = "video"
-from = "a"
-to = "b"
-packet = "1000 B"
-transport = "tfrc"
-classifier = "zigzag"
-start = ["0 s", "500 ms"]
-"#;
+const SCENARIO: &str = include_str!("two-hosts.toml");
 const PLAN: &str = r#"
 seeds = 40
 metrics = ["total.throughput_bps", "total.sent", "total.mw"]
+[set]
+duration = "8 s"
 [[axis]]
 name = "rate"
 key = "link.air.rate"

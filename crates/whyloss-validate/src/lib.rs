@@ -4,6 +4,16 @@
 //! Each row is *equivalent*, *different* or *undecided* by two one-sided tests under a margin that was fixed beforehand:
 //! see [`equivalence`] and [`margin`].
 //!
+//! ```
+//! use whyloss_validate::equivalence::{Difference, Estimate};
+//!
+//! // Mbit/s under three seeds, here and in a peer; the margin is 5 %.
+//! let ours = Estimate::of(&[9.41, 9.38, 9.42]).expect("three values");
+//! let theirs = Estimate::of(&[9.40, 9.43, 9.39]).expect("three values");
+//! let difference = Difference::between(&ours, &theirs);
+//! assert_eq!(difference.verdict(0.05 * theirs.mean).name(), "equivalent");
+//! ```
+//!
 //! A peer that is not there is named in [`Report::missing`], one that fails in [`Report::failures`].
 #![forbid(unsafe_code)]
 

@@ -10,6 +10,24 @@ pub enum Cause {
     Wireless,
 }
 
+impl Cause {
+    /// Returns congestion if `congested`, else wireless.
+    #[inline]
+    pub const fn congestion_if(congested: bool) -> Self {
+        if congested {
+            Self::Congestion
+        } else {
+            Self::Wireless
+        }
+    }
+
+    /// Returns wireless if `wireless`, else congestion.
+    #[inline]
+    pub const fn wireless_if(wireless: bool) -> Self {
+        Self::congestion_if(!wireless)
+    }
+}
+
 /// Verdicts counted against the truth. The unit (packets or loss events) is the caller's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

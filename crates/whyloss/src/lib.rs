@@ -1,8 +1,6 @@
-//! Loss differentiation algorithms, and the transports that put their answer to work.
+#![doc = include_str!("../README.md")]
 //!
-//! A sender sees a hole in its sequence numbers: did a queue overflow, or did the radio corrupt a packet? Each
-//! algorithm here is a small sans-I/O state machine. Time and events come in as arguments, decisions go out as return
-//! values; there is no clock, no socket, no random number and no allocation per packet.
+//! # Modules
 //!
 //! - [`receiver`]: classifiers fed by packet arrivals; [`losses`]: arrivals with sequence numbers in, lost packets with
 //!   their causes out.
@@ -51,8 +49,3 @@ mod trees;
 pub use cause::{Cause, Confusion};
 pub use rate::Rate;
 pub use time::{Duration, SignedDuration, Time};
-
-/// The README's programs are tested with the others.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

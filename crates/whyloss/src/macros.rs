@@ -53,19 +53,15 @@ macro_rules! any {
 }
 pub(crate) use any;
 
-/// Declares a registry of what builds `$of`: for each line an id, a name, a summary, a source, parameters and a constructor,
-/// which sees each parameter's value under its name, and after `where` what must hold between them.
-macro_rules! registry {
-    ($(#[$about:meta])* $of:ty {$(
+/// Makes the lines of a registry of what builds `$of`. Each line has an id, a name, a summary, a source, parameters, and a
+/// constructor, which sees each parameter's value under its name; after `where` stands what must hold between them.
+macro_rules! entries {
+    ($of:ty {$(
         $id:literal, $name:literal, $summary:literal, $source:literal,
         ($($parameter:ident = $spec:expr),* $(,)?) => $new:expr $(, where $relation:expr)?;
     )+}) => {
-        /// One line of the registry.
-        pub type Entry = $crate::registry::Entry<$of>;
-
-        $(#[$about])*
-        pub static REGISTRY: &[Entry] = &[$(
-            Entry::new(
+        &[$(
+            $crate::registry::Entry::<$of>::new(
                 ($id, $name),
                 $summary,
                 $source,
@@ -79,7 +75,19 @@ macro_rules! registry {
                     Ok(From::from($new))
                 },
             ),
-        )+];
+        )+]
+    };
+}
+pub(crate) use entries;
+
+/// Declares the only registry of a module: `Entry`, `REGISTRY` with [these lines](entries), and `find`.
+macro_rules! registry {
+    ($(#[$about:meta])* $of:ty { $($lines:tt)+ }) => {
+        /// One line of the registry.
+        pub type Entry = $crate::registry::Entry<$of>;
+
+        $(#[$about])*
+        pub static REGISTRY: &[Entry] = $crate::macros::entries!($of { $($lines)+ });
 
         /// Finds the line of that id.
         pub fn find(id: &str) -> Option<&'static Entry> {

@@ -132,11 +132,7 @@ fn losses_and_their_causes_are_those_of_the_path() {
     assert!(causes.unknown < causes.total() / 2, "{causes:?}");
     let right = flow.losses.iter().filter(|loss| {
         let full = loss.offset % 400 >= 398;
-        let truth = if full {
-            Cause::Congestion
-        } else {
-            Cause::Wireless
-        };
+        let truth = Cause::congestion_if(full);
         loss.verdict.is_some_and(|verdict| verdict.cause == truth)
     });
     let told = causes.congestion + causes.wireless;

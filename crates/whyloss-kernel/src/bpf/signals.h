@@ -257,6 +257,13 @@ INLINE void sample(struct signals *s, s64 rtt, u32 cwnd)
 	add(&s->backlogs, real_whole(real_mul(REAL(100.0), backlog(s, real_of(cwnd)))));
 }
 
+/* Forgets this share of a rate. The library flushes what is below 1e-30. */
+INLINE real decayed(real rate, real share)
+{
+	rate = real_mul(rate, real_sub(REAL(1.0), real_smaller(share, REAL(0.5))));
+	return real_less(rate, REAL(1e-30)) ? 0 : rate;
+}
+
 /* Takes an acknowledgement of new bytes. */
 INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_us, u32 in_flight, bool in_recovery)
 {
@@ -274,9 +281,8 @@ INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_u
 		pace(s, real_div(real_of((s64)(now - s->advanced) * NANOS),
 				 real_less(acked, REAL(0.5)) ? REAL(0.5) : acked));
 	s->advanced = now;
-	s->loss_rate = real_mul(s->loss_rate, real_sub(REAL(1.0), real_smaller(real_mul(REAL(0.005), acked), REAL(0.5))));
-	s->recent_losses =
-		real_mul(s->recent_losses, real_sub(REAL(1.0), real_smaller(real_mul(REAL(0.05), acked), REAL(0.5))));
+	s->loss_rate = decayed(s->loss_rate, real_mul(REAL(0.005), acked));
+	s->recent_losses = decayed(s->recent_losses, real_mul(REAL(0.05), acked));
 	add(&s->windows, PARTS * (s64)cwnd);
 	if (rtt_us > 0) {
 		sample(s, (s64)rtt_us * NANOS, cwnd);

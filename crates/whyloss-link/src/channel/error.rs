@@ -58,6 +58,14 @@ pub enum ChannelError {
         /// Which trial, counted from 1.
         trial: usize,
     },
+    /// A trial whose packets lack times, or have some that decrease.
+    #[error(
+        "trial {trial} of the error pattern (counted from 1) needs a time for each packet, and times that never decrease"
+    )]
+    Times {
+        /// Which trial, counted from 1.
+        trial: usize,
+    },
 }
 
 /// Refuses a `value` that is NaN or outside `range`.

@@ -11,6 +11,7 @@
 //! | [`TimedGilbertElliott`] | time | two-state Markov process with exponential sojourns |
 //! | [`BurstRenewal`] | packet | bursts of a stated length distribution between good runs that are geometric or vary more |
 //! | [`ErrorPattern`] | packet | a recorded pattern, such as the trials of [`cdma`] |
+//! | [`TimedPattern`] | time | a recorded pattern whose packets have times |
 //! | [`ChannelSpec::BitErrors`] | bit | none: it damages bits, and whoever receives the packet decides |
 
 mod bernoulli;
@@ -21,6 +22,7 @@ mod error;
 mod gilbert_elliott;
 mod pattern;
 mod timed_gilbert_elliott;
+mod timed_pattern;
 pub mod trace_file;
 
 use whyloss::Time;
@@ -31,12 +33,14 @@ use burst_renewal::Bursts;
 use gilbert_elliott::Chain;
 use pattern::Replay;
 use timed_gilbert_elliott::Process;
+use timed_pattern::TimedReplay;
 
 pub use burst_renewal::BurstRenewal;
 pub use error::ChannelError;
 pub use gilbert_elliott::GilbertElliott;
 pub use pattern::{ErrorPattern, NextTrial};
 pub use timed_gilbert_elliott::TimedGilbertElliott;
+pub use timed_pattern::TimedPattern;
 
 use crate::random::Random;
 
@@ -70,6 +74,13 @@ pub enum ChannelSpec {
         /// Where to go on at the end of a trial.
         next: NextTrial,
     },
+    /// A recorded pattern whose packets have times.
+    TimedPattern {
+        /// The recording, shared by all channels that replay it.
+        pattern: TimedPattern,
+        /// Where to go on at the end of a trial.
+        next: NextTrial,
+    },
     /// A packet takes several slots of another channel and is lost if any of them is lost (CEN-27 (5): a 762-byte
     /// packet travels as two coded 381-byte packets).
     Slots {
@@ -88,7 +99,7 @@ impl ChannelSpec {
     pub fn check(&self) -> Result<(), ChannelError> {
         match self {
             // A pattern checks itself when it is made.
-            Self::None | Self::Pattern { .. } => Ok(()),
+            Self::None | Self::Pattern { .. } | Self::TimedPattern { .. } => Ok(()),
             Self::Bernoulli { loss } => error::probability("loss", *loss),
             Self::BitErrors { rate } => {
                 error::in_range("rate", *rate, 0.0..=1.0, "bit errors per bit, in [0, 1]")
@@ -137,6 +148,7 @@ impl ChannelSpec {
                 NextTrial::Same => Some(pattern.clear_run(n)),
                 NextTrial::Random => (n == 1).then(|| 1.0 - pattern.loss_rate()),
             },
+            Self::TimedPattern { pattern, .. } => (n == 1).then(|| 1.0 - pattern.loss_rate()),
             Self::Slots {
                 channel,
                 per_packet,
@@ -155,6 +167,9 @@ impl ChannelSpec {
             Self::BurstRenewal(spec) => Machine::Bursts(Bursts::new(spec, random)),
             Self::Pattern { pattern, next } => {
                 Machine::Replay(Replay::new(pattern.clone(), *next, random))
+            }
+            Self::TimedPattern { pattern, next } => {
+                Machine::TimedReplay(TimedReplay::new(pattern.clone(), *next, random))
             }
             Self::Slots {
                 channel,
@@ -177,6 +192,7 @@ enum Machine {
     Process(Process),
     Bursts(Bursts),
     Replay(Replay),
+    TimedReplay(TimedReplay),
     Slots(Box<Channel>, u32),
 }
 
@@ -239,6 +255,7 @@ impl Channel {
             Machine::Process(process) => process.corrupts(at),
             Machine::Bursts(bursts) => bursts.corrupts(),
             Machine::Replay(replay) => replay.corrupts(),
+            Machine::TimedReplay(replay) => replay.corrupts(at),
             // Every slot is drawn, each with its share of the packet, so that the slots' sequence does not depend on
             // how packets are cut.
             Machine::Slots(channel, per_packet) => {

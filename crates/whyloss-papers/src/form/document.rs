@@ -69,6 +69,11 @@ pub(crate) struct LineSpec {
     pub(crate) of: Option<Text>,
     /// … at the flows whose names begin so.
     pub(crate) flows: Option<String>,
+    /// The network that it runs over, if not the figure's.
+    pub(crate) network: Option<Text>,
+    /// Metrics that it is read in instead of others.
+    #[serde(default)]
+    pub(crate) instead: BTreeMap<String, Text>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -115,6 +120,9 @@ pub(crate) struct Item {
     /// The same for the runs of one plan alone, by its name; `own` is the figure's.
     #[serde(default)]
     pub(crate) on: BTreeMap<String, Table>,
+    /// Metrics that lines are read in instead of others.
+    #[serde(default)]
+    pub(crate) instead: BTreeMap<String, Text>,
     /// Texts that templates have: `{rate.letter}`.
     #[serde(default)]
     pub(crate) text: BTreeMap<String, String>,
@@ -122,7 +130,7 @@ pub(crate) struct Item {
 
 /// One table or figure of a paper.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct Figure {
     pub(crate) id: Option<Text>,
     /// What it shows, in a few words.
@@ -140,9 +148,7 @@ pub(crate) struct Figure {
     pub(crate) network: Option<Text>,
     /// The network's flows that lines are about.
     pub(crate) flows: Option<Vec<String>>,
-    #[serde(default)]
     pub(crate) set: Table,
-    #[serde(default)]
     pub(crate) flow: Table,
     pub(crate) axis: Option<Text>,
     /// Some of the axis's places.
@@ -150,6 +156,8 @@ pub(crate) struct Figure {
     pub(crate) lines: Option<Vec<Text>>,
     /// Names that expressions have for lines.
     pub(crate) alias: Option<BTreeMap<String, String>>,
+    /// Names for several lines, as arguments of functions.
+    pub(crate) group: Option<BTreeMap<String, Vec<String>>>,
     pub(crate) over: Option<Vec<Text>>,
     pub(crate) probe: Option<Text>,
     pub(crate) until: Option<Until>,
@@ -176,12 +184,11 @@ pub(crate) struct Figure {
 
 /// Runs beside a figure's own. What it leaves out is the figure's.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub(crate) struct PlanSpec {
     pub(crate) network: Option<Text>,
-    #[serde(default)]
+    pub(crate) flows: Option<Vec<String>>,
     pub(crate) set: Table,
-    #[serde(default)]
     pub(crate) flow: Table,
     pub(crate) axis: Option<Text>,
     pub(crate) x: Option<Vec<f64>>,
@@ -218,60 +225,59 @@ pub(crate) struct Let {
 
 /// Cells: every point of some lines, or those at some places.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "its keys in a paper's file")]
 pub(crate) struct Row {
-    #[serde(default)]
     pub(crate) row: String,
     /// Lines, with `;` between.
     pub(crate) of: Option<Text>,
-    /// Every line in this metric …
+    /// Every line in this metric, or in each of several, which a template calls `{metric}` …
     pub(crate) metric: Option<Text>,
+    pub(crate) metrics: Option<Vec<Text>>,
+    /// … or these of them alone, by id or group …
+    pub(crate) lines: Option<Vec<String>>,
     /// … of this plan.
     pub(crate) plan: Option<Text>,
     pub(crate) at: Option<Vec<f64>>,
     /// Whether cells at some places say where they are.
-    #[serde(default)]
     pub(crate) placed: bool,
     pub(crate) column: Option<String>,
     pub(crate) each: Option<Vec<Text>>,
     /// Rows that are repeated together.
     pub(crate) rows: Option<Vec<Row>>,
-    #[serde(default)]
     pub(crate) paper: Vec<f64>,
     /// How far from the paper's a value may lie: the larger of a number and a share of the paper's.
     pub(crate) tolerance: Option<f64>,
     pub(crate) share: Option<f64>,
     /// Which of the paper's values, from 0, are shown and no target.
-    #[serde(default)]
     pub(crate) shown: Vec<usize>,
-    /// What every loss called congestion would get.
+    /// What every loss called congestion would get, and every loss called what it is: a line or a number.
     pub(crate) unaware: Option<Text>,
+    pub(crate) oracle: Option<Text>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
+#[expect(clippy::struct_excessive_bools, reason = "its keys in a paper's file")]
 pub(crate) struct Panel {
-    #[serde(default)]
     pub(crate) title: String,
     pub(crate) of: Option<Text>,
     pub(crate) metric: Option<Text>,
+    /// Some of the lines, by id or group.
+    pub(crate) lines: Option<Vec<String>>,
     pub(crate) plan: Option<Text>,
     /// The labels of the axes, if not those of axis and metric.
     pub(crate) x: Option<String>,
-    #[serde(default)]
     pub(crate) log_x: bool,
     pub(crate) y: Option<String>,
-    #[serde(default)]
     pub(crate) log: bool,
     pub(crate) each: Option<Vec<Text>>,
     /// Lines that are dashed.
-    #[serde(default)]
     pub(crate) dashed: Vec<String>,
-    #[serde(default)]
     pub(crate) bare: bool,
+    /// Whether lines go on where nothing was measured.
+    pub(crate) measured: bool,
     /// What a probe drew over time in the first run of lines, instead.
-    #[serde(default)]
     pub(crate) tracks: Vec<Track>,
 }
 
@@ -296,6 +302,7 @@ pub(crate) struct Picture {
     /// What comes after the figure's name in that of its file.
     pub(crate) suffix: String,
     pub(crate) caption: String,
+    pub(crate) each: Option<Vec<Text>>,
     pub(crate) panels: Vec<Panel>,
 }
 
@@ -351,8 +358,8 @@ impl Figure {
         }
         merged!(
             id, title, heading, at, like, seeds, program, network, flows, axis, x, lines, alias,
-            over, probe, until, called, plan, metric, rows, panels, caption, picture, stated,
-            each_claim
+            group, over, probe, until, called, plan, metric, rows, panels, caption, picture,
+            stated, each_claim
         )
     }
 }

@@ -40,6 +40,7 @@ pub const FILE: &str = "paper.toml";
 /// A metric of a paper.
 #[derive(Debug)]
 pub(crate) struct Metric {
+    id: String,
     name: String,
     unit: String,
     log: bool,
@@ -166,6 +167,7 @@ impl Paper {
             let of = Measure::parse(spec.of.get_ref())
                 .map_err(|error| fault(&spec.of, format!("metric `{id}`: {error}")))?;
             let metric = Metric {
+                id: id.clone(),
                 name: spec.name.clone(),
                 unit: spec.unit.clone(),
                 log: spec.log,
@@ -355,10 +357,14 @@ fn names_of_networks<'a>(figure: &'a Figure, document: &'a Document) -> Vec<&'a 
     }
     let items = over
         .into_iter()
-        .filter_map(|name| document.over.get(name.get_ref()));
+        .filter_map(|name| document.over.get(name.get_ref().split('=').next()?));
     names.extend(items.flatten().filter_map(|item| item.network.as_ref()));
-    let plans = figure.plan.iter().flat_map(BTreeMap::values);
-    let axes = plans
+    let plans = || figure.plan.iter().flat_map(BTreeMap::values);
+    let lines = plans().filter_map(|plan| plan.lines.as_ref());
+    let lines = lines.chain(&figure.lines).flatten();
+    let lines = lines.filter_map(|id| document.line.get(id.get_ref()));
+    names.extend(lines.filter_map(|line| line.network.as_ref()));
+    let axes = plans()
         .filter_map(|plan| plan.axis.as_ref())
         .chain(&figure.axis);
     let axes = axes.filter_map(|name| document.axis.get(name.get_ref()));
@@ -372,12 +378,19 @@ pub(crate) fn find<'a, T>(
     name: &Text,
     what: &str,
 ) -> Result<&'a T, Fault> {
-    table.get(name.get_ref()).ok_or_else(|| {
-        let hint = suggest(name.get_ref(), table.keys().map(String::as_str));
-        fault(
-            name,
-            format!("no {what} is called `{}`{hint}", name.get_ref()),
-        )
+    find_at(table, name.get_ref(), name, what)
+}
+
+/// What a table calls by a name that stands in this text.
+pub(crate) fn find_at<'a, T>(
+    table: &'a BTreeMap<String, T>,
+    name: &str,
+    at: &Text,
+    what: &str,
+) -> Result<&'a T, Fault> {
+    table.get(name).ok_or_else(|| {
+        let hint = suggest(name, table.keys().map(String::as_str));
+        fault(at, format!("no {what} is called `{name}`{hint}"))
     })
 }
 

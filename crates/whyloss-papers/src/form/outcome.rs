@@ -56,27 +56,31 @@ impl Paper {
         let pictures = figure
             .panels
             .iter()
-            .map(|panels| ("", figure.caption.as_deref(), panels));
+            .map(|panels| ("", figure.caption.as_deref(), panels, None));
         let more = figure.picture.iter().flatten();
         let more = more.map(|more| {
             (
                 more.suffix.as_str(),
                 Some(more.caption.as_str()),
                 &more.panels,
+                more.each.as_ref(),
             )
         });
-        for (suffix, caption, panels) in pictures.chain(more) {
-            let mut all = Vec::new();
-            for panel in panels {
-                for scope in scope.each(panel.each.as_ref())? {
-                    all.push(self.panel(panel, &scope)?);
+        for (suffix, caption, panels, each) in pictures.chain(more) {
+            for scope in scope.each(each)? {
+                let mut all = Vec::new();
+                for panel in panels {
+                    for scope in scope.each(panel.each.as_ref())? {
+                        all.push(self.panel(panel, &scope)?);
+                    }
                 }
+                let caption = caption.unwrap_or(title).replace("{heading}", title);
+                outcome.figures.push(Drawn {
+                    name: format!("{id}{}", scope.filled(suffix)),
+                    caption: scope.filled(&caption),
+                    panels: all,
+                });
             }
-            outcome.figures.push(Drawn {
-                name: format!("{id}{suffix}"),
-                caption: caption.unwrap_or(title).replace("{heading}", title),
-                panels: all,
-            });
         }
         let claims = figure.claim.as_deref().unwrap_or_default();
         let notes = Scope::new(self, figure, parts);
@@ -112,25 +116,33 @@ impl Paper {
         cells: &mut Vec<Cell>,
     ) -> Result<(), Fault> {
         let at = row.at.clone().or_else(|| place.map(|x| vec![x]));
-        for scope in scope.each(row.each.as_ref())? {
+        let metrics = row.metrics.iter().flatten().map(Some);
+        let metrics: Vec<_> = match &row.metrics {
+            Some(_) => metrics.collect(),
+            None => vec![row.metric.as_ref()],
+        };
+        let each = scope.each(row.each.as_ref())?;
+        let each = each
+            .iter()
+            .flat_map(|scope| metrics.iter().map(move |metric| (scope, *metric)));
+        for (scope, metric) in each {
             if let Some(rows) = &row.rows {
                 let places = at
                     .as_ref()
                     .map_or(vec![None], |at| at.iter().copied().map(Some).collect());
                 for place in places {
                     for row in rows {
-                        self.row(row, &scope, place, cells)?;
+                        self.row(row, scope, place, cells)?;
                     }
                 }
                 continue;
             }
-            let (scope, lines) = Self::lines(
-                row.plan.as_ref(),
-                row.of.as_ref(),
-                row.metric.as_ref(),
-                &scope,
-            )?;
-            let label = scope.filled(&row.row);
+            let some = row.lines.as_deref();
+            let (scope, lines) =
+                Self::lines(row.plan.as_ref(), row.of.as_ref(), metric, some, scope)?;
+            let name = metric.map(|metric| find(&self.metrics, metric, "metric"));
+            let name = name.transpose()?.map_or("", |metric| &metric.name);
+            let label = scope.filled(&row.row).replace("{metric}", name);
             let column = |line: &Line, x: Option<f64>| {
                 let column = row
                     .column
@@ -157,13 +169,19 @@ impl Paper {
                     }
                 }
             }
-            let unaware = row
-                .unaware
-                .as_ref()
-                .map(|of| scope.line(of.get_ref(), of, 0))
-                .transpose()?;
+            let nulls = [&row.unaware, &row.oracle].map(|of| of.as_ref());
+            let [unaware, oracle] = nulls.map(|of| of.map(|of| scope.null(of, metric)));
+            let (unaware, oracle) = (unaware.transpose()?, oracle.transpose()?);
             for (index, cell) in cells[from..].iter_mut().enumerate() {
-                cell.metric = self.score(cell.unit);
+                cell.metric = self.score(cell.unit, name);
+                let x = at
+                    .as_ref()
+                    .map_or(cell.x, |at| at.get(index / lines.len().max(1)).copied());
+                let null = |of: &Option<Line>| {
+                    let value = of.as_ref()?.anywhere(x.unwrap_or(f64::NAN));
+                    Some(value).filter(|value| value.is_finite())
+                };
+                (cell.nulls.unaware, cell.nulls.oracle) = (null(&unaware), null(&oracle));
                 let Some(&paper) = row.paper.get(index) else {
                     continue;
                 };
@@ -172,25 +190,22 @@ impl Paper {
                 let target = row.tolerance.is_some() || row.share.is_some();
                 cell.tolerance = (target && !row.shown.contains(&index))
                     .then(|| share.max(row.tolerance.unwrap_or(0.0)));
-                let x = at
-                    .as_ref()
-                    .map_or(cell.x, |at| at.get(index / lines.len().max(1)).copied());
-                let unaware = unaware
-                    .as_ref()
-                    .map(|line| line.at(x.unwrap_or(f64::NAN)).value);
-                cell.nulls.unaware = unaware.filter(|value| value.is_finite());
             }
         }
         Ok(())
     }
 
-    /// What a cell in this unit is scored as.
-    fn score(&'static self, unit: &str) -> &'static str {
+    /// What a cell in this unit is scored as; `{metric}` stands for the metric's own name.
+    fn score(&'static self, unit: &str, metric: &'static str) -> &'static str {
         let score = &self.document.score;
-        score
+        match score
             .get(unit)
             .or_else(|| score.get("*"))
-            .map_or("", String::as_str)
+            .map(String::as_str)
+        {
+            Some("{metric}") => metric,
+            other => other.unwrap_or_default(),
+        }
     }
 
     /// The lines that a row or a panel is about, and where.
@@ -198,6 +213,7 @@ impl Paper {
         plan: Option<&'static Text>,
         of: Option<&'static Text>,
         metric: Option<&'static Text>,
+        some: Option<&'static [String]>,
         scope: &Scope<'p>,
     ) -> Result<(Scope<'p>, Vec<Line>), Fault> {
         let scope = plan.map_or_else(
@@ -206,7 +222,7 @@ impl Paper {
         );
         let lines = match (of, metric) {
             (Some(of), None) => scope.lines(of)?,
-            (None, Some(metric)) => scope.all(metric)?,
+            (None, Some(metric)) => scope.all(metric, some)?,
             (of, metric) => {
                 let message = "expected either `of`, some lines, or `metric`, for all of them";
                 return Err(of
@@ -247,6 +263,7 @@ impl Paper {
             panel.plan.as_ref(),
             panel.of.as_ref(),
             panel.metric.as_ref(),
+            panel.lines.as_deref(),
             scope,
         )?;
         let at = panel.of.as_ref().or(panel.metric.as_ref());
@@ -266,6 +283,11 @@ impl Paper {
                 .map_or_else(String::new, |line| line.unit.to_owned()),
         });
         let series = lines.into_iter().map(|line| {
+            let line = if panel.measured {
+                line.measured()
+            } else {
+                line
+            };
             let line = if panel.bare { line.bare() } else { line };
             let dashed = panel.dashed.contains(&line.id);
             if dashed {
@@ -378,7 +400,7 @@ fn beside(stated: &Stated, cells: &mut [Cell]) -> Result<(), Fault> {
     };
     cell.paper = Some(stated.paper);
     cell.tolerance = stated.tolerance;
-    cell.nulls.unaware = stated.unaware;
+    cell.nulls.unaware = stated.unaware.or(cell.nulls.unaware);
     Ok(())
 }
 

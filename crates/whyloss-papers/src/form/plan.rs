@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use toml::{Table, Value};
+use whyloss_sim::scenario::suggest;
 use whyloss_sim::{DelaySummary, Measurement, Needs, Scenario};
 use whyloss_study::measure::Observed;
 use whyloss_study::replicate::Precision;
@@ -11,7 +12,7 @@ use whyloss_study::{Axis, CONFIDENCE, Context, ExperimentError, Plan, Runs};
 
 use super::document::{AxisSpec, Figure, Item, LineSpec, PlanSpec, Text};
 use super::error::{Fault, fault};
-use super::{Network, Paper, find};
+use super::{Network, Paper, find, find_at};
 use crate::probes::{self, Probe, Probed};
 
 /// One item of each dimension, by the dimension's name.
@@ -37,7 +38,12 @@ impl Observation {
 
 /// Something to run.
 pub(crate) struct Job {
-    scenario: Scenario,
+    pub(super) scenario: Scenario,
+    /// The network, and the keys set in it.
+    pub(super) network: &'static str,
+    pub(super) set: Vec<(String, String)>,
+    /// Whether only a program can make the scenario.
+    pub(super) special: bool,
     probe: Option<&'static Probe>,
     delays: bool,
 }
@@ -73,7 +79,7 @@ impl Paper {
         let mut parts = Vec::new();
         for (name, spec) in specs {
             let over = spec.over.as_ref().or(figure.over.as_ref());
-            for selection in self.selections(over.map_or(&[], Vec::as_slice))? {
+            for selection in self.selections(over.into_iter().flatten())? {
                 parts.push(self.part(figure, (name, spec), selection)?);
             }
         }
@@ -83,22 +89,48 @@ impl Paper {
     /// Every combination of these dimensions; the first turns slowest.
     pub(crate) fn selections(
         &'static self,
-        over: &'static [Text],
+        over: impl IntoIterator<Item = &'static Text>,
     ) -> Result<Vec<Selection>, Fault> {
         let mut all: Vec<Selection> = vec![Vec::new()];
         for name in over {
-            let items = find(&self.document.over, name, "dimension of `over`")?;
+            let (dimension, items) = self.items(name)?;
             let longer = |selection: &Selection| {
-                let selection = selection.clone();
-                items.iter().map(move |item| {
+                let with = |item: &&'static Item| {
                     let mut selection = selection.clone();
-                    selection.push((name.get_ref().as_str(), item));
+                    selection.push((dimension, *item));
                     selection
-                })
+                };
+                items.iter().map(with).collect::<Vec<_>>()
             };
             all = all.iter().flat_map(longer).collect();
         }
         Ok(all)
+    }
+
+    /// The items of a dimension, or some of them: `level=medium,low`.
+    pub(crate) fn items(
+        &'static self,
+        name: &'static Text,
+    ) -> Result<(&'static str, Vec<&'static Item>), Fault> {
+        let (dimension, some) = match name.get_ref().split_once('=') {
+            Some((dimension, some)) => (dimension, Some(some)),
+            None => (name.get_ref().as_str(), None),
+        };
+        let items = find_at(&self.document.over, dimension, name, "dimension of `over`")?;
+        let Some(some) = some else {
+            return Ok((dimension, items.iter().collect()));
+        };
+        let item = |id| {
+            items.iter().find(|item| item.id == id).ok_or_else(|| {
+                let hint = suggest(id, items.iter().map(|item| item.id.as_str()));
+                fault(
+                    name,
+                    format!("no item of `{dimension}` is called `{id}`{hint}"),
+                )
+            })
+        };
+        let some = some.split(',').map(item).collect::<Result<_, _>>()?;
+        Ok((dimension, some))
     }
 
     #[expect(clippy::too_many_lines, reason = "one thing after the other")]
@@ -128,16 +160,10 @@ impl Paper {
             .as_ref()
             .or_else(of_items)
             .or(figure.network.as_ref());
-        let Some(network) = network else {
-            let message = "expected `network`, the name of a file in `networks`";
-            return Err(figure
-                .id
-                .as_ref()
-                .map_or_else(|| Fault::whole(message), |id| fault(id, message)));
-        };
         let probe = spec.probe.as_ref().or(figure.probe.as_ref());
         let probe = probe.map(probes::find).transpose()?;
-        let flows = figure.flows.as_deref().unwrap_or_default();
+        let flows = spec.flows.as_ref().or(figure.flows.as_ref());
+        let flows = flows.map_or(&[][..], Vec::as_slice);
         let delays = self.metrics.values().any(|metric| metric.of.needs_delays());
         let label = axis.map_or("", |axis| axis.label.as_str()).to_owned();
         let of_axis = Axis {
@@ -151,9 +177,15 @@ impl Paper {
             .or(figure.x.as_ref())
             .filter(|_| axis.is_some());
         let xs = axis.map_or(&table[..], |axis| some.unwrap_or(&axis.x));
-        let known = self.networks.get(network.get_ref());
         let mut plan = Plan::new(&of_axis, xs);
         for (id, line) in lines.iter().filter(|(_, line)| line.of.is_none()) {
+            let Some(network) = line.network.as_ref().or(network) else {
+                return Err(fault(
+                    id,
+                    "expected `network`, the name of a file in `networks`",
+                ));
+            };
+            let known = self.networks.get(network.get_ref());
             let mut jobs = Vec::new();
             for &x in xs {
                 let mut set = Sets {
@@ -199,19 +231,23 @@ impl Paper {
                 let network = own.unwrap_or(network);
                 let place = || format!("{}, line `{}`, x = {x}", network.get_ref(), id.get_ref());
                 let mut scenario = self.scenario(network, &set.all, &place())?;
+                let mut special = false;
                 for name in adjust.flatten() {
                     probes::adjust(name)?(&mut scenario);
+                    special = true;
                 }
                 // What a scenario is called changes nothing.
                 scenario.title.clear();
-                jobs.push(scenario);
+                jobs.push(Job {
+                    scenario,
+                    network: network.get_ref(),
+                    set: set.all,
+                    special,
+                    probe,
+                    delays: delays && probe.is_none(),
+                });
             }
-            let mut jobs = jobs.into_iter();
-            plan = plan.line(id.get_ref(), &line.name, |_| Job {
-                scenario: jobs.next().unwrap_or_default(),
-                probe,
-                delays: delays && probe.is_none(),
-            });
+            plan = plan.line_of(id.get_ref(), &line.name, jobs);
         }
         Ok(Part {
             plan: name,
@@ -236,6 +272,17 @@ impl Paper {
         let file = format!("{}/networks/{}", self.directory, network.get_ref());
         Scenario::from_toml(text, &file, set)
             .map_err(|error| Fault::of_network(network, place, &error))
+    }
+
+    /// The scenarios of a figure's own runs, written out.
+    #[cfg(test)]
+    pub(crate) fn scenarios(&'static self, id: &str) -> std::collections::BTreeSet<String> {
+        let parts = self.figure(id).and_then(|figure| self.parts(figure).ok());
+        let parts = parts.unwrap_or_default();
+        let own = parts.iter().any(|part| part.plan.is_empty());
+        let parts = parts.iter().filter(|part| part.plan.is_empty() || !own);
+        let jobs = parts.flat_map(|part| part.runs.items().map(|(_, _, job)| job));
+        jobs.map(|job| format!("{:?}", job.scenario)).collect()
     }
 
     /// Runs what a figure needs.
@@ -293,6 +340,11 @@ impl Paper {
 }
 
 impl<R> Part<R> {
+    /// Whether a line of this id was run.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.lines.iter().any(|(line, _)| line.get_ref() == id)
+    }
+
     fn taken(self) -> (Part<()>, R) {
         let Self {
             plan,
@@ -372,15 +424,15 @@ impl Job {
 static OWN: LazyLock<PlanSpec> = LazyLock::new(PlanSpec::default);
 
 /// Keys of a scenario and their values, in order.
-struct Sets<'a> {
-    network: Option<&'a Network>,
-    flows: &'a [String],
-    x: f64,
-    all: Vec<(String, String)>,
+pub(super) struct Sets<'a> {
+    pub(super) network: Option<&'a Network>,
+    pub(super) flows: &'a [String],
+    pub(super) x: f64,
+    pub(super) all: Vec<(String, String)>,
 }
 
 impl Sets<'_> {
-    fn take(&mut self, set: &Table, flow: &Table) {
+    pub(super) fn take(&mut self, set: &Table, flow: &Table) {
         for (key, value) in set {
             self.push(key, value);
         }
@@ -402,7 +454,7 @@ impl Sets<'_> {
 }
 
 /// A value with the place in it: `{x}`, `{x/100}`, `{x*8}`. A text that is nothing else becomes a number.
-pub(crate) fn filled(value: &Value, x: f64) -> Value {
+fn filled(value: &Value, x: f64) -> Value {
     match value {
         Value::String(text) => {
             let (filled, number) = placed(text, x);

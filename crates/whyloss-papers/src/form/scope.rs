@@ -14,11 +14,16 @@
 //! across(dimension, average(a))                     a line over the items of a dimension, which have an `x`
 //! onwards(a > 2)                                    the place from which on it holds
 //! above(a, b)  rises(a)  falls(a)                   of every place, or every step
+//! turned(item, 2, 1, a, b, …)                       pairs that are 2 apart at an item and 1 the other way round here
+//! agree(item, 2, a, b, …)                           the means are within 2 of those at an item
+//! total(a)  place(a)                                the sum of the seeds' values, and the place itself, place by place
 //! measured(a)  constant(a, 1.5)  harmonic(a)         where there is a mean; a number everywhere; the harmonic mean
 //! ```
 //!
 //! What is compared is the evidence: each line that a number is taken of, or that is compared, in the order of the text.
 //! Of a mean that does not exist nothing holds.
+
+mod between;
 
 use std::cell::RefCell;
 
@@ -28,7 +33,7 @@ use whyloss_study::{Line, Look, Mean};
 
 use super::document::{AxisSpec, Figure, Let, LineSpec, Text};
 use super::error::{Fault, fault};
-use super::plan::{Part, Selection};
+use super::plan::{Observation, Part, Selection};
 use super::{Metric, Paper};
 
 /// What an expression is.
@@ -56,7 +61,7 @@ pub(crate) struct Scope<'p> {
 
 /// How deep definitions may be nested.
 const DEEPEST: usize = 16;
-const FUNCTIONS: [&str; 34] = [
+const FUNCTIONS: [&str; 38] = [
     "gain",
     "over",
     "less",
@@ -91,6 +96,10 @@ const FUNCTIONS: [&str; 34] = [
     "onwards",
     "harmonic",
     "across",
+    "turned",
+    "agree",
+    "total",
+    "place",
 ];
 
 impl<'p> Scope<'p> {
@@ -129,11 +138,15 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// The scope for each combination of these dimensions.
+    /// The scope for each combination of these dimensions, of which the figure may have some items alone.
     pub(crate) fn each(&self, dimensions: Option<&'static Vec<Text>>) -> Result<Vec<Self>, Fault> {
-        let selections = self
-            .paper
-            .selections(dimensions.map_or(&[], Vec::as_slice))?;
+        let some = |name: &'static Text| {
+            let mut over = self.figure.over.iter().flatten();
+            let of_it = |of: &str| of.split_once('=').is_some_and(|of| of.0 == name.get_ref());
+            over.find(|of| of_it(of.get_ref())).unwrap_or(name)
+        };
+        let dimensions = dimensions.into_iter().flatten().map(some);
+        let selections = self.paper.selections(dimensions)?;
         Ok(selections
             .iter()
             .map(|selection| self.within(selection))
@@ -300,11 +313,40 @@ impl<'p> Scope<'p> {
 
     #[expect(clippy::too_many_lines, reason = "a list of functions")]
     fn call(&self, name: &str, arguments: &[Expr], text: &'static Text) -> Result<Value, Fault> {
-        if let ("across", [Expr::Name(dimension), of]) = (name, arguments) {
-            return self.across(dimension, of, text);
+        match (name, arguments) {
+            ("across", [Expr::Name(dimension), of]) => {
+                return self.across(dimension, of, text);
+            }
+            (
+                "turned",
+                [
+                    Expr::Name(other),
+                    Expr::Number(apart),
+                    Expr::Number(least),
+                    of @ ..,
+                ],
+            ) => {
+                return self.turned(&self.chosen(other, text)?, (*apart, *least), of, text);
+            }
+            ("agree", [Expr::Name(other), Expr::Number(within), of @ ..]) => {
+                return self.agree(&self.chosen(other, text)?, *within, of, text);
+            }
+            _ => {}
         }
+        let arguments = self.arguments(arguments);
         let values = arguments.iter().map(|of| self.value(of, text));
         let mut values = values.collect::<Result<Vec<_>, _>>()?;
+        if let ("max" | "min", 2..) = (name, values.len()) {
+            let of = |a: f64, b: f64| match name {
+                // Of a hole nothing is known.
+                _ if a.is_nan() || b.is_nan() => f64::NAN,
+                "max" => a.max(b),
+                _ => a.min(b),
+            };
+            let mut values = values.into_iter();
+            let first = values.next().unwrap_or(Value::Number(f64::NAN));
+            return values.try_fold(first, |a, b| self.paired(&of, a, b, text));
+        }
         let unfit = || {
             let hint = if FUNCTIONS.contains(&name) {
                 format!("`{name}` does not go with this; see the vocabulary in docs/papers.md")
@@ -332,6 +374,8 @@ impl<'p> Scope<'p> {
                 line(Line::one(&a.name, a.unit, a.harmonic()), false)
             }
             ("measured", Value::Line(a, computed), None) => line(a.measured(), computed),
+            ("place", Value::Line(a, _), None) => line(a.by_mean(&a.name, |x, _| x), true),
+            ("total", Value::Line(a, _), None) => line(a.total(), true),
             ("above", Value::Line(a, _), Some(Value::Line(b, _))) => {
                 let check = a.above(&b);
                 self.note(check.evidence);
@@ -343,18 +387,6 @@ impl<'p> Scope<'p> {
             ("abs", Value::Line(a, computed), None) => {
                 self.seen(&a, computed);
                 line(a.by_mean(&a.name, |_, mean| mean.abs()), true)
-            }
-            ("max" | "min", Value::Line(a, computed), Some(b)) => {
-                self.seen(&a, computed);
-                let of = |a: f64, b: f64| if name == "max" { a.max(b) } else { a.min(b) };
-                match b {
-                    Value::Line(b, computed) => {
-                        self.seen(&b, computed);
-                        line(a.by_mean(&a.name, |x, mean| of(mean, b.at(x).value)), true)
-                    }
-                    Value::Number(b) => line(a.by_mean(&a.name, |_, mean| of(mean, b)), true),
-                    Value::Holds(_) => Err(unfit()),
-                }
             }
             ("next" | "prev", Value::Line(a, computed), None) => {
                 self.seen(&a, computed);
@@ -376,8 +408,6 @@ impl<'p> Scope<'p> {
                 number(of.get(after).map_or(f64::INFINITY, |of| of.0))
             }
             ("abs", Value::Number(a), None) => number(a.abs()),
-            ("max", Value::Number(a), Some(Value::Number(b))) => number(a.max(b)),
-            ("min", Value::Number(a), Some(Value::Number(b))) => number(a.min(b)),
             (_, Value::Line(a, computed), second) => {
                 self.seen(&a, computed);
                 match (name, second) {
@@ -408,29 +438,33 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// A line over the items of a dimension.
-    fn across(&self, dimension: &str, of: &Expr, text: &'static Text) -> Result<Value, Fault> {
-        let known = &self.paper.document.over;
-        let Some((dimension, items)) = known.get_key_value(dimension) else {
-            let hint = suggest(dimension, known.keys().map(String::as_str));
-            return Err(fault(
-                text,
-                format!("no dimension of `over` is called `{dimension}`{hint}"),
-            ));
-        };
-        let mut points = Vec::new();
-        for item in items {
-            let mut inner = self.within(&vec![(dimension.as_str(), item)]);
-            inner.depth += 1;
-            let (Some(x), Value::Number(value)) = (item.x, inner.value(of, text)?) else {
-                return Err(fault(
-                    text,
-                    "`across` takes a number of each item, and each item its `x`",
-                ));
-            };
-            points.push((x, vec![Some(value)]));
+    /// A number of two, or place by place a line.
+    fn paired(
+        &self,
+        of: &impl Fn(f64, f64) -> f64,
+        a: Value,
+        b: Value,
+        text: &'static Text,
+    ) -> Result<Value, Fault> {
+        for of in [&a, &b] {
+            if let Value::Line(line, computed) = of {
+                self.seen(line, *computed);
+            }
         }
-        Ok(Value::Line(Box::new(Line::of("", "", "", points)), false))
+        let computed = |line| Ok(Value::Line(Box::new(line), true));
+        match (a, b) {
+            (Value::Number(a), Value::Number(b)) => Ok(Value::Number(of(a, b))),
+            (Value::Line(a, _), Value::Number(b)) | (Value::Number(b), Value::Line(a, _)) => {
+                computed(a.by_mean(&a.name, |_, mean| of(mean, b)))
+            }
+            (Value::Line(a, _), Value::Line(b, _)) => {
+                computed(a.by_mean(&a.name, |x, mean| of(mean, b.at(x).value)))
+            }
+            _ => Err(fault(
+                text,
+                "only numbers and lines have a `max` and a `min`",
+            )),
+        }
     }
 
     /// A line by its name, or a definition.
@@ -466,7 +500,7 @@ impl<'p> Scope<'p> {
             return Err(fault(text, format!("no line is called `{id}`{hint}")));
         };
         let metric = self.metric(metric, text)?;
-        let line = Self::read(part, id, line, metric, flows);
+        let line = self.read(part, (id, line), metric, flows, text)?;
         let called = self
             .figure
             .called
@@ -504,28 +538,24 @@ impl<'p> Scope<'p> {
 
     /// Reads a line off the runs.
     fn read(
+        &self,
         part: &Part,
-        id: &str,
-        line: &LineSpec,
+        (id, line): (&str, &'static LineSpec),
         metric: &'static Metric,
         flows: Option<&str>,
-    ) -> Line {
+        text: &Text,
+    ) -> Result<Line, Fault> {
         let of = line.of.as_ref().map_or(id, |of| of.get_ref());
         let flows = flows.or(line.flows.as_deref());
-        part.runs
-            .read_off(of, (id, &line.name), &metric.unit, |run| {
-                metric.of.of(&run.observed(), flows)
-            })
-    }
-
-    /// Every line of the part in a metric.
-    pub(crate) fn all(&self, text: &'static Text) -> Result<Vec<Line>, Fault> {
-        let metric = self.metric(Some(text.get_ref()), text)?;
-        let part = self.part(text)?;
-        let lines = part.lines.iter();
-        Ok(lines
-            .map(|(id, line)| Self::read(part, id.get_ref(), line, metric, None))
-            .collect())
+        let mut read = metric;
+        let items = part.selection.iter().map(|(_, item)| &item.instead);
+        for instead in [&line.instead].into_iter().chain(items) {
+            if let Some(other) = instead.get(&read.id) {
+                read = self.metric(Some(other.get_ref()), text)?;
+            }
+        }
+        let read = |run: &Observation| read.of.of(&run.observed(), flows);
+        Ok(part.runs.read_off(of, (id, &line.name), &metric.unit, read))
     }
 
     /// The axis of the part.

@@ -2,6 +2,8 @@
 //! adjustments of scenarios; experiments that are programs.
 
 mod bal;
+mod cdma;
+mod cen;
 mod mar;
 mod mil;
 
@@ -49,10 +51,14 @@ pub(crate) struct Probe {
     pub(crate) run: Run,
 }
 
-static PROBES: [Probe; 3] = [
+static PROBES: [Probe; 4] = [
     Probe {
         id: "bal-trace",
         run: bal::trace,
+    },
+    Probe {
+        id: "cen-hybrids",
+        run: cen::hybrids,
     },
     Probe {
         id: "mar-queue",
@@ -67,7 +73,8 @@ static PROBES: [Probe; 3] = [
 /// A change of a scenario by its name.
 type Adjust = fn(&mut Scenario);
 
-static ADJUSTMENTS: [(&str, Adjust); 14] = [
+static ADJUSTMENTS: [(&str, Adjust); 15] = [
+    ("cen-radio", cdma::replayed),
     ("westwood-timed", |scenario| {
         westwood(scenario, WestwoodSpec::UCLA_TIMED);
     }),
@@ -185,6 +192,9 @@ fn ideal(scenario: &mut Scenario, change: impl Fn(&mut Lookup)) {
 /// An experiment that is a program.
 pub(crate) type Program = fn(&Context<'_>) -> Result<Outcome, ExperimentError>;
 
+/// The radio is no network.
+const CEN: &[(&str, Program)] = &[("cen-table-1", cdma::table_1), ("cen-fig-8", cdma::fig_8)];
+
 fn named<'a, T>(
     all: &'a [T],
     id: impl Fn(&T) -> &'static str,
@@ -215,6 +225,6 @@ pub(crate) fn adjust(name: &Text) -> Result<Adjust, Fault> {
 
 /// The program of this name.
 pub(crate) fn program(name: &Text) -> Result<Program, Fault> {
-    let all = [crate::cen::PROGRAMS, crate::ela::PROGRAMS].concat();
+    let all = [CEN, crate::ela::PROGRAMS].concat();
     named(&all, |of| of.0, name, "program").map(|of| of.1)
 }

@@ -20,7 +20,7 @@ use whyloss_sim::observe::SourceState;
 use super::handshake::{Handshake, TAG};
 use crate::SchemeConfig;
 
-super::engine::hosts!();
+super::engine::hosts!(id: proto::ConnectionId, session: [&self], path: [_path_id: proto::PathId,]);
 
 fn endpoint(
     config: Arc<proto::EndpointConfig>,
@@ -69,72 +69,6 @@ fn state(connection: &proto::Connection) -> SourceState {
     }
 }
 
-impl crypto::ClientConfig for NoSecrets {
-    fn start_session(
-        &self,
-        _version: u32,
-        _server_name: &str,
-        params: &TransportParameters,
-    ) -> Result<Box<dyn crypto::Session>, proto::ConnectError> {
-        Ok(Box::new(Session::new(proto::Side::Client, params)))
-    }
-}
-
-impl crypto::ServerConfig for NoSecrets {
-    fn initial_keys(
-        &self,
-        _version: u32,
-        _dst_cid: proto::ConnectionId,
-    ) -> Result<crypto::Keys, crypto::UnsupportedVersion> {
-        Ok(Self::keys())
-    }
-
-    fn retry_tag(
-        &self,
-        _version: u32,
-        _orig_dst_cid: proto::ConnectionId,
-        _packet: &[u8],
-    ) -> [u8; 16] {
-        [0; 16]
-    }
-
-    fn start_session(
-        &self,
-        _version: u32,
-        params: &TransportParameters,
-    ) -> Box<dyn crypto::Session> {
-        Box::new(Session::new(proto::Side::Server, params))
-    }
-}
-
-impl crypto::PacketKey for NoSecrets {
-    fn encrypt(&self, _path_id: proto::PathId, _packet: u64, _buf: &mut [u8], _header_len: usize) {}
-
-    fn decrypt(
-        &self,
-        _path_id: proto::PathId,
-        _packet: u64,
-        _header: &[u8],
-        payload: &mut BytesMut,
-    ) -> Result<(), crypto::CryptoError> {
-        let length = payload.len().checked_sub(TAG).ok_or(crypto::CryptoError)?;
-        payload.truncate(length);
-        Ok(())
-    }
-
-    fn tag_len(&self) -> usize {
-        TAG
-    }
-
-    fn confidentiality_limit(&self) -> u64 {
-        u64::MAX
-    }
-
-    fn integrity_limit(&self) -> u64 {
-        u64::MAX
-    }
-}
-
 impl crypto::HandshakeTokenKey for NoSecrets {
     fn seal(&self, _token_nonce: u128, data: &mut Vec<u8>) -> Result<(), crypto::CryptoError> {
         data.extend([0; TAG]);
@@ -148,65 +82,5 @@ impl crypto::HandshakeTokenKey for NoSecrets {
     ) -> Result<&'a [u8], crypto::CryptoError> {
         let length = data.len().checked_sub(TAG).ok_or(crypto::CryptoError)?;
         Ok(&data[..length])
-    }
-}
-
-impl crypto::Session for Session {
-    fn initial_keys(&self, _dst_cid: proto::ConnectionId, _side: proto::Side) -> crypto::Keys {
-        NoSecrets::keys()
-    }
-
-    fn handshake_data(&self) -> Option<Box<dyn Any>> {
-        None
-    }
-
-    fn peer_identity(&self) -> Option<Box<dyn Any>> {
-        None
-    }
-
-    fn early_crypto(&self) -> Option<(Box<dyn crypto::HeaderKey>, Box<dyn crypto::PacketKey>)> {
-        None
-    }
-
-    fn early_data_accepted(&self) -> Option<bool> {
-        None
-    }
-
-    fn is_handshaking(&self) -> bool {
-        !self.handshake.is_over()
-    }
-
-    fn read_handshake(&mut self, buf: &[u8]) -> Result<bool, proto::TransportError> {
-        self.take(buf)
-    }
-
-    fn transport_parameters(&self) -> Result<Option<TransportParameters>, proto::TransportError> {
-        self.peer_parameters()
-    }
-
-    fn write_handshake(&mut self, buf: &mut Vec<u8>) -> Option<crypto::Keys> {
-        self.handshake.write(buf).then(NoSecrets::keys)
-    }
-
-    fn next_1rtt_keys(&mut self) -> Option<crypto::KeyPair<Box<dyn crypto::PacketKey>>> {
-        Some(NoSecrets::packet_keys())
-    }
-
-    fn is_valid_retry(
-        &self,
-        _orig_dst_cid: proto::ConnectionId,
-        _header: &[u8],
-        _payload: &[u8],
-    ) -> bool {
-        false
-    }
-
-    fn export_keying_material(
-        &self,
-        _output: &mut [u8],
-        _label: &[u8],
-        _context: &[u8],
-    ) -> Result<(), crypto::ExportKeyingMaterialError> {
-        Err(crypto::ExportKeyingMaterialError)
     }
 }

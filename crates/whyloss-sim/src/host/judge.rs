@@ -119,13 +119,18 @@ impl Judge {
     /// Whether the verdict just given on a loss of this kind waits for the end of its recovery. Before it the window was `cwnd`
     /// and the threshold `ssthresh`.
     pub(super) fn waits(&mut self, detection: Detection, cwnd: u64, ssthresh: u64) -> bool {
-        let revises = match &mut self.decider {
+        let waits = self.revises() && !detection.is_timeout();
+        self.pending = waits.then_some((cwnd, ssthresh));
+        waits
+    }
+
+    /// Whether some verdicts are final only when the recovery ends.
+    pub(super) fn revises(&mut self) -> bool {
+        match &mut self.decider {
             Decider::Classifier(classifier) => classifier.revises(),
             Decider::Outside(outside) => outside.classifier().revises(),
             Decider::Unaware | Decider::Oracle(_) | Decider::Erring { .. } => false,
-        };
-        self.pending = (revises && !detection.is_timeout()).then_some((cwnd, ssthresh));
-        self.pending.is_some()
+        }
     }
 
     /// The recovery has ended: the final verdict on its loss, window and threshold before it. `None`: the verdict was final.
@@ -218,11 +223,7 @@ impl Judge {
                 let first = causes.next()?;
                 let congestion =
                     first == Cause::Congestion || causes.any(|c| c == Cause::Congestion);
-                Some(if congestion {
-                    Cause::Congestion
-                } else {
-                    Cause::Wireless
-                })
+                Some(Cause::congestion_if(congestion))
             }
         }
     }

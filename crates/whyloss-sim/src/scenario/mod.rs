@@ -10,6 +10,7 @@ mod fields;
 mod names;
 mod origins;
 mod parse;
+pub mod recorded;
 mod route;
 pub mod schema;
 mod text;

@@ -5,6 +5,7 @@ use super::fields::Field;
 use super::schema::Shape;
 
 /// A name in which `{i}` stands for the number of the copy.
+#[derive(Clone)]
 pub(super) struct Template<'a> {
     text: &'a str,
     /// Whether `{i}` is in it.

@@ -46,11 +46,12 @@ const TOP: [&str; 9] = [
     "link",
     "flow",
 ];
-const LINK: [&str; 15] = [
+const LINK: [&str; 16] = [
     "name",
     "from",
     "to",
     "count",
+    "in_turn",
     "rate",
     "delay",
     "delay_changes",
@@ -170,9 +171,16 @@ fn read_document(
         links: BTreeMap::new(),
         origins: Origins::default(),
     };
+    let mut group: Vec<Copies<'_>> = Vec::new();
     for link in tables(&top, "link")? {
-        builder.link(&link)?;
+        let link = builder.link(&link)?;
+        if !link.in_turn {
+            builder.copies(&group)?;
+            group.clear();
+        }
+        group.push(link);
     }
+    builder.copies(&group)?;
     for flow in tables(&top, "flow")? {
         builder.flow(&flow)?;
     }
@@ -217,6 +225,23 @@ fn optional<'a, T>(
     fields.get(key).map(|field| read(&field)).transpose()
 }
 
+/// What one `[[link]]` says.
+#[derive(Clone)]
+struct Copies<'a> {
+    from: Template<'a>,
+    to: Template<'a>,
+    name: Option<Template<'a>>,
+    count: Option<u64>,
+    /// Whether its copies alternate with those of the link before.
+    in_turn: bool,
+    forward: LinkSpec,
+    /// The way back, if there is one.
+    backward: Option<LinkSpec>,
+    /// The number of the table, for messages.
+    entry: usize,
+    field: Field<'a>,
+}
+
 /// The scenario so far.
 struct Builder<'r> {
     scenario: Scenario,
@@ -230,8 +255,8 @@ struct Builder<'r> {
 }
 
 impl Builder<'_> {
-    /// Reads one `[[link]]`: as many connections as its `count` says, and their way back.
-    fn link(&mut self, field: &Field<'_>) -> Result<(), Fault> {
+    /// Reads one `[[link]]`.
+    fn link<'a>(&mut self, field: &Field<'a>) -> Result<Copies<'a>, Fault> {
         let entry = self.origins.next_link();
         let fields = field.fields("a table")?;
         fields.only(&LINK)?;
@@ -293,24 +318,49 @@ impl Builder<'_> {
             channel_before_queue,
             ..forward.clone()
         };
-        for i in 1..=count.unwrap_or(1) {
-            let ends = (from.expand(i), to.expand(i));
-            let nodes = (
-                self.node(&ends.0, entry, "from"),
-                self.node(&ends.1, entry, "to"),
-            );
-            let name = name.as_ref().map(|n| n.expand_or_number(i, count));
-            let there = name
-                .clone()
-                .unwrap_or_else(|| format!("{}->{}", ends.0, ends.1));
-            self.connect(there, nodes, &forward, (entry, false), field)?;
-            if both_ways {
-                let back = name.map_or_else(
-                    || format!("{}->{}", ends.1, ends.0),
-                    |name| format!("{name}-back"),
-                );
-                self.connect(back, (nodes.1, nodes.0), &backward, (entry, true), field)?;
+        Ok(Copies {
+            from,
+            to,
+            name,
+            count,
+            in_turn: optional(&fields, "in_turn", Field::flag)?.unwrap_or(false),
+            forward,
+            backward: both_ways.then_some(backward),
+            entry,
+            field: field.clone(),
+        })
+    }
+
+    /// Connects as many copies as `count` says: all of the first link, unless the next ones take turns with it.
+    fn copies(&mut self, group: &[Copies<'_>]) -> Result<(), Fault> {
+        let most = group.iter().map(|link| link.count.unwrap_or(1)).max();
+        for i in 1..=most.unwrap_or(0) {
+            for link in group.iter().filter(|link| i <= link.count.unwrap_or(1)) {
+                self.copy(link, i)?;
             }
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, link: &Copies<'_>, i: u64) -> Result<(), Fault> {
+        let Copies { entry, field, .. } = link;
+        let ends = (link.from.expand(i), link.to.expand(i));
+        let nodes = (
+            self.node(&ends.0, *entry, "from"),
+            self.node(&ends.1, *entry, "to"),
+        );
+        let name = link.name.as_ref();
+        let name = name.map(|name| name.expand_or_number(i, link.count));
+        let there = name
+            .clone()
+            .unwrap_or_else(|| format!("{}->{}", ends.0, ends.1));
+        self.connect(there, nodes, &link.forward, (*entry, false), field)?;
+        if let Some(backward) = &link.backward {
+            let back = name.map_or_else(
+                || format!("{}->{}", ends.1, ends.0),
+                |name| format!("{name}-back"),
+            );
+            self.connect(back, (nodes.1, nodes.0), backward, (*entry, true), field)?;
         }
         Ok(())
     }
@@ -469,6 +519,29 @@ mod tests {
             let row = [format!("`{key}`"), format!("`[[{key}]]`")];
             assert!(row.iter().any(|row| REFERENCE.contains(row)), "{key}");
         }
+    }
+
+    #[test]
+    fn copies_take_turns() {
+        let link = |name: &str, count: u64, more: &str| {
+            format!(
+                "[[link]]\nname = \"{name}\"\ncount = {count}\nfrom = \"{name}{{i}}\"\nto = \"r\"\n\
+                 rate = \"1 Mbit/s\"\ndelay = \"1 ms\"\nqueue = {{ packets = 1 }}\nboth_ways = false\n{more}"
+            )
+        };
+        let turns = "in_turn = true\n";
+        let links = [link("a", 2, ""), link("b", 3, turns), link("c", 1, "")];
+        let flow = "[[flow]]\nfrom = \"a1\"\nto = \"r\"\ntransport = \"tcp\"\nbackground = true\n";
+        let text = format!("duration = \"1 s\"\n{}{flow}", links.concat());
+        let scenario = Scenario::from_toml(&text, "turns", &[]);
+        let error = scenario.as_ref().err().map(ToString::to_string);
+        let names = scenario.map(|of| of.links.into_iter().map(|link| link.name));
+        let names: Vec<String> = names.into_iter().flatten().collect();
+        assert_eq!(
+            names,
+            ["a-1", "b-1", "a-2", "b-2", "b-3", "c-1"],
+            "{error:?}"
+        );
     }
 
     #[test]

@@ -97,6 +97,18 @@ pub enum Queue {
     Pie,
 }
 
+/// The channels of the noisy links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Radios {
+    /// Those that were drawn.
+    #[default]
+    Drawn,
+    /// One of the channels fitted to recordings, each as likely.
+    Recorded,
+    /// The trials of this recording that lose less than 30 %: each link repeats one, drawn at random.
+    Replayed(&'static str),
+}
+
 /// Laws that networks are drawn by, all with the same ranges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Laws {
@@ -132,6 +144,8 @@ pub struct Setting {
     pub varying: bool,
     /// The laws that networks are drawn by.
     pub laws: Laws,
+    /// Another channel than was drawn.
+    pub radios: Radios,
     /// Whether harm to a plain flow is measured, which takes three times the runs.
     pub harm: bool,
 }
@@ -147,6 +161,7 @@ impl Default for Setting {
             ecn: false,
             varying: false,
             laws: Laws::Arena,
+            radios: Radios::Drawn,
             harm: true,
         }
     }

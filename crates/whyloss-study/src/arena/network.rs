@@ -25,8 +25,9 @@
 use std::fmt::Write as _;
 
 use whyloss_link::{Random, Streams};
+use whyloss_sim::scenario::recorded;
 
-use super::{Laws, Queue, Setting, Transport};
+use super::{Laws, Queue, Radios, Setting, Transport};
 
 /// Bytes of a packet.
 pub(super) const PACKET: u32 = 1_000;
@@ -142,7 +143,8 @@ impl Network {
         let red = [random.chance(0.25), random.chance(0.25)];
         let core_products = law(&mut random, 0.25, 2.0);
         let loss = law(&mut random, 0.001, 0.1);
-        let channel = channel(&mut random, loss);
+        let drawn = channel(&mut random, loss);
+        let channel = recorded_channel(seed, index, setting.radios).unwrap_or(drawn);
         let share = 0.2 + 0.3 * random.uniform();
         let one_way = round_trip / 2.0;
         let cross = [Cross::draw(&mut random), Cross::draw(&mut random)];
@@ -408,6 +410,23 @@ fn channel(random: &mut Random, loss: f64) -> String {
     }
 }
 
+/// A recorded channel in the place of the one drawn, by a stream of its own: all else stays as it was.
+fn recorded_channel(seed: u64, index: u64, radios: Radios) -> Option<String> {
+    match radios {
+        Radios::Drawn => None,
+        Radios::Recorded => {
+            let names: Vec<&str> = recorded::channels().map(|entry| entry.name).collect();
+            let mut random = Streams::new(seed).stream("radio", index);
+            let name = names.get(random.below(names.len() as u64) as usize)?;
+            Some(format!("{{ kind = \"recorded\", name = \"{name}\" }}"))
+        }
+        // A literal string of TOML: names of files with three quotes in a row are refused by the command.
+        Radios::Replayed(path) => Some(format!(
+            "{{ kind = \"pattern\", file = '''{path}''', loss_to = 0.3, next = \"same\" }}"
+        )),
+    }
+}
+
 fn between(random: &mut Random, from: f64, to: f64) -> f64 {
     from + (to - from) * random.uniform()
 }
@@ -429,6 +448,7 @@ mod tests {
             let setting = Setting {
                 ecn: index % 2 == 1,
                 varying: index % 4 > 1,
+                radios: [Radios::Drawn, Radios::Recorded][(index / 8 % 2) as usize],
                 laws: [Laws::Arena, Laws::Long, Laws::Uniform][(index / 4 % 3) as usize],
                 ..Setting::default()
             };

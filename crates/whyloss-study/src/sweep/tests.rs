@@ -5,26 +5,7 @@ use super::*;
 use crate::experiment::Unwatched;
 use whyloss_sim::Registry;
 
-const SCENARIO: &str = r#"
-title = "Two hosts"
-duration = "4 s"
-[[link]]
-name = "air"
-from = "a"
-to = "b"
-rate = "2 Mbit/s"
-delay = "10 ms"
-queue = { packets = 10 }
-channel = { kind = "bernoulli", loss = 0.01 }
-[[flow]]
-name = "video"
-from = "a"
-to = "b"
-packet = "1000 B"
-transport = "tfrc"
-classifier = "zigzag"
-start = ["0 s", "500 ms"]
-"#;
+const SCENARIO: &str = include_str!("../../tests/two-hosts.toml");
 
 const AXES: &str = r#"
 seeds = 2

@@ -37,6 +37,7 @@
 //! A loss that a classifier calls wireless is spared its one effect, that on δ. Recoveries that bound the window at their
 //! end (NewReno's) bound this one, too; SACK's and RACK-TLP's do not.
 
+use super::window::by_real_window;
 use super::windowed::{WindowedMax, WindowedMin};
 use super::{Controller, Start};
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
@@ -268,36 +269,13 @@ impl Controller for Copa {
         self.lost = true;
     }
 
-    fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
-        self.set_window(at_most.min(self.window()), u64::MAX);
-    }
-
     fn on_timeout(&mut self, _loss: &LossEvent) {
         self.lost = true;
         self.cwnd = self.segment();
         self.slow_start = true;
     }
 
-    fn on_mtu_change(&mut self, segment_size: u32) {
-        self.segment_size = segment_size.max(1);
-        self.cwnd = self.cwnd.max(self.segment());
-    }
-
-    fn set_window(&mut self, cwnd: u64, _ssthresh: u64) {
-        // What is a fraction of a byte stays.
-        if cwnd != self.window() {
-            self.cwnd = (cwnd as f64).max(self.segment());
-        }
-    }
-
-    #[inline]
-    fn window(&self) -> u64 {
-        self.cwnd as u64
-    }
-
-    fn ssthresh(&self) -> u64 {
-        u64::MAX
-    }
+    by_real_window!();
 
     #[inline]
     fn pacing_rate(&self) -> Option<Rate> {

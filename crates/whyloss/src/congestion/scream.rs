@@ -32,6 +32,7 @@
 //! - A round trip with losses counts 1/100 in their share; the RFC leaves that open.
 //! - A timeout, which RTP has not, starts anew from one segment.
 
+use super::window::by_real_window;
 use super::windowed::{WindowedMax, WindowedMin};
 use super::{Controller, Start};
 use crate::bandwidth::delivery_rate::{LostPacket, RateSample};
@@ -251,36 +252,13 @@ impl Controller for Scream {
         self.back_off(mark.now, BETA_ECN);
     }
 
-    fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
-        self.set_window(at_most.min(self.window()), u64::MAX);
-    }
-
     fn on_timeout(&mut self, _loss: &LossEvent) {
         self.lost = true;
         self.cwnd = self.segment();
         self.fast_increase = true;
     }
 
-    fn on_mtu_change(&mut self, segment_size: u32) {
-        self.segment_size = segment_size.max(1);
-        self.cwnd = self.cwnd.max(self.segment());
-    }
-
-    fn set_window(&mut self, cwnd: u64, _ssthresh: u64) {
-        // What is a fraction of a byte stays.
-        if cwnd != self.window() {
-            self.cwnd = (cwnd as f64).max(self.segment());
-        }
-    }
-
-    #[inline]
-    fn window(&self) -> u64 {
-        self.cwnd as u64
-    }
-
-    fn ssthresh(&self) -> u64 {
-        u64::MAX
-    }
+    by_real_window!();
 
     fn pacing_rate(&self) -> Option<Rate> {
         let rate = 8e9 * self.cwnd / self.srtt as f64;

@@ -3,7 +3,10 @@
 
 use super::*;
 use crate::event::Detection;
+use crate::testing::Raw;
+use crate::testing::controller::{check, properties};
 use crate::{Cause, Duration};
+use proptest::collection::vec;
 use proptest::prelude::*;
 use std::vec;
 
@@ -33,6 +36,7 @@ fn kinds() -> impl Strategy<Value = ControllerKind> {
             .prop_map(|estimator| { ControllerKind::Westwood(WestwoodOptions::new(estimator)) }),
         Just(ControllerKind::from(WestwoodOptions::plus())),
         Just(ControllerKind::from(WestwoodOptions::linux())),
+        Just(ControllerKind::from(WestwoodOptions::ucla())),
         Just(ControllerKind::Balde(DuplicateAcks::Wait)),
         Just(ControllerKind::Balde(DuplicateAcks::Sample)),
         Just(ControllerKind::Veno(BacklogRtt::LastRound)),
@@ -46,6 +50,8 @@ fn kinds() -> impl Strategy<Value = ControllerKind> {
         Just(ControllerKind::Scream(ScreamTarget::Fixed)),
         Just(ControllerKind::Vegas(VegasDialect::Paper)),
         Just(ControllerKind::Vegas(VegasDialect::Ns2)),
+        Just(ControllerKind::Whyloss(Under::Cubic)),
+        Just(ControllerKind::Whyloss(Under::Reno)),
     ]
 }
 
@@ -170,59 +176,6 @@ fn packets_of_a_spared_loss_are_not_told() {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    Ack {
-        acked: u64,
-        rtt_us: i64,
-        in_flight: u64,
-        in_recovery: bool,
-    },
-    Loss {
-        in_flight: u64,
-        window: u64,
-        wireless: bool,
-    },
-    Sample {
-        rate: u64,
-        rtt_us: i64,
-        bytes: u64,
-        in_flight: u64,
-    },
-    Lost {
-        lost: u64,
-        in_flight: u64,
-    },
-    End {
-        at_most: u64,
-    },
-    Timeout {
-        in_flight: u64,
-        window: u64,
-        wireless: bool,
-        repeated: bool,
-    },
-}
-
-fn events() -> impl Strategy<Value = Event> {
-    let bytes = || prop_oneof![0..100_000u64, 0..1u64 << 40];
-    prop_oneof![
-        4 => (bytes(), 0..10_000_000i64, bytes(), any::<bool>()).prop_map(
-            |(acked, rtt_us, in_flight, in_recovery)| Event::Ack { acked, rtt_us, in_flight, in_recovery }
-        ),
-        1 => (bytes(), bytes(), any::<bool>())
-            .prop_map(|(in_flight, window, wireless)| Event::Loss { in_flight, window, wireless }),
-        4 => (prop_oneof![0..100_000_000u64, any::<u64>()], 0..10_000_000i64, bytes(), bytes()).prop_map(
-            |(rate, rtt_us, bytes, in_flight)| Event::Sample { rate, rtt_us, bytes, in_flight }
-        ),
-        1 => (bytes(), bytes()).prop_map(|(lost, in_flight)| Event::Lost { lost, in_flight }),
-        1 => bytes().prop_map(|at_most| Event::End { at_most }),
-        1 => (bytes(), bytes(), any::<bool>(), any::<bool>()).prop_map(
-            |(in_flight, window, wireless, repeated)| Event::Timeout { in_flight, window, wireless, repeated }
-        ),
-    ]
-}
-
 proptest! {
     /// A loss called wireless, and the end of its recovery, never raise a window.
     #[test]
@@ -230,7 +183,7 @@ proptest! {
         kind in kinds(),
         wireless in policies(),
         rounds in 1..60u64,
-        losses in prop::collection::vec(any::<bool>(), 1..8),
+        losses in vec(any::<bool>(), 1..8),
     ) {
         let mut governed = ControllerSpec { kind, wireless }.build(&START);
         let (mut now, mut acknowledged) = (0, 0);
@@ -251,7 +204,7 @@ proptest! {
             }
             let window = governed.window();
             let at = Time::from_nanos(now);
-            let cause = if wireless_loss { Cause::Wireless } else { Cause::Congestion };
+            let cause = Cause::wireless_if(wireless_loss);
             governed.on_loss(&LossEvent { now: at, ..loss(window, window) }, cause);
             governed.on_recovery_end(at, u64::MAX);
             // At a loss by congestion Linux's Westwood sets the window to what it thinks the path holds, up or down.
@@ -267,75 +220,25 @@ proptest! {
 
     /// Whatever a transport tells it, a controller lets at least a segment be under way and does not panic.
     #[test]
-    fn any_order_of_events_keeps_a_segment_open(
+    fn any_order_of_events(
         kind in kinds(),
         wireless in policies(),
-        events in prop::collection::vec((events(), 0..100_000_000u64), 0..200),
-        size in 0..65_536u32,
+        operations in prop_oneof![
+            vec(any::<Raw>(), 0..200),
+            vec((any::<u8>(), 0..100_000_000_u64, 0..10_000_u64), 0..200),
+        ],
+        segment_size in 0..65_536_u32,
+        initial_window in 0..1_u64 << 20,
     ) {
-        let start = Start { segment_size: size, initial_window: 0, initial_ssthresh: u64::MAX, growth: Growth::PerByte };
-        let mut governed = ControllerSpec { kind, wireless }.build(&start);
-        let cause = |wireless| if wireless { Cause::Wireless } else { Cause::Congestion };
-        let (mut now, mut acknowledged, mut delivered) = (0, 0, 0);
-        for (event, later) in events {
-            now += later;
-            let at = Time::from_nanos(now);
-            match event {
-                Event::Ack { acked, rtt_us, in_flight, in_recovery } => {
-                    acknowledged += acked;
-                    governed.on_ack(&AckEvent {
-                        now: at,
-                        acknowledged,
-                        in_flight,
-                        window: governed.window(),
-                        rtt: (rtt_us % 3 > 0).then(|| Duration::from_micros(rtt_us)),
-                        receiver_stamp: (rtt_us % 2 > 0).then_some(at),
-                        in_recovery,
-                        ..ack(acked)
-                    });
-                }
-                Event::Loss { in_flight, window, wireless } => {
-                    governed.on_loss(&LossEvent { now: at, ..loss(in_flight, window) }, cause(wireless));
-                }
-                Event::Sample { rate, rtt_us, bytes, in_flight } => {
-                    let before = delivered;
-                    delivered += bytes;
-                    governed.on_rate_sample(&RateSample {
-                        now: at,
-                        delivery_rate: (rate % 5 > 0).then_some(Rate::from_bps(rate)),
-                        rtt: (rtt_us % 3 > 0).then(|| Duration::from_micros(rtt_us)),
-                        delivered: bytes,
-                        prior_delivered: before.saturating_sub(rate % 100_000),
-                        total_delivered: delivered,
-                        newly_acked: bytes / 2,
-                        lost: bytes / 40,
-                        sent_in_flight: in_flight,
-                        in_flight,
-                        app_limited: rate % 7 == 0,
-                        window_limited: rate % 2 == 0,
-                        restarted: (rate % 11 == 0).then_some(at),
-                    });
-                }
-                Event::Lost { lost, in_flight } => {
-                    governed.on_packet_lost(&LostPacket {
-                        now: at,
-                        size,
-                        prior_delivered: delivered,
-                        total_delivered: delivered,
-                        lost,
-                        sent_in_flight: in_flight,
-                        app_limited: lost % 5 == 0,
-                        begins_range: true,
-                    });
-                }
-                Event::End { at_most } => governed.on_recovery_end(at, at_most),
-                Event::Timeout { in_flight, window, wireless, repeated } => {
-                    let loss = LossEvent { now: at, repeated, ..loss(in_flight, window) };
-                    governed.on_timeout(&loss, cause(wireless));
-                }
-            }
-            prop_assert!(governed.window() >= u64::from(size.max(1)));
-            prop_assert!(governed.pacing_rate() != Some(Rate::default()));
-        }
+        let start = Start { initial_window, ..Start::new(segment_size) };
+        check(ControllerSpec { kind, wireless }.build(&start), segment_size, &operations);
+    }
+}
+
+#[test]
+fn the_drawn_sequences_too() {
+    for entry in REGISTRY {
+        let kind = entry.build(&[]).unwrap();
+        properties(|start| kind.build(start));
     }
 }

@@ -11,7 +11,7 @@
 //!          one met
 //! L        thousandths of log-odds of congestion, from the trees of senders
 //!
-//! seen     ⇔ W·(S − m) ≥ 6·SMSS·S                                        six own segments have waited in a queue
+//! seen     ⇔ W·(S − m) ≥ 6·SMSS·S  or  3·(S − m) ≥ m                      six own segments, or a third of m, have waited
 //! empty    ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms                         and it is empty now
 //! ρ       += (65536·[empty] − ρ)/16     at each loss while seen; 0 at first   65536ths
 //!
@@ -30,7 +30,7 @@
 //! κ the cut and κ′ what the base controller would have cut of the same window:
 //!
 //! ```text
-//! κ = κ′                       unless six own segments have waited in a queue for a round trip, a minute or two ago at most
+//! κ = κ′                       unless a whole round trip waited behind six own segments or for a third of m, at most two minutes ago
 //! κ = κ′                       while the queue holds more than an eighth of its largest, or 4 ms, unless ρ ≥ 1/8
 //! 0 ≤ κ ≤ κ′                   always: no loss makes the window larger
 //! κ = κ′                       at ECN marks and at persistent congestion
@@ -327,6 +327,14 @@ mod tests {
             }
         }
 
+        fn mark(&mut self) {
+            let now = Time::from_nanos(self.now);
+            for controller in &mut self.controllers {
+                let window = controller.window();
+                controller.on_mark(&MarkEvent::new(now, 1000).in_flight(window).window(window));
+            }
+        }
+
         fn set(&mut self, window: u64) {
             for controller in &mut self.controllers {
                 controller.set_window(window, window);
@@ -383,10 +391,7 @@ mod tests {
         let mut path = with_a_queue();
         path.acks(1, 100_000);
         path.set(100_000);
-        let now = Time::from_nanos(path.now);
-        for controller in &mut path.controllers {
-            controller.on_mark(&MarkEvent::new(now, 1000).in_flight(100_000).window(100_000));
-        }
+        path.mark();
         assert_eq!(path.windows(), [70_000, 70_000]);
     }
 
@@ -416,6 +421,51 @@ mod tests {
                 let [own, base] = path.windows();
                 prop_assert!(own < 2_000_000);
                 prop_assert_eq!(own, base);
+            }
+        }
+
+        /// While every loss meets a queue of more than 4 ms, ρ stays 0: the base controller, to the byte, however deep the queue is.
+        #[test]
+        fn losses_at_a_queue_cut_in_full(events in what()) {
+            let mut path = Path::new(Under::Cubic);
+            path.acks(3, 100_000);
+            path.loss(Detection::Duplicates);
+            path.acks(20, 100_000);
+            for (count, wait, loss) in events {
+                // Sixty samples take r to within 1 % of a wait of 6 to 106 ms.
+                path.acks(60 + count, 106_000 + 100 * wait);
+                match loss {
+                    0 => path.loss(Detection::Timeout),
+                    1 => path.mark(),
+                    2..5 => path.loss(Detection::Duplicates),
+                    _ => {}
+                }
+                let [own, base] = path.windows();
+                prop_assert_eq!(own, base);
+            }
+        }
+
+        /// Whatever came before, marks and persistent congestion leave what they leave the base controller.
+        #[test]
+        fn marks_and_persistent_congestion_always_cut_in_full(events in what()) {
+            let mut path = Path::new(Under::Cubic);
+            for (count, wait, loss) in events {
+                path.acks(count, 100_000 + 100 * wait);
+                match loss {
+                    0..4 => path.loss(Detection::Duplicates),
+                    4 => path.loss(Detection::Timeout),
+                    _ => {
+                        let [window, _] = path.windows();
+                        path.set(window);
+                        if loss == 5 {
+                            path.mark();
+                        } else {
+                            path.loss(Detection::PersistentCongestion);
+                        }
+                        let [own, base] = path.windows();
+                        prop_assert_eq!(own, base);
+                    }
+                }
             }
         }
 

@@ -172,6 +172,37 @@ macro_rules! by_window {
 }
 pub(super) use by_window;
 
+/// The methods of a controller whose window is a real number `cwnd` of bytes, without a threshold.
+macro_rules! by_real_window {
+    () => {
+        fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
+            self.set_window(at_most.min(self.window()), u64::MAX);
+        }
+
+        fn on_mtu_change(&mut self, segment_size: u32) {
+            self.segment_size = segment_size.max(1);
+            self.cwnd = self.cwnd.max(self.segment());
+        }
+
+        fn set_window(&mut self, cwnd: u64, _ssthresh: u64) {
+            // What is a fraction of a byte stays.
+            if cwnd != self.window() {
+                self.cwnd = (cwnd as f64).max(self.segment());
+            }
+        }
+
+        #[inline]
+        fn window(&self) -> u64 {
+            self.cwnd as u64
+        }
+
+        fn ssthresh(&self) -> u64 {
+            u64::MAX
+        }
+    };
+}
+pub(super) use by_real_window;
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::{START, ack};

@@ -93,8 +93,11 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
             self.recovery.hold = None;
         }
         self.tell_ack(now, rtt, app_limited, in_recovery);
-        if ends {
-            self.control.on_recovery_end(now, u64::MAX);
+        if ends
+            && let Some(cause) = self.control.on_recovery_end(now, u64::MAX)
+            && let Some(verdict) = &mut self.verdict
+        {
+            verdict.cause = cause;
         }
     }
 

@@ -68,6 +68,8 @@ pub(super) struct Ledger {
     meter: Option<Box<DeliveryRate>>,
     sent: u64,
     last: Option<u64>,
+    /// Leading entries whose numbers need not rise: those of several packet-number spaces, sent during a handshake.
+    mixed: usize,
     /// The batch of acknowledgements that is being told, counting from 1, and the bytes that it acknowledged so far.
     batch: u64,
     fresh: u64,
@@ -143,6 +145,7 @@ impl Ledger {
         let Some(entry) = self.entries.pop_front() else {
             return;
         };
+        self.mixed = self.mixed.saturating_sub(1);
         self.open -= entry.open();
         if let Some(meter) = &mut self.meter
             && let Some(mut snapshot) = self.snapshots.pop_front()
@@ -174,6 +177,9 @@ impl Ledger {
         let offset = self.sent;
         self.sent += bytes;
         self.open += bytes;
+        if self.last.is_some_and(|before| last <= before) {
+            self.mixed = self.entries.len();
+        }
         self.last = Some(last);
         if let Some(meter) = &mut self.meter {
             let size = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -198,17 +204,46 @@ impl Ledger {
 
     /// `bytes` of packets that left at `left` are acknowledged: the last ones, up to number `most`.
     pub(super) fn acked(&mut self, now: Time, left: Time, mut bytes: u64, most: u64) {
-        for index in self.at(left).rev() {
+        let Range { start, end } = self.at(left);
+        // Later packets of the same burst are left out, at once where numbers rise.
+        let end = if start >= self.mixed {
+            end.min(self.holding(most) + 1)
+        } else {
+            end
+        };
+        for index in (start..end).rev() {
             let entry = &self.entries[index];
             if bytes == 0 {
                 break;
             }
-            // A later packet of the same burst. (Several that left together have one number for all.)
+            // (Several that left together have one number for all.)
             if entry.last > most && index > 0 && self.entries[index - 1].last >= most {
                 continue;
             }
             bytes -= self.acknowledge(now, index, bytes);
         }
+    }
+
+    /// The first entry after the mixed ones whose last number is `number` or above.
+    #[inline]
+    fn holding(&self, number: u64) -> usize {
+        let rising = self.entries.range(self.mixed..);
+        // A burst is acknowledged from its front, most of the time.
+        let near = rising.take(NEAR).position(|entry| entry.last >= number);
+        near.map_or_else(|| self.search(number), |near| self.mixed + near)
+    }
+
+    fn search(&self, number: u64) -> usize {
+        let (mut low, mut high) = (self.mixed, self.entries.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.entries[middle].last < number {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 
     /// What [`find`](Self::find) finds is acknowledged.
@@ -242,8 +277,12 @@ impl Ledger {
 
     /// Packet `number` of `bytes` is lost.
     pub(super) fn lost(&mut self, number: u64, bytes: u64) -> Option<FirstLost> {
-        let holds = |entry: &Entry| entry.last >= number && entry.open() > 0;
-        let index = self.entries.iter().position(holds)?;
+        let holds = |&index: &usize| {
+            let entry = &self.entries[index];
+            entry.last >= number && entry.open() > 0
+        };
+        let rising = self.holding(number)..self.entries.len();
+        let index = (0..self.mixed).chain(rising).find(holds)?;
         Some(self.lose(index, bytes))
     }
 
@@ -339,6 +378,7 @@ impl Ledger {
         while self.entries.front().is_some_and(|entry| entry.open() == 0)
             && let Some(entry) = self.entries.pop_front()
         {
+            self.mixed = self.mixed.saturating_sub(1);
             acked += entry.acked;
             if entry.batch == self.batch {
                 sacked -= entry.fresh;

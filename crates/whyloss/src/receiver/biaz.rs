@@ -103,11 +103,7 @@ impl Biaz {
         // How much later than the lower bound, in 128 bits: n may be any number a peer's header can hold.
         let late =
             i128::from(t_i.as_nanos()) - (i128::from(missing) + 1) * i128::from(t_min.as_nanos());
-        if late >= 0 && (late as f64) < self.slack * t_min.as_nanos() as f64 {
-            Cause::Wireless
-        } else {
-            Cause::Congestion
-        }
+        Cause::wireless_if(late >= 0 && (late as f64) < self.slack * t_min.as_nanos() as f64)
     }
 }
 
@@ -158,11 +154,7 @@ mod tests {
             (Biaz::MBIAZ_2003, 30..33),
         ] {
             for t_i in 10..60 {
-                let expected = if on_time.contains(&t_i) {
-                    Wireless
-                } else {
-                    Congestion
-                };
+                let expected = Cause::wireless_if(on_time.contains(&t_i));
                 assert_eq!(verdict(Biaz::new(upper), 10, 2, t_i), expected, "{t_i}");
             }
         }

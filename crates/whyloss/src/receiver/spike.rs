@@ -116,11 +116,7 @@ impl Spike {
 
     #[inline]
     pub(super) fn judge(&self) -> Cause {
-        if self.spiking {
-            Cause::Congestion
-        } else {
-            Cause::Wireless
-        }
+        Cause::congestion_if(self.spiking)
     }
 }
 

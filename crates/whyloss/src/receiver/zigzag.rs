@@ -132,11 +132,7 @@ impl ZigZag {
             3 => 0.0,
             _ => self.dev / 2.0,
         };
-        if d < bound {
-            Cause::Wireless
-        } else {
-            Cause::Congestion
-        }
+        Cause::wireless_if(d < bound)
     }
 }
 

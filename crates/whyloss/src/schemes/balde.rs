@@ -12,19 +12,11 @@
 //!
 //! Goes with Reno's recovery. SARBE reads the receiver's stamps (`bandwidth/sarbe.rs`).
 
-use super::{Entry, Scheme};
+use super::Scheme;
 use crate::bandwidth::DuplicateAcks;
 use crate::congestion::ControllerKind;
 use crate::policy::WirelessPolicy;
 use crate::sender::vegas::Vegas;
-
-pub(super) const ENTRY: Entry = Entry::new(
-    ("balde", "BaLDE"),
-    "the bandwidth by the receiver's stamps; the window stays where LDEA sees no incipient congestion",
-    "Le & Hong, IEICE Trans. E89-B(4), 2006",
-    &[],
-    |_| Ok(scheme()),
-);
 
 /// Makes TCP BaLDE.
 pub fn scheme() -> Scheme {

@@ -10,7 +10,7 @@
 //! [`vegas`](super::vegas). The paper asks a record of corrupted packets that nothing prunes, so a packet that the radio
 //! corrupted once counts as corrupted ever after.
 
-use super::{Entry, Scheme, westwood};
+use super::Scheme;
 use crate::policy::WirelessPolicy;
 
 /// Says how an oracle looks up the cause of a loss event.
@@ -56,22 +56,6 @@ pub enum LookupOf {
     /// The packet before it, the last one acknowledged, to the letter of MIL's text (MIL-7 (a)).
     Acknowledged,
 }
-
-pub(super) const NEWRENO: Entry<Lookup> = Entry::new(
-    ("newreno-lda", "NewRenoLDA"),
-    "NewReno that is told which losses are wireless, and keeps its window at them",
-    "Milenkoski & Stojcevska 2010, section 4.1",
-    &[],
-    |_| Ok(ideal(super::newreno())),
-);
-
-pub(super) const WESTWOOD: Entry<Lookup> = Entry::new(
-    ("westwood-lda", "WestwoodLDA"),
-    "UCLA's Westwood that is told which losses are wireless, and keeps window and estimate at them",
-    "Milenkoski & Stojcevska 2010, section 4.2",
-    &[],
-    |_| Ok(ideal(westwood::ucla())),
-);
 
 /// Gives `scheme` the ideal LDA.
 pub fn ideal<J>(scheme: Scheme<J>) -> Scheme<Lookup> {

@@ -10,17 +10,9 @@
 //! The covered section belongs to the wire format ([`packet`](crate::iftp::packet)): a link damages a packet for IFTP where
 //! it does not for IFTP-W, and the sender is one.
 
-use super::{Entry, Scheme};
+use super::Scheme;
 use crate::iftp::Options;
 use crate::sender::{Classifier, Unaware};
-
-pub(super) const ENTRY: Entry<Classifier, Options> = Entry::new(
-    ("iftp", "IFTP"),
-    "a rate that emulates Reno's window, every loss congestion",
-    "ElAarag, Moedinger & Hogg 2008, section 4",
-    &[],
-    |_| Ok(scheme()),
-);
 
 /// Makes IFTP, of which IFTP-W is a wire format.
 pub fn scheme() -> Scheme<Classifier, Options> {

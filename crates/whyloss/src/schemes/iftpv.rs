@@ -7,18 +7,10 @@
 //! B ≥ 3, or a timeout                                 as IFTP
 //! ```
 
-use super::{Entry, Scheme, iftp};
+use super::{Scheme, iftp};
 use crate::iftp::Options;
 use crate::sender::Classifier;
 use crate::sender::veno::Veno;
-
-pub(super) const ENTRY: Entry<Classifier, Options> = Entry::new(
-    ("iftpv", "IFTPV"),
-    "IFTP that asks enhanced Veno: a random loss costs nothing, or a fifth while congestion losses get more frequent",
-    "ElAarag, Moedinger & Hogg 2008, section 10.2",
-    &[],
-    |_| Ok(scheme()),
-);
 
 /// Makes IFTPV.
 pub fn scheme() -> Scheme<Classifier, Options> {

@@ -70,9 +70,13 @@ use core::fmt;
 use crate::congestion::{
     self, ControllerKind, ControllerSpec, CopaModes, CubicDialect, Decrease, ScreamTarget, Start,
 };
+use crate::iftp::Options;
+use crate::macros::entries;
 use crate::policy::{self, WirelessPolicy};
 use crate::receiver;
 use crate::registry::{self, Name, ParameterError};
+use crate::sender::fq_rtt::FqRtt;
+use crate::sender::trees::Trees;
 use crate::sender::{self, Classifier, Unaware};
 
 /// A classifier, a controller and a policy that belong together.
@@ -210,99 +214,114 @@ fn unaware(kind: impl Into<ControllerKind>) -> Scheme {
     Scheme::new(kind.into(), WirelessPolicy::default(), Unaware)
 }
 
-/// Every scheme that can run anywhere, under its name in the literature.
-pub static REGISTRY: &[Entry] = &[
-    NEWRENO,
-    newreno_lp::ENTRY,
-    westwood::ENTRY,
-    westwood::UCLA,
-    westwood::UCLA_NEWRENO,
-    westwood_nr::ENTRY,
-    westwood::PLUS,
-    tibet::ENTRY,
-    balde::ENTRY,
-    veno::ENTRY,
-    vegas::ENTRY,
-    CUBIC,
-    CUBIC_FQRTT,
-    CUBIC_TREES,
-    BBR,
-    COPA,
-    SCREAM,
-    whyloss::ENTRY,
-    whyloss::RENO,
-];
-
-/// The ideal schemes, which ask the truth.
-pub static IDEAL: &[Entry<Lookup>] = &[
-    newreno_lp::IDEAL,
-    ideal_lda::NEWRENO,
-    ideal_lda::WESTWOOD,
-    vegas::LDA,
-];
-
-/// The schemes of IFTP.
-pub static IFTP: &[Entry<Classifier, crate::iftp::Options>] = &[iftp::ENTRY, iftpv::ENTRY];
-
-const NEWRENO: Entry = Entry::new(
-    ("newreno", "NewReno"),
-    "Reno's window, every loss congestion; goes with NewReno's recovery",
-    "RFC 5681, RFC 6582",
-    &[],
-    |_| Ok(newreno()),
-);
-
 fn newreno() -> Scheme {
     unaware(ControllerKind::Reno(Decrease::FlightSize))
 }
 
-const CUBIC: Entry = Entry::new(
-    ("cubic", "CUBIC"),
-    "a cubic function of the time since the last loss, every loss congestion",
-    "RFC 9438",
-    &[],
-    |_| Ok(unaware(ControllerKind::Cubic(CubicDialect::Rfc9438))),
-);
+fn cubic(classifier: impl Into<Classifier>) -> Scheme {
+    let kind = ControllerKind::Cubic(CubicDialect::Rfc9438);
+    Scheme::new(kind, WirelessPolicy::Keep, classifier)
+}
 
-const CUBIC_FQRTT: Entry = Entry::new(
-    ("cubic-fqrtt", "CUBIC with fqRTT"),
+/// Every scheme that can run anywhere, under its name in the literature.
+pub static REGISTRY: &[Entry] = entries!(Scheme {
+    "newreno", "NewReno", "Reno's window, every loss congestion; goes with NewReno's recovery",
+    "RFC 5681, RFC 6582", () => newreno();
+
+    "newreno-lp", "NewReno-LP",
+    "NewReno that takes a loss for wireless while the Vegas predictor sees no queue: the window becomes FlightSize",
+    "Martignon & Fratta 2005, section 2", () => newreno_lp::scheme();
+
+    "westwood", "Westwood",
+    "at a loss, what the acknowledgements' rate fills; goes with Reno's recovery",
+    "Casetti et al., MobiCom 2001; Milenkoski & Stojcevska 2010, section 3.2", () => westwood::scheme();
+
+    "westwood-ucla", "Westwood (UCLA)",
+    "Westwood of UCLA's module for ns-2, which divides at timeouts; goes with fast retransmit alone",
+    "tcp-westwood.cc 1.3, 2002; Milenkoski & Stojcevska 2010, section 3.2", () => westwood::ucla();
+
+    "westwood-ucla-nr", "Westwood-NR (UCLA)",
+    "Westwood of UCLA's module for ns-2 that derives from NewReno; goes with NewReno's recovery",
+    "tcp-w-nr.cc 1.2, 2001; Martignon & Fratta 2005, section 3", () => westwood::ucla_newreno();
+
+    "westwood-nr", "Westwood-NR", "Westwood with ABSE's estimate; goes with NewReno's recovery",
+    "Wang et al., GLOBECOM 2002; Martignon & Fratta 2005, section 3", () => westwood_nr::scheme();
+
+    "westwood-plus", "Westwood+",
+    "Westwood with one sample per round trip; goes with NewReno's recovery",
+    "Mascolo et al., CCR 34(2), 2004", () => westwood::plus();
+
+    "tibet", "TIBET",
+    "Westwood with segment sizes and gaps filtered apart; goes with NewReno's recovery",
+    "Capone, Fratta & Martignon, IEEE TMC 3(2), 2004", () => tibet::scheme();
+
+    "balde", "BaLDE",
+    "the bandwidth by the receiver's stamps; the window stays where LDEA sees no incipient congestion",
+    "Le & Hong, IEICE Trans. E89-B(4), 2006", () => balde::scheme();
+
+    "veno", "Veno", "half at a loss with three segments queued, four fifths with less",
+    "Fu & Liew, IEEE JSAC 21(2), 2003", () => veno::scheme();
+
+    "vegas", "Vegas", "one to three segments in the queues; goes with Vegas's recovery",
+    "Brakmo & Peterson, IEEE JSAC 13(8), 1995", () => vegas::scheme();
+
+    "cubic", "CUBIC", "a cubic function of the time since the last loss, every loss congestion",
+    "RFC 9438", () => cubic(Unaware);
+
+    "cubic-fqrtt", "CUBIC with fqRTT",
     "CUBIC that keeps its window at a loss while the round-trip time is far from that of a full queue",
-    "quicly, issue 687, 2026",
-    &[],
-    |_| Scheme::of("cubic", "keep", "fqrtt").map_err(|_| "its parts in the registries"),
-);
+    "quicly, issue 687, 2026", () => cubic(FqRtt::default());
 
-const CUBIC_TREES: Entry = Entry::new(
-    ("cubic-trees", "CUBIC with trees"),
+    "cubic-trees", "CUBIC with trees",
     "CUBIC that keeps its window at a loss that forty small trees call wireless",
-    "this project, docs/classifier.md",
-    &[],
-    |_| Scheme::of("cubic", "keep", "trees").map_err(|_| "its parts in the registries"),
-);
+    "this project, docs/classifier.md", () => cubic(Trees::default());
 
-const BBR: Entry = Entry::new(
-    ("bbr", "BBR version 3"),
-    "paces at the measured bandwidth; heeds losses above 2 %",
-    "draft-ietf-ccwg-bbr-06, 2026",
-    &[],
-    |_| Ok(unaware(ControllerKind::Bbr)),
-);
+    "bbr", "BBR version 3", "paces at the measured bandwidth; heeds losses above 2 %",
+    "draft-ietf-ccwg-bbr-06, 2026", () => unaware(ControllerKind::Bbr);
 
-const COPA: Entry = Entry::new(
-    ("copa", "Copa"),
+    "copa", "Copa",
     "the rate that the queueing delay allows; heeds losses only beside flows that fill the queue",
-    "Arun & Balakrishnan, NSDI 2018",
-    &[],
-    |_| Ok(unaware(ControllerKind::Copa(CopaModes::Both))),
-);
+    "Arun & Balakrishnan, NSDI 2018", () => unaware(ControllerKind::Copa(CopaModes::Both));
 
-const SCREAM: Entry = Entry::new(
-    ("scream", "SCReAM"),
-    "a queueing delay of 0.1 to 0.4 s, for media; its window alone",
-    "RFC 8298, section 4.1.2",
-    &[],
-    |_| Ok(unaware(ControllerKind::Scream(ScreamTarget::Adapts))),
-);
+    "scream", "SCReAM", "a queueing delay of 0.1 to 0.4 s, for media; its window alone",
+    "RFC 8298, section 4.1.2", () => unaware(ControllerKind::Scream(ScreamTarget::Adapts));
+
+    "whyloss", "Whyloss",
+    "CUBIC that a loss cuts by the odds of congestion, where the path has shown its queue",
+    "this project, docs/scheme.md", () => whyloss::scheme();
+
+    "whyloss-reno", "Whyloss over Reno",
+    "Reno that a loss cuts by the odds of congestion, where the path has shown its queue",
+    "this project, docs/scheme.md", () => whyloss::reno();
+});
+
+/// The ideal schemes, which ask the truth.
+pub static IDEAL: &[Entry<Lookup>] = entries!(Scheme<Lookup> {
+    "newreno-ideal-lp", "NewReno-Ideal-LP", "NewReno-LP that is told the truth",
+    "Martignon & Fratta 2005, section 5.1", () => newreno_lp::ideal();
+
+    "newreno-lda", "NewRenoLDA",
+    "NewReno that is told which losses are wireless, and keeps its window at them",
+    "Milenkoski & Stojcevska 2010, section 4.1", () => ideal_lda::ideal(newreno());
+
+    "westwood-lda", "WestwoodLDA",
+    "UCLA's Westwood that is told which losses are wireless, and keeps window and estimate at them",
+    "Milenkoski & Stojcevska 2010, section 4.2", () => ideal_lda::ideal(westwood::ucla());
+
+    "vegas-lda", "VegasLDA",
+    "Vegas that is told which losses are wireless, and keeps window and timeout at them",
+    "Milenkoski & Stojcevska 2010, section 4.3", () => ideal_lda::ideal(vegas::scheme());
+});
+
+/// The schemes of IFTP.
+pub static IFTP: &[Entry<Classifier, Options>] = entries!(Scheme<Classifier, Options> {
+    "iftp", "IFTP", "a rate that emulates Reno's window, every loss congestion",
+    "ElAarag, Moedinger & Hogg 2008, section 4", () => iftp::scheme();
+
+    "iftpv", "IFTPV",
+    "IFTP that asks enhanced Veno: a random loss costs nothing, or a fifth while congestion losses get more frequent",
+    "ElAarag, Moedinger & Hogg 2008, section 10.2", () => iftpv::scheme();
+});
 
 /// Finds the scheme of that id.
 pub fn find(id: &str) -> Option<&'static Entry> {

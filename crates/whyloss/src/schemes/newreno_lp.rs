@@ -11,26 +11,10 @@
 //! congestion lost it to congestion. The paper's figures run it on ns-2's TCP, which halves the window where the text halves
 //! the flight size: [`ControllerKind::of_ns2`] is that one departure.
 
-use super::{Entry, Lookup, Scheme};
+use super::{Lookup, Scheme};
 use crate::congestion::{ControllerKind, Decrease};
 use crate::policy::WirelessPolicy;
 use crate::sender::vegas::Vegas;
-
-pub(super) const ENTRY: Entry = Entry::new(
-    ("newreno-lp", "NewReno-LP"),
-    "NewReno that takes a loss for wireless while the Vegas predictor sees no queue: the window becomes FlightSize",
-    "Martignon & Fratta 2005, section 2",
-    &[],
-    |_| Ok(scheme()),
-);
-
-pub(super) const IDEAL: Entry<Lookup> = Entry::new(
-    ("newreno-ideal-lp", "NewReno-Ideal-LP"),
-    "NewReno-LP that is told the truth",
-    "Martignon & Fratta 2005, section 5.1",
-    &[],
-    |_| Ok(ideal()),
-);
 
 /// Makes NewReno-LP.
 pub fn scheme() -> Scheme {

@@ -97,6 +97,18 @@ fn every_line_builds_and_starts() {
 }
 
 #[test]
+fn constructors_and_the_registries_agree() {
+    for (id, classifier) in [
+        ("cubic", "unaware"),
+        ("cubic-fqrtt", "fqrtt"),
+        ("cubic-trees", "trees"),
+    ] {
+        let named = find(id).unwrap().build(&[]).unwrap();
+        assert_eq!(named, Scheme::of("cubic", "keep", classifier).unwrap());
+    }
+}
+
+#[test]
 fn marks_are_congestion_that_no_classifier_is_asked_about() {
     let scheme = Scheme::of("reno", "keep", "vegas").unwrap();
     let mut control = begun(&scheme);

@@ -9,16 +9,8 @@
 //!
 //! Goes with NewReno's recovery.
 
-use super::{Entry, Scheme, unaware};
+use super::{Scheme, unaware};
 use crate::congestion::WestwoodOptions;
-
-pub(super) const ENTRY: Entry = Entry::new(
-    ("tibet", "TIBET"),
-    "Westwood with segment sizes and gaps filtered apart; goes with NewReno's recovery",
-    "Capone, Fratta & Martignon, IEEE TMC 3(2), 2004",
-    &[],
-    |_| Ok(scheme()),
-);
 
 /// Makes TIBET.
 pub fn scheme() -> Scheme {

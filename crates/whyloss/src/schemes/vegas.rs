@@ -9,24 +9,8 @@
 //!
 //! Both go with Vegas's recovery, which asks the controller for its fine-grained timeout.
 
-use super::{Entry, Lookup, Scheme, ideal_lda, unaware};
+use super::{Scheme, unaware};
 use crate::congestion::{ControllerKind, VegasDialect};
-
-pub(super) const ENTRY: Entry = Entry::new(
-    ("vegas", "Vegas"),
-    "one to three segments in the queues; goes with Vegas's recovery",
-    "Brakmo & Peterson, IEEE JSAC 13(8), 1995",
-    &[],
-    |_| Ok(scheme()),
-);
-
-pub(super) const LDA: Entry<Lookup> = Entry::new(
-    ("vegas-lda", "VegasLDA"),
-    "Vegas that is told which losses are wireless, and keeps window and timeout at them",
-    "Milenkoski & Stojcevska 2010, section 4.3",
-    &[],
-    |_| Ok(ideal_lda::ideal(scheme())),
-);
 
 /// Makes Vegas.
 pub fn scheme() -> Scheme {
@@ -35,6 +19,7 @@ pub fn scheme() -> Scheme {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ideal_lda;
     use super::super::tests::{BEGUN, begun, loss};
     use super::*;
     use crate::Cause;

@@ -7,18 +7,10 @@
 //! congestion avoidance, N ≥ 3       a segment every other round trip
 //! ```
 
-use super::{Entry, Scheme};
+use super::Scheme;
 use crate::congestion::{BacklogRtt, ControllerKind};
 use crate::policy::WirelessPolicy;
 use crate::sender::veno::Veno;
-
-pub(super) const ENTRY: Entry = Entry::new(
-    ("veno", "Veno"),
-    "half at a loss with three segments queued, four fifths with less",
-    "Fu & Liew, IEEE JSAC 21(2), 2003",
-    &[],
-    |_| Ok(scheme()),
-);
 
 /// Makes TCP Veno.
 pub fn scheme() -> Scheme {

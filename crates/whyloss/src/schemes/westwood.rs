@@ -13,40 +13,8 @@
 //! | [`ucla_timed`] | filtered by the time between acknowledgements, divided at timeouts | fast retransmit alone | Le & Hong 2006, section 4 (BAL-1) |
 //! | [`plus`] | a sample per round trip | NewReno's recovery | Mascolo et al., CCR 34(2), 2004 |
 
-use super::{Entry, Scheme, unaware};
+use super::{Scheme, unaware};
 use crate::congestion::WestwoodOptions;
-
-pub(super) const ENTRY: Entry = Entry::new(
-    ("westwood", "Westwood"),
-    "at a loss, what the acknowledgements' rate fills; goes with Reno's recovery",
-    "Casetti et al., MobiCom 2001; Milenkoski & Stojcevska 2010, section 3.2",
-    &[],
-    |_| Ok(scheme()),
-);
-
-pub(super) const UCLA: Entry = Entry::new(
-    ("westwood-ucla", "Westwood (UCLA)"),
-    "Westwood of UCLA's module for ns-2, which divides at timeouts; goes with fast retransmit alone",
-    "tcp-westwood.cc 1.3, 2002; Milenkoski & Stojcevska 2010, section 3.2",
-    &[],
-    |_| Ok(ucla()),
-);
-
-pub(super) const UCLA_NEWRENO: Entry = Entry::new(
-    ("westwood-ucla-nr", "Westwood-NR (UCLA)"),
-    "Westwood of UCLA's module for ns-2 that derives from NewReno; goes with NewReno's recovery",
-    "tcp-w-nr.cc 1.2, 2001; Martignon & Fratta 2005, section 3",
-    &[],
-    |_| Ok(ucla_newreno()),
-);
-
-pub(super) const PLUS: Entry = Entry::new(
-    ("westwood-plus", "Westwood+"),
-    "Westwood with one sample per round trip; goes with NewReno's recovery",
-    "Mascolo et al., CCR 34(2), 2004",
-    &[],
-    |_| Ok(plus()),
-);
 
 /// Makes Westwood by its equations.
 pub fn scheme() -> Scheme {

@@ -8,16 +8,8 @@
 //!
 //! Goes with NewReno's recovery.
 
-use super::{Entry, Scheme, unaware};
+use super::{Scheme, unaware};
 use crate::congestion::WestwoodOptions;
-
-pub(super) const ENTRY: Entry = Entry::new(
-    ("westwood-nr", "Westwood-NR"),
-    "Westwood with ABSE's estimate; goes with NewReno's recovery",
-    "Wang et al., GLOBECOM 2002; Martignon & Fratta 2005, section 3",
-    &[],
-    |_| Ok(scheme()),
-);
 
 /// Makes Westwood-NR.
 pub fn scheme() -> Scheme {

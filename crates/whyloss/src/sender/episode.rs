@@ -13,8 +13,8 @@
 //! Several packets that are lost to a full queue take several round trips, or one long one. One packet takes one round
 //! trip, whatever lost it: so the rule also forgives a queue that overflows by a packet and is no longer than the way.
 //!
-//! The verdict is final when the recovery ends: [`SenderClassifier::on_recovery_end`]. A transport that does not ask then has
-//! congestion always.
+//! The verdict is final when the recovery ends: [`SenderClassifier::on_recovery_end`]. TCP in the simulator and
+//! `connection` (QUIC) ask then. For a transport that does not ask, every loss is congestion.
 //!
 //! Departure: in QUIC a recovery ends when a packet is acknowledged that left after it began, in TCP when all that was under
 //! way then is, retransmissions among it; a single loss takes one round trip in either.
@@ -76,11 +76,7 @@ impl SenderClassifier for Episode {
             let took = (now - began).as_nanos() as f64;
             self.min < Duration::MAX && took < self.rounds * self.min.as_nanos() as f64
         });
-        if short {
-            Cause::Wireless
-        } else {
-            Cause::Congestion
-        }
+        Cause::wireless_if(short)
     }
 }
 

@@ -144,11 +144,7 @@ impl SenderClassifier for FqRtt {
         }
         self.episode = Some(episode);
 
-        if low && close.is_none() {
-            Cause::Wireless
-        } else {
-            Cause::Congestion
-        }
+        Cause::wireless_if(low && close.is_none())
     }
 }
 

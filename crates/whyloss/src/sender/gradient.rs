@@ -114,11 +114,7 @@ impl SenderClassifier for Gradient {
     }
 
     fn on_loss(&mut self, _: &LossEvent) -> Cause {
-        if self.congested {
-            Cause::Congestion
-        } else {
-            Cause::Wireless
-        }
+        Cause::congestion_if(self.congested)
     }
 }
 

@@ -103,11 +103,7 @@ impl SenderClassifier for Isolated {
         self.lost(loss.first, loss.segment_size);
         let end = loss.first.saturating_add(loss.in_flight).max(self.sent);
         self.recover = Some(end);
-        if loss.detection.is_timeout() || self.share > self.threshold {
-            Cause::Congestion
-        } else {
-            Cause::Wireless
-        }
+        Cause::congestion_if(loss.detection.is_timeout() || self.share > self.threshold)
     }
 }
 

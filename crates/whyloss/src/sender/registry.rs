@@ -109,7 +109,7 @@ registry! {
         => Veno::enhanced(
             beta,
             rtt_of(rtt),
-            if congestive == 0.0 { Cause::Wireless } else { Cause::Congestion },
+            Cause::wireless_if(congestive == 0.0),
         )
         .timeouts(timeouts != 0.0);
 

@@ -191,11 +191,7 @@ impl SenderClassifier for Vegas {
         if self.evaluate == Evaluate::Losses {
             self.estimate(loss.window, loss.in_flight, loss.segment_size);
         }
-        if self.congested {
-            Cause::Congestion
-        } else {
-            Cause::Wireless
-        }
+        Cause::congestion_if(self.congested)
     }
 }
 

@@ -74,11 +74,7 @@ impl Transport {
         self.now = self.now.saturating_add(a % 100_000_000);
         let now = Time::from_nanos(self.now);
         let segment = u64::from(self.segment_size);
-        let cause = if b % 2 == 0 {
-            Cause::Wireless
-        } else {
-            Cause::Congestion
-        };
+        let cause = Cause::wireless_if(b % 2 == 0);
         match kind % 20 {
             0..=1 => {
                 self.in_flight = self.in_flight.saturating_add(segment);

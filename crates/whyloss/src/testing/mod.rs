@@ -11,7 +11,7 @@
 //!
 //! impl ReceiverClassifier for Longest {
 //!     fn on_arrival(&mut self, _: &Arrival, missing: u64) -> Option<Cause> {
-//!         let cause = if missing > self.0 { Cause::Congestion } else { Cause::Wireless };
+//!         let cause = Cause::congestion_if(missing > self.0);
 //!         (missing > 0).then_some(cause)
 //!     }
 //! }

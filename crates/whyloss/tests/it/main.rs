@@ -1,7 +1,6 @@
 //! What holds for every algorithm of the registries, whatever the order of events. One program, which is linked once.
 
 mod bunched;
-mod controllers;
 mod iftp;
 mod receiver;
 mod sender;

@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use whyloss::Cause;
 use whyloss::event::{AckEvent, LossEvent, SentEvent};
 use whyloss::sender::SenderClassifier;
+use whyloss::{Cause, Time};
 use whyloss_link::Random;
 
 use crate::decider::SenderDecider;
@@ -32,6 +32,8 @@ struct Bench {
     /// The first datagram that a verdict may still be asked about.
     first: u64,
     said: Option<Judgement>,
+    /// A judgement whose verdict is final when the recovery ends.
+    waiting: Option<Judgement>,
     /// Whether anybody asks: if not, losses need not be remembered.
     asked: bool,
 }
@@ -47,6 +49,7 @@ impl Judge {
             left: VecDeque::new(),
             first: 0,
             said: None,
+            waiting: None,
             asked: false,
         })))
     }
@@ -108,7 +111,26 @@ impl SenderClassifier for Judge {
             .partition_point(|&(offset, _)| offset < loss.first);
         let number = bench.left.get(place).map_or(bench.leaving, |left| left.1);
         let said = bench.judge.judge(loss, number);
-        bench.said = Some(said);
+        // (The stack keeps window and threshold itself.)
+        if bench.judge.waits(loss.detection, 0, 0) {
+            bench.waiting = Some(said);
+        } else {
+            bench.said = Some(said);
+        }
         said.verdict
+    }
+
+    fn revises(&self) -> bool {
+        self.bench().judge.revises()
+    }
+
+    fn on_recovery_end(&mut self, now: Time) -> Cause {
+        let mut bench = self.bench();
+        let Some((verdict, ..)) = bench.judge.on_recovery_end(now) else {
+            return Cause::Congestion;
+        };
+        let waiting = bench.waiting.take();
+        bench.said = waiting.map(|said| Judgement { verdict, ..said });
+        verdict
     }
 }

@@ -1,19 +1,20 @@
 //! Channels by name; see [`whyloss_link::channel`] for what each one does.
 
-use std::fs;
 use std::path::Path;
 
 use whyloss_link::ChannelSpec;
 use whyloss_link::channel::{
-    BurstRenewal, ChannelError, ErrorPattern, GilbertElliott, NextTrial, TimedGilbertElliott,
-    trace_file,
+    BurstRenewal, ChannelError, GilbertElliott, NextTrial, TimedGilbertElliott,
 };
 
 use super::{Choice, positive, probability};
-use crate::scenario::error::Fault;
-use crate::scenario::fields::Field;
+use crate::recording;
+use crate::scenario::document::{self, Value};
+use crate::scenario::error::{Fault, suggest};
+use crate::scenario::fields::{Field, code};
+use crate::scenario::recorded;
 
-pub(super) const CHANNELS: [&str; 7] = [
+pub(super) const CHANNELS: [&str; 8] = [
     "none",
     "bernoulli",
     "bit-errors",
@@ -21,6 +22,7 @@ pub(super) const CHANNELS: [&str; 7] = [
     "timed-gilbert-elliott",
     "burst-renewal",
     "pattern",
+    "recorded",
 ];
 
 /// A channel, and whether it comes before the queue. Files are looked up from `directory`.
@@ -88,12 +90,12 @@ pub(in crate::scenario) fn channel(
             })
         }
         "pattern" => {
-            only(&["file", "next"])?;
-            let file = choice.need("file", "the file of the recorded pattern")?;
-            ChannelSpec::Pattern {
-                pattern: pattern(&file, directory)?,
-                next: choice.or("next", NextTrial::default(), next_trial)?,
-            }
+            only(&["file", "column", "by", "loss_from", "loss_to", "next"])?;
+            pattern(&choice, directory)?
+        }
+        "recorded" => {
+            only(&["name"])?;
+            recorded(&choice.need("name", "the name of a fitted channel (`whyloss list`)")?)?
         }
         _ => return Err(choice.unknown("channel", CHANNELS)),
     };
@@ -164,26 +166,76 @@ fn next_trial(field: &Field<'_>) -> Result<NextTrial, Fault> {
     field.one_of(&[("random", NextTrial::Random), ("same", NextTrial::Same)])
 }
 
-fn pattern(field: &Field<'_>, directory: &Path) -> Result<ErrorPattern, Fault> {
-    let name = field.text("the name of a file")?;
+/// A recording that is replayed, by packet or by time.
+fn pattern(choice: &Choice<'_>, directory: &Path) -> Result<ChannelSpec, Fault> {
+    let field = choice.need(
+        "file",
+        "the file of the recorded pattern, or a directory of them",
+    )?;
+    let name = field.text("the name of a file or directory")?;
+    let column = choice.get("column");
+    let column = column
+        .map(|column| column.text("the name of a column"))
+        .transpose()?;
+    let by_time = choice.or("by", false, |by| {
+        by.one_of(&[("packet", false), ("time", true)])
+    })?;
+    let least = choice.or("loss_from", 0.0, probability)?;
+    let most = choice
+        .get("loss_to")
+        .map(|most| probability(&most))
+        .transpose()?;
+    let next = choice.or("next", NextTrial::default(), next_trial)?;
     if field.item.probe().is_some() {
-        return ErrorPattern::new([vec![false]]).map_err(|error| field.fault(error.to_string()));
+        return Ok(ChannelSpec::None);
     }
     let path = directory.join(name);
-    let unreadable = |error: std::io::Error| {
-        field.fault(format!(
-            "cannot read the error pattern {}: {error}",
-            path.display()
-        ))
-    };
-    let data = fs::metadata(&path).map_err(unreadable)?;
-    if !data.is_file() || data.len() > trace_file::MAX_BYTES as u64 {
+    let refused = |error: recording::RecordingError| field.fault(error.to_string());
+    let mut recording = recording::read(&path, column).map_err(refused)?;
+    let trials = recording.trials.len();
+    recording.keep_losses(least, most.unwrap_or(f64::INFINITY));
+    if recording.trials.is_empty() {
         return Err(field.fault(format!(
-            "{} is not a file of at most {} bytes",
-            path.display(),
-            trace_file::MAX_BYTES
+            "none of the {trials} trials of {} loses a share between `loss_from` and `loss_to`",
+            path.display()
         )));
     }
-    let text = fs::read(&path).map_err(unreadable)?;
-    trace_file::parse(&text).map_err(|error| field.fault(format!("{}: {error}", path.display())))
+    Ok(if by_time {
+        ChannelSpec::TimedPattern {
+            pattern: recording.timed_pattern().map_err(refused)?,
+            next,
+        }
+    } else {
+        ChannelSpec::Pattern {
+            pattern: recording.pattern().map_err(refused)?,
+            next,
+        }
+    })
+}
+
+/// A fitted channel of the library.
+fn recorded(field: &Field<'_>) -> Result<ChannelSpec, Fault> {
+    let name = field.text("the name of a fitted channel (`whyloss list`)")?;
+    if field.item.probe().is_some() {
+        return Ok(ChannelSpec::None);
+    }
+    let Some(entry) = recorded::channels().find(|entry| entry.name == name) else {
+        let names: Vec<_> = recorded::channels().map(|entry| entry.name).collect();
+        let hint = suggest(name, names.iter().copied());
+        return Err(field.fault(format!(
+            "no recorded channel is called {}{hint}",
+            code(name)
+        )));
+    };
+    let root = document::read(&format!("channel = {}", entry.channel), &[])?;
+    let item = match &root.value {
+        Value::Table(table) => table.find("channel"),
+        _ => None,
+    };
+    let inner = Field {
+        path: field.path.clone(),
+        item: item.unwrap_or(&root),
+    };
+    // No entry names a file.
+    Ok(channel(&inner, Path::new(""))?.0)
 }

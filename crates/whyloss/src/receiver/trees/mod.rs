@@ -70,11 +70,7 @@ impl Past {
         let rise = Self::MOST * (1.0 - self.suspects / Self::FEW).max(0.0);
         let suspect = f64::from(u8::from(odds > threshold));
         self.suspects += (suspect - self.suspects) / Self::GAPS;
-        if odds > threshold.saturating_add(rise as i32) {
-            Cause::Congestion
-        } else {
-            Cause::Wireless
-        }
+        Cause::congestion_if(odds > threshold.saturating_add(rise as i32))
     }
 }
 

@@ -209,8 +209,8 @@ impl Signals {
             self.pace(took as f64 / acked.max(0.5));
         }
         self.advanced = ack.now;
-        self.loss_rate *= 1.0 - (0.005 * acked).min(0.5);
-        self.recent_losses *= 1.0 - (0.05 * acked).min(0.5);
+        self.loss_rate = decayed(self.loss_rate, 0.005 * acked);
+        self.recent_losses = decayed(self.recent_losses, 0.05 * acked);
         self.windows.add((PARTS * window) as i64);
         if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
             self.sample(rtt.as_nanos(), window);
@@ -416,6 +416,13 @@ impl Density {
     }
 }
 
+/// A rate after this share of it is forgotten. It becomes 0 below 1e-30, because subnormal numbers are slow.
+#[inline]
+fn decayed(rate: f64, share: f64) -> f64 {
+    let rate = rate * (1.0 - share.min(0.5));
+    if rate < 1e-30 { 0.0 } else { rate }
+}
+
 /// Bytes in full segments.
 #[inline]
 fn segments(bytes: u64, segment_size: u32) -> f64 {
@@ -490,6 +497,17 @@ mod tests {
             signals.on_ack(&at(450, ack));
         }
         assert!((signals.recent_losses - recent * 0.95 * 0.95).abs() < 1e-12);
+    }
+
+    /// 1e-30 is 69 factors of e below 1: after 20,000 segments nothing of a loss remains, and nothing is subnormal on the way.
+    #[test]
+    fn rates_of_loss_end_at_zero() {
+        let mut rates = [1.0, 1.0];
+        for _ in 0..20_000 {
+            rates = [decayed(rates[0], 0.005), decayed(rates[1], 0.05)];
+            assert!(rates.iter().all(|rate| *rate == 0.0 || *rate >= 1e-30));
+        }
+        assert_eq!(rates, [0.0, 0.0]);
     }
 
     /// Of a thousand segments at delays of 100 to 115 ms two are lost at each delay; then a hundred at the largest alone.

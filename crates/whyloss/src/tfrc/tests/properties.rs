@@ -95,11 +95,7 @@ fn arrival() -> impl Strategy<Value = (u64, i64, Data, Cause)> {
                     round,
                     urgent,
                 };
-                let cause = if wireless {
-                    Cause::Wireless
-                } else {
-                    Cause::Congestion
-                };
+                let cause = Cause::wireless_if(wireless);
                 (pass, step, data, cause)
             },
         )

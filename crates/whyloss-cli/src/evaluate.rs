@@ -1,0 +1,334 @@
+//! `whyloss evaluate`: a scheme on the criteria of RFC 9743, beside its peers, or before an adversary.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use whyloss_sim::scenario::MOST_SEEDS;
+use whyloss_sim::text::one_line;
+use whyloss_sim::{Registry, recording};
+use whyloss_study::evaluation::adversary::{self, Effort, Found};
+use whyloss_study::evaluation::{
+    self as study, Carrier, Contender, Criterion, Kept, Setting, report,
+};
+use whyloss_study::report as files;
+
+use crate::error::CliError;
+use crate::interrupt::stop_on_interrupt;
+use crate::progress::Bar;
+use crate::threads::{self, MOST_JOBS};
+
+/// Drawn networks by default.
+const NETWORKS: u64 = 40;
+/// The same under `--quick`.
+const FEW: u64 = 2;
+
+/// What a command with QUIC also asks of quinn.
+const OVER_QUIC: [&str; 6] = [
+    "beside-cubic",
+    "drawn-harm",
+    "drawn",
+    "recorded",
+    "aqm-harm",
+    "satellite",
+];
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct EvaluateArgs {
+    /// A scheme (`whyloss`), a controller (`bbr`), or a controller and a classifier (`cubic+trees`).
+    #[arg(value_name = "SCHEME")]
+    scheme: String,
+    /// Write the page, the tables (Markdown, CSV, JSON) and the pictures here, and keep the runs; the same command goes on from them.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Only criteria whose section begins so (`7` or `5.2.1`), or the one of this id (`satellite`).
+    #[arg(long, value_name = "SECTION")]
+    only: Option<String>,
+    /// Runs of each case, under seeds from 1 on [default: 5; 1 with --quick; drawn networks and recorded links have one].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
+    seeds: Option<u64>,
+    /// How many networks are drawn [default: 40; 2 with --quick].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    networks: Option<u64>,
+    /// Run two cases of each criterion under one seed, beside CUBIC alone: a check that all of it works.
+    #[arg(long)]
+    quick: bool,
+    /// What carries the judged flows.
+    #[arg(long, value_enum, default_value_t = Transport::Tcp)]
+    transport: Transport,
+    /// Replay recorded links as channels, too: a CSV file with a column `received` of digits (1 arrived, 0 lost), or a directory of such files.
+    #[arg(long, value_name = "PATH")]
+    recordings: Option<PathBuf>,
+    /// Search for the network in which the scheme harms a CUBIC flow most, instead.
+    #[arg(long, conflicts_with_all = ["only", "seeds", "networks", "quick", "recordings"])]
+    adversary: bool,
+    /// The search tries at most so many networks; with as many, it finds the same.
+    #[arg(long, value_name = "N", requires = "adversary", default_value_t = 4000)]
+    evaluations: u64,
+    /// The search ends after so long.
+    #[arg(long, value_name = "MINUTES", requires = "adversary", default_value_t = 10.0, value_parser = minutes)]
+    minutes: f64,
+    /// What the search draws with.
+    #[arg(long, value_name = "N", requires = "adversary", default_value_t = 1)]
+    seed: u64,
+    /// Threads [default: one per core]. The results do not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    jobs: Option<u16>,
+}
+
+const HELP: &str = "docs/evaluation.md is what it makes of `whyloss`.";
+
+fn minutes(text: &str) -> Result<f64, String> {
+    let minutes: f64 = text
+        .parse()
+        .map_err(|_| "expected minutes, such as 10 or 0.5")?;
+    if (0.01..=100_000.0).contains(&minutes) {
+        Ok(minutes)
+    } else {
+        Err("expected minutes from 0.01 to 100000".to_owned())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Transport {
+    /// TCP with RACK-TLP.
+    Tcp,
+    /// QUIC by quinn's engine; needs a command with QUIC.
+    Quic,
+}
+
+pub(crate) fn run(
+    args: &EvaluateArgs,
+    registry: &Registry,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let scheme = Contender::find(&args.scheme, registry)?;
+    let carrier = match args.transport {
+        Transport::Tcp => Carrier::Tcp,
+        Transport::Quic if cfg!(feature = "quic") => Carrier::Quic,
+        Transport::Quic => return Err(CliError::NoQuic),
+    };
+    adversary::check(&scheme, carrier, registry)?;
+    if args.adversary {
+        return attack(args, &scheme, carrier, registry, out);
+    }
+    let setting = Setting {
+        scheme,
+        carrier,
+        seeds: args.seeds.unwrap_or(if args.quick { 1 } else { 5 }),
+        quick: args.quick,
+    };
+    let criteria = chosen(args)?;
+    files::renew(&args.out).map_err(CliError::Out)?;
+    let kept = Kept::open(&args.out.join("runs")).map_err(CliError::Plan)?;
+    let stop = stop_on_interrupt().map_err(CliError::Signal)?;
+    let pool = threads::pool(args.jobs)?;
+    let bar = Bar::new();
+    let mut findings = Vec::new();
+    for (index, criterion) in criteria.iter().enumerate() {
+        bar.begin(&criterion.id, index, criteria.len());
+        let found =
+            pool.install(|| study::run(criterion, &setting, registry, Some(&kept), &bar, &stop));
+        let Some(found) = found.map_err(CliError::Plan)? else {
+            bar.clear();
+            let rest = criteria[index..]
+                .iter()
+                .map(|criterion| criterion.id.clone());
+            return Err(CliError::Interrupted {
+                cut_short: Vec::new(),
+                not_run: rest.collect(),
+            });
+        };
+        findings.push(found);
+    }
+    bar.clear();
+    let carriers = [Carrier::Tcp, Carrier::Quic].into_iter();
+    let carriers =
+        carriers.filter(|carrier| findings.iter().any(|found| found.carrier == *carrier));
+    let mut outcomes: Vec<_> = carriers
+        .map(|carrier| report::summary(&findings, carrier))
+        .collect();
+    for overview in &outcomes {
+        out.write_all(files::table::render(overview).as_bytes())?;
+        writeln!(out)?;
+    }
+    outcomes.extend(findings.iter().map(report::outcome));
+    let (left_out, command) = (study::uncovered(), command(args));
+    for outcome in &outcomes {
+        files::write_outcome(&args.out, outcome)?;
+    }
+    let json: String = outcomes.iter().map(files::json::render).collect();
+    let page = report::page(&outcomes, &setting, &left_out, &command);
+    let document = report::document(&outcomes, &setting, &left_out, &command);
+    for (name, text) in [
+        ("evaluation.json", &json),
+        ("evaluation.md", &document),
+        ("index.html", &page),
+    ] {
+        files::write(&args.out, name, text)?;
+    }
+    writeln!(out, "{}", args.out.join("index.html").display())?;
+    let failed = findings
+        .iter()
+        .filter_map(|finding| finding.failed.as_ref());
+    let runs = failed.clone().map(|failed| failed.0).sum();
+    match failed.map(|failed| &failed.1).next() {
+        None => Ok(()),
+        Some(first) => Err(CliError::EvaluationFailed {
+            runs,
+            first: first.clone(),
+        }),
+    }
+}
+
+/// The criteria that were asked for, in the order of the RFC's sections.
+fn chosen(args: &EvaluateArgs) -> Result<Vec<Criterion>, CliError> {
+    let networks = args
+        .networks
+        .unwrap_or(if args.quick { FEW } else { NETWORKS });
+    let mut all = study::criteria();
+    all.extend(study::drawn(networks));
+    if let Some(path) = &args.recordings {
+        let refuse = |problem: String| CliError::Recording {
+            name: one_line(&path.to_string_lossy()).into_owned(),
+            problem,
+        };
+        let links = recording::read(path, None).map_err(|error| refuse(error.to_string()))?;
+        let replayed = study::recorded(&links, &args.out.join("recordings"));
+        let replayed = replayed.map_err(|source| CliError::Directory {
+            option: "--out",
+            source,
+        })?;
+        let none = "no recorded link loses between nothing and 30 %";
+        all.push(replayed.ok_or_else(|| refuse(none.to_owned()))?);
+    }
+    // Over QUIC as well: what decides whether one would switch it on.
+    if cfg!(feature = "quic") && args.transport == Transport::Tcp {
+        let again: Vec<Criterion> = all
+            .iter()
+            .filter(|criterion| OVER_QUIC.contains(&criterion.id.as_str()))
+            .cloned()
+            .filter_map(Criterion::over_quic)
+            .collect();
+        all.extend(again);
+    }
+    let section = |criterion: &Criterion| -> Vec<u32> {
+        let numbers = criterion.section.split('.');
+        numbers.filter_map(|number| number.parse().ok()).collect()
+    };
+    all.sort_by_key(section);
+    let Some(only) = &args.only else {
+        return Ok(all);
+    };
+    let sections: Vec<String> = all
+        .iter()
+        .map(|criterion| format!("{} ({})", criterion.section, criterion.id))
+        .collect();
+    let below = format!("{only}.");
+    all.retain(|criterion| {
+        criterion.id == *only || criterion.section == *only || criterion.section.starts_with(&below)
+    });
+    if all.is_empty() {
+        return Err(CliError::NoSection {
+            only: only.clone(),
+            sections,
+        });
+    }
+    Ok(all)
+}
+
+/// The command that makes the same page.
+fn command(args: &EvaluateArgs) -> String {
+    let mut words = vec!["whyloss evaluate".to_owned(), args.scheme.clone()];
+    if args.transport == Transport::Quic {
+        words.push("--transport quic".to_owned());
+    }
+    words.extend(args.only.iter().map(|only| format!("--only {only}")));
+    for (key, value) in [("seeds", args.seeds), ("networks", args.networks)] {
+        words.extend(value.map(|value| format!("--{key} {value}")));
+    }
+    if args.quick {
+        words.push("--quick".to_owned());
+    }
+    if let Some(path) = &args.recordings {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        words.push(format!("--recordings {name}"));
+    }
+    words.push("--out DIR".to_owned());
+    words.join(" ")
+}
+
+fn attack(
+    args: &EvaluateArgs,
+    scheme: &Contender,
+    carrier: Carrier,
+    registry: &Registry,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    files::prepare(&args.out).map_err(CliError::Out)?;
+    let stop = stop_on_interrupt().map_err(CliError::Signal)?;
+    let pool = threads::pool(args.jobs)?;
+    let effort = Effort {
+        seed: args.seed,
+        evaluations: args.evaluations,
+        time: Duration::from_secs_f64(60.0 * args.minutes),
+    };
+    let bar = Bar::new();
+    bar.begin("networks", 0, 1);
+    let found = pool.install(|| adversary::search(scheme, carrier, effort, registry, &bar, &stop));
+    bar.clear();
+    let found = found.map_err(|source| CliError::Run {
+        id: "adversary",
+        source: Box::new(source),
+    })?;
+    writeln!(
+        out,
+        "{} in {} climbs",
+        files::counted(found.evaluations, "network"),
+        found.climbs
+    )?;
+    for (name, what, found) in [
+        ("worst.toml", "the worst network", &found.worst),
+        (
+            "worst-clean.toml",
+            "the worst network without channel losses",
+            &found.clean,
+        ),
+    ] {
+        let Some(found) = found else {
+            writeln!(out, "{what}: none was found that measures anything")?;
+            continue;
+        };
+        tell(&args.out, name, what, found, scheme, out)?;
+    }
+    Ok(())
+}
+
+fn tell(
+    dir: &Path,
+    name: &str,
+    what: &str,
+    found: &Found,
+    scheme: &Contender,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let (again, half_width) = found.again;
+    let harm = format!(
+        "harm {again:.1} ± {half_width:.1} % under seeds 1001 to 1010; {:.1} % in the search",
+        found.harm
+    );
+    let text = format!(
+        "# {} harms the flow `plain` here: {harm}.\n# With plain CUBIC in its place: --set 'flow.own-{{i}}.scheme=cubic'\n{}",
+        scheme.name, found.scenario
+    );
+    files::write(dir, name, &text)?;
+    writeln!(
+        out,
+        "\n{what}: {harm}\n{}\n\n{}",
+        dir.join(name).display(),
+        found.scenario
+    )?;
+    Ok(())
+}

@@ -1,0 +1,389 @@
+//! `whyloss fit`: a channel from recordings.
+
+mod page;
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use whyloss_diagnose::fit::check::{self, Check};
+use whyloss_diagnose::fit::{self, Fit, Fitted, Model, sources, words};
+use whyloss_diagnose::{Options, diagnose_path};
+use whyloss_emulate::spec;
+use whyloss_sim::recording::{self, Recording, Trial};
+use whyloss_sim::text::one_line;
+use whyloss_study::report as study;
+
+use crate::error::CliError;
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct FitArgs {
+    /// Tables (CSV), patterns, directories of them, logs of emulated links, captures, qlogs, or traces of rates.
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// The column of a table that holds packets [default: received, lost, number or sequence].
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
+    /// Time between packets, where the recording has no times: 100ms.
+    #[arg(long, value_name = "TIME")]
+    interval: Option<String>,
+    /// Leave out trials that lose a smaller share.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
+    loss_from: f64,
+    /// Leave out trials that lose this share or more.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    loss_to: Option<f64>,
+    /// Fit on these trials alone, counting from 0.
+    #[arg(long, value_enum, default_value_t = Rows::All)]
+    rows: Rows,
+    /// Say what share of the other trials the fit is not rejected for; goes with --rows.
+    #[arg(long)]
+    judge: bool,
+    /// Write a page with pictures into this directory.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The seed of the simulated recordings that tests compare with.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = Format::Toml)]
+    format: Format,
+}
+
+const HELP: &str = "docs/radios.md says how models are estimated, chosen and tested.";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Rows {
+    /// All.
+    All,
+    /// 0, 2, …
+    Even,
+    /// 1, 3, …
+    Odd,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// A line for a link of a scenario, with intervals as comments.
+    Toml,
+    /// Its value alone, for `--loss` and `--set`.
+    Value,
+    /// One object.
+    Json,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text
+        .parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a share from 0 to 1".to_owned())
+}
+
+pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    if let [input] = &args.inputs[..]
+        && let Some(trace) = rate_trace(input)?
+    {
+        return rate(args, input, &trace, out);
+    }
+    let mut whole = Recording::default();
+    for input in &args.inputs {
+        let next = read(input, args)?;
+        whole.trials.extend(next.trials);
+        whole.notes.extend(next.notes);
+    }
+    let name = one_line(&args.inputs[0].to_string_lossy()).into_owned();
+    let refuse = |problem: String| CliError::Recording {
+        name: name.clone(),
+        problem,
+    };
+    if whole.packets() > recording::MOST_PACKETS as u64 {
+        return Err(refuse(format!(
+            "more than {} packets are not read",
+            recording::MOST_PACKETS
+        )));
+    }
+    if let Some(interval) = &args.interval {
+        whole.space(spec::duration(interval).map_err(|error| CliError::Link(error.into()))?);
+    }
+    let (mut own, mut others) = (Recording::default(), Recording::default());
+    own.notes = whole.notes;
+    for (row, trial) in whole.trials.into_iter().enumerate() {
+        let is_own = match args.rows {
+            Rows::All => true,
+            Rows::Even => row % 2 == 0,
+            Rows::Odd => row % 2 == 1,
+        };
+        let kept = if is_own { &mut own } else { &mut others };
+        kept.trials.push(trial);
+    }
+    let before = own.trials.len();
+    for part in [&mut own, &mut others] {
+        part.keep_losses(args.loss_from, args.loss_to.unwrap_or(f64::INFINITY));
+    }
+    if own.trials.is_empty() {
+        return Err(refuse(format!(
+            "none of {before} trials loses a share from --loss-from to --loss-to"
+        )));
+    }
+    let found = fit::fit(&own).map_err(|error| refuse(error.to_string()))?;
+    let tested = check::check(&found.best().channel, &own.trials, args.seed);
+    match args.format {
+        Format::Toml => toml(args, &own, &found, &tested, out)?,
+        Format::Value => writeln!(out, "{}", words::channel(&found.best().channel))?,
+        Format::Json => json(&own, &found, &tested, out)?,
+    }
+    if args.judge {
+        judge(&found, &others.trials, args.seed, out)?;
+    }
+    if let Some(dir) = &args.out {
+        study::renew(dir).map_err(CliError::Out)?;
+        let (html, figures) = page::page(&name, &own, &found, &tested, args.seed);
+        for figure in &figures {
+            study::write(
+                dir,
+                &format!("{}.svg", figure.name),
+                &study::svg::render(figure),
+            )?;
+        }
+        study::write(dir, "index.html", &html)?;
+    }
+    Ok(())
+}
+
+/// Reads an input, whatever it is.
+fn read(input: &Path, args: &FitArgs) -> Result<Recording, CliError> {
+    let capture = |source| CliError::Capture {
+        path: input.to_owned(),
+        source,
+    };
+    let log = input.join("packets.jsonl");
+    let (is_log, path) = if log.is_file() {
+        (true, log)
+    } else {
+        (input.ends_with("packets.jsonl"), input.to_owned())
+    };
+    if is_log {
+        return sources::emulated(&path).map_err(capture);
+    }
+    let is_simulated = ["losses.csv", "losses.parquet"]
+        .iter()
+        .any(|file| input.join(file).is_file());
+    if is_simulated || (input.is_file() && is_capture(input)?) {
+        let diagnosis = diagnose_path(input, Options::default()).map_err(capture)?;
+        return Ok(sources::diagnosed(&diagnosis));
+    }
+    recording::read(input, args.column.as_deref()).map_err(|error| CliError::Recording {
+        name: one_line(&input.to_string_lossy()).into_owned(),
+        problem: error.to_string(),
+    })
+}
+
+fn head(input: &Path) -> Result<Vec<u8>, CliError> {
+    let mut head = Vec::new();
+    let read = File::open(input).and_then(|file| file.take(64).read_to_end(&mut head));
+    let read = read.map_err(|source| CliError::Unreadable {
+        kind: "recording",
+        path: input.to_owned(),
+        source,
+    });
+    read.map(|_| head)
+}
+
+/// Returns whether a file begins as captures and logs do, compressed or not.
+fn is_capture(input: &Path) -> Result<bool, CliError> {
+    let head = head(input)?;
+    Ok(matches!(
+        &head[..],
+        [0x1f, 0x8b, ..]
+            | [0x28, 0xb5, 0x2f, 0xfd, ..]
+            | [0x0a, 0x0d, 0x0d, 0x0a, ..]
+            | [0xa1, 0xb2, ..]
+            | [0xd4 | 0x4d, 0xc3 | 0x3c, 0xb2, 0xa1, ..]
+            | [b'{' | 0x1e, ..]
+    ))
+}
+
+/// Returns a trace of rates: a file whose first line is a number of more than the digits 0 and 1, and no table.
+fn rate_trace(input: &Path) -> Result<Option<String>, CliError> {
+    const MOST: u64 = 100_000_000;
+    let Ok(data) = fs::metadata(input) else {
+        return Ok(None);
+    };
+    if !data.is_file() || data.len() > MOST || input.extension().is_some_and(|kind| kind == "csv") {
+        return Ok(None);
+    }
+    let head = head(input)?;
+    let lines = head.split(|&byte| byte == b'\n');
+    let mut digits = lines.flatten().filter(|byte| **byte != b'\r');
+    let is_number = digits.clone().all(u8::is_ascii_digit) && !head.is_empty();
+    if !is_number || digits.all(|byte| matches!(byte, b'0' | b'1')) {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(input).map_err(|source| CliError::Unreadable {
+        kind: "trace of rates",
+        path: input.to_owned(),
+        source,
+    })?;
+    Ok(Some(text))
+}
+
+fn rate(args: &FitArgs, input: &Path, text: &str, out: &mut dyn Write) -> Result<(), CliError> {
+    let law = fit::rates::fit(text).map_err(|problem| CliError::Recording {
+        name: one_line(&input.to_string_lossy()).into_owned(),
+        problem,
+    })?;
+    let value = words::rate(&law);
+    match args.format {
+        Format::Value => writeln!(out, "{value}")?,
+        Format::Toml => {
+            writeln!(
+                out,
+                "# {} bins of {} ms; {} states, which leave out {:.1} % of the rate's variance",
+                law.bins,
+                fit::rates::BIN,
+                law.states.len(),
+                law.unexplained * 100.0
+            )?;
+            writeln!(
+                out,
+                "# mean {:.0} kbit/s in the trace, {:.0} by the law; autocorrelation after 1 s {:.2} and {:.2}",
+                law.mean[0] / 1e3,
+                law.mean[1] / 1e3,
+                law.correlation[0],
+                law.correlation[1]
+            )?;
+            writeln!(out, "rate = {value}")?;
+        }
+        Format::Json => writeln!(
+            out,
+            "{}",
+            json!({
+                "rate": value,
+                "bins": law.bins,
+                "unexplained": law.unexplained,
+                "correlation_1s": law.correlation,
+                "mean_bps": law.mean,
+            })
+        )?,
+    }
+    Ok(())
+}
+
+/// A p-value for people.
+fn p(value: Option<f64>) -> String {
+    value.map_or("–".to_owned(), |p| format!("{p:.3}"))
+}
+
+fn toml(
+    args: &FitArgs,
+    recording: &Recording,
+    found: &Fit,
+    tested: &Check,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let best = found.best();
+    writeln!(
+        out,
+        "# {}, {} packets, {} lost",
+        study::counted(recording.trials.len() as u64, "trial"),
+        recording.packets(),
+        recording.losses()
+    )?;
+    for note in &recording.notes {
+        writeln!(out, "# {}", one_line(note))?;
+    }
+    writeln!(
+        out,
+        "# {}: the simplest of {} models that held-out likelihood (within {} standard errors of the best) and tests leave standing",
+        best.model.name(),
+        found.models.len(),
+        fit::STANDARD_ERRORS
+    )?;
+    // Long bursts have a tail of lengths that one parameter makes.
+    let shown = best.parameters.iter().take(8).map(words::parameter);
+    writeln!(
+        out,
+        "# 95 % intervals: {}",
+        shown.collect::<Vec<_>>().join("; ")
+    )?;
+    writeln!(
+        out,
+        "# p of runs of losses {}, of good runs {} (below 0.01 the model is rejected; {} simulated recordings, seed {})",
+        p(tested.bursts),
+        p(tested.gaps),
+        fit::REPLICAS,
+        args.seed
+    )?;
+    writeln!(out, "channel = {}", words::channel(&best.channel))?;
+    Ok(())
+}
+
+fn json(
+    recording: &Recording,
+    found: &Fit,
+    tested: &Check,
+    out: &mut dyn Write,
+) -> Result<(), CliError> {
+    let model = |fitted: &Fitted| {
+        let parameters = fitted.parameters.iter().map(|parameter| {
+            json!({
+                "name": parameter.name,
+                "value": parameter.value,
+                "interval": parameter.interval.map(|(least, most)| [least, most]),
+            })
+        });
+        json!({
+            "model": fitted.model.name(),
+            "channel": words::channel(&fitted.channel),
+            "parameters": parameters.collect::<Vec<_>>(),
+            "held_out": fitted.held_out,
+            "behind": fitted.behind.0,
+            "behind_error": fitted.behind.1,
+        })
+    };
+    let object = json!({
+        "trials": recording.trials.len(),
+        "packets": recording.packets(),
+        "lost": recording.losses(),
+        "notes": recording.notes,
+        "chosen": found.best().model.name(),
+        "channel": words::channel(&found.best().channel),
+        "p_bursts": tested.bursts,
+        "p_gaps": tested.gaps,
+        "models": found.models.iter().map(model).collect::<Vec<_>>(),
+    });
+    Ok(writeln!(out, "{object}")?)
+}
+
+/// Says for what share of other trials the chosen model, Bernoulli and Gilbert–Elliott are not rejected at 1 %.
+fn judge(found: &Fit, trials: &[Trial], seed: u64, out: &mut dyn Write) -> Result<(), CliError> {
+    let models = [
+        ("the chosen model", Some(found.best())),
+        ("bernoulli", found.of(Model::Bernoulli)),
+        ("gilbert-elliott", found.of(Model::Gilbert)),
+    ];
+    for (name, fitted) in models {
+        let Some(fitted) = fitted else { continue };
+        let mut kept = [0_u32; 3];
+        for trial in trials {
+            let tested = check::check(&fitted.channel, std::slice::from_ref(trial), seed);
+            let holds = [tested.bursts, tested.gaps].map(|p| p.is_none_or(|p| p >= 0.01));
+            kept[0] += u32::from(holds[0]);
+            kept[1] += u32::from(holds[1]);
+            kept[2] += u32::from(holds[0] && holds[1]);
+        }
+        writeln!(
+            out,
+            "# not rejected at 1 % on {} held-back trials, {name}: runs of losses {}, good runs {}, both {}",
+            trials.len(),
+            kept[0],
+            kept[1],
+            kept[2]
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! `whyloss fit` as a process: what it prints is a channel, and what says too little is refused in words.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+struct Here(PathBuf);
+
+impl Here {
+    fn new(name: &str) -> Self {
+        let here = std::env::temp_dir().join(format!("whyloss-fit-{name}-{}", std::process::id()));
+        fs::create_dir_all(&here).expect("a directory");
+        Self(here)
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, text).expect("a file");
+        path.display().to_string()
+    }
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn whyloss(arguments: &[&str]) -> Output {
+    let command = Command::new(env!("CARGO_BIN_EXE_whyloss"))
+        .args(arguments)
+        .output();
+    command.expect("a process")
+}
+
+fn recording() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.join("docs/captures/radio.csv").display().to_string()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_scenario_takes_what_is_printed() {
+    let here = Here::new("scenario");
+    let pages = here.0.join("page");
+    let output = whyloss(&["fit", &recording(), "--out", &pages.display().to_string()]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let channel = String::from_utf8(output.stdout).expect("text");
+    let page = fs::read_to_string(pages.join("index.html")).expect("a page");
+    assert!(page.contains("<svg") && page.contains("autocorrelation"));
+    let scenario = here.file(
+        "fitted.toml",
+        &format!(
+            "duration = \"5 s\"\n[[link]]\nname = \"radio\"\nfrom = \"a\"\nto = \"b\"\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\n\
+             queue = \"unlimited\"\n{channel}\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+             transport = {{ kind = \"cbr\", rate = \"1 Mbit/s\" }}\n"
+        ),
+    );
+    let run = whyloss(&["run", &scenario, "--format", "json"]);
+    assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+    // A recording of 20 trials, 5.6 % lost.
+    let output = whyloss(&["fit", &recording(), "--format", "json"]);
+    let fit: Value = serde_json::from_slice(&output.stdout).expect("an object");
+    assert_eq!(
+        (fit["trials"].as_u64(), fit["packets"].as_u64()),
+        (Some(20), Some(6_000))
+    );
+    assert!(
+        fit["models"]
+            .as_array()
+            .is_some_and(|models| models.len() >= 10)
+    );
+}
+
+#[test]
+fn a_pattern_takes_the_table_itself() {
+    let here = Here::new("pattern");
+    let scenario = here.file(
+        "replayed.toml",
+        &format!(
+            "duration = \"5 s\"\n[[link]]\nname = \"radio\"\nfrom = \"a\"\nto = \"b\"\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\n\
+             queue = \"unlimited\"\nchannel = {{ kind = \"pattern\", file = '{}', loss_from = 0.01 }}\n\
+             [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = {{ kind = \"cbr\", rate = \"1 Mbit/s\" }}\n",
+            recording()
+        ),
+    );
+    let run = whyloss(&["run", &scenario]);
+    assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+    let by_time = whyloss(&["run", &scenario, "--set", "link.radio.channel.by=time"]);
+    assert_eq!(by_time.status.code(), Some(2));
+    assert!(
+        said(&by_time).contains("needs the time of every packet"),
+        "{}",
+        said(&by_time)
+    );
+}
+
+#[test]
+fn too_little_is_said() {
+    let here = Here::new("little");
+    let ten = here.file("ten.csv", "received\n1101110111\n");
+    let none = here.file("none.csv", &format!("received\n{}\n", "1".repeat(1_000)));
+    let jump = here.file("jump.csv", "number\n1\n2\n900000\n");
+    let wrong = here.file("wrong.csv", "received\n1102\n");
+    let copies: String = (65_000..66_500_u32)
+        .flat_map(|n| [n % 65_536; 2])
+        .map(|n| format!("{n}\n"))
+        .collect();
+    let copies = here.file("copies.csv", &format!("number\n{copies}"));
+    let short = here.file("short.trace", "20\n33\n47\n");
+    for (file, expected) in [
+        (&ten, "it has 10 packets; a fit needs at least 100"),
+        (
+            &none,
+            "none of its 1000 packets was lost: the loss is below 3.00e-3",
+        ),
+        (&jump, "line 4: the numbers jump from 2 to 900000"),
+        (&wrong, "line 2: found `2`"),
+        // Copies and a wrap are no losses.
+        (&copies, "none of its 1500 packets was lost"),
+        (&short, "a law of rates needs at least 60 s"),
+        (&"no-such.csv".to_owned(), "cannot read"),
+    ] {
+        let output = whyloss(&["fit", file]);
+        assert_eq!(output.status.code(), Some(2), "{file}: {}", said(&output));
+        assert!(said(&output).contains(expected), "{}", said(&output));
+    }
+}

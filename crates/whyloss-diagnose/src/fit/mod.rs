@@ -1,0 +1,371 @@
+//! Channels fitted to recordings: maximum likelihood, a choice by held-out likelihood, and tests that can reject it.
+//!
+//! | step | |
+//! |---|---|
+//! | estimate | maximum likelihood; intervals from the observed information, through the delta method |
+//! | choose | ten parts, of trials or of blocks: each model is fitted on nine and told the tenth. A model stands if its log-likelihood lies no more than [`STANDARD_ERRORS`], or one unit in all, behind the best. The simplest that stands and that no test rejects is chosen; if tests reject all, the simplest that stands |
+//! | test | runs of losses (chi-square) and of good packets (Kolmogorov–Smirnov) beside those of [`REPLICAS`] simulated recordings of the same lengths ([`check`]) |
+//!
+//! Models with hidden states look at a part of a long recording ([`MOST_RUNS`], [`MOST_STEPS`]); the others look at all of it.
+
+pub mod check;
+mod model;
+pub mod rates;
+mod runs;
+mod search;
+pub mod sources;
+pub mod words;
+
+pub use model::{MODELS, Model, Parameter};
+
+use statrs::distribution::{ContinuousCDF as _, Normal};
+use thiserror::Error;
+use whyloss_link::ChannelSpec;
+use whyloss_sim::recording::{Recording, Trial};
+
+use model::{Data, logit, told};
+use runs::{Stretch, Summary};
+
+/// Parts for the held-out likelihood.
+pub const PARTS: usize = 10;
+/// How many standard errors a simpler model may lack behind the best.
+pub const STANDARD_ERRORS: f64 = 2.0;
+/// A test rejects below this p.
+pub const REJECTED: f64 = 0.01;
+/// Simulated recordings of a test.
+pub const REPLICAS: u64 = 199;
+/// Runs of losses at which models with hidden states look.
+pub const MOST_RUNS: usize = 8_192;
+/// Packets at which models in continuous time look.
+pub const MOST_STEPS: usize = 16_384;
+/// Losses below which nothing is fitted.
+pub const FEWEST_LOSSES: u64 = 10;
+/// Packets below which nothing is fitted.
+pub const FEWEST_PACKETS: u64 = 100;
+
+/// Why a recording says too little.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TooLittle {
+    /// Too few packets.
+    #[error("it has {packets} packets; a fit needs at least {FEWEST_PACKETS}")]
+    Packets {
+        /// How many there are.
+        packets: u64,
+    },
+    /// Nothing was lost.
+    #[error(
+        "none of its {packets} packets was lost: the loss is below {bound}, at a confidence of 95 %, and nothing more can be said"
+    )]
+    NoLoss {
+        /// Number of packets.
+        packets: u64,
+        /// Three over their number, in words.
+        bound: String,
+    },
+    /// Too few losses.
+    #[error(
+        "only {losses} of its {packets} packets were lost; a fit needs at least {FEWEST_LOSSES}"
+    )]
+    Losses {
+        /// How many were lost.
+        losses: u64,
+        /// Of how many.
+        packets: u64,
+    },
+    /// Nothing but losses.
+    #[error("all of its {0} packets were lost, so that nothing tells one model from another")]
+    AllLost(u64),
+}
+
+/// A model with its parameters.
+#[derive(Clone, Debug)]
+pub struct Fitted {
+    /// The family.
+    pub model: Model,
+    /// The channel.
+    pub channel: ChannelSpec,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+    /// Log-likelihood per held-out packet; `None` if the model was not compared.
+    pub held_out: Option<f64>,
+    /// How far its held-out log-likelihood lies behind the best, and the standard error of that.
+    pub behind: (f64, f64),
+}
+
+/// A recording's channel.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// All models, in the order of [`MODELS`].
+    pub models: Vec<Fitted>,
+    /// Which of them is chosen.
+    pub chosen: usize,
+}
+
+impl Fit {
+    /// The model that is chosen.
+    pub fn best(&self) -> &Fitted {
+        &self.models[self.chosen]
+    }
+
+    /// The model of this family, if it was fitted.
+    pub fn of(&self, model: Model) -> Option<&Fitted> {
+        self.models.iter().find(|fitted| fitted.model == model)
+    }
+}
+
+/// Refuses a recording of which nothing can be said.
+///
+/// # Errors
+/// [`TooLittle`], in words.
+pub fn enough(recording: &Recording) -> Result<(), TooLittle> {
+    let (packets, losses) = (recording.packets(), recording.losses());
+    match losses {
+        _ if packets < FEWEST_PACKETS => Err(TooLittle::Packets { packets }),
+        0 => Err(TooLittle::NoLoss {
+            packets,
+            bound: format!("{:.2e}", 3.0 / packets as f64),
+        }),
+        lost if lost == packets => Err(TooLittle::AllLost(packets)),
+        1..FEWEST_LOSSES => Err(TooLittle::Losses { losses, packets }),
+        _ => Ok(()),
+    }
+}
+
+/// Fits all models, and chooses one.
+///
+/// # Errors
+/// [`TooLittle`], if nothing can be said.
+pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
+    enough(recording)?;
+    let parts = parts(recording);
+    let timed = recording.is_timed();
+    let sampled = sample(&parts);
+    let all = whole(&parts, &sampled);
+    let known = MODELS.iter().filter(|model| timed || !model.is_timed());
+    let mut models: Vec<Fitted> = Vec::new();
+    let mut held: Vec<Vec<f64>> = Vec::new();
+    for &model in known {
+        let at = estimate(model, &all, None);
+        held.push(held_out(model, &parts, &sampled, &at));
+        models.push(told_of(model, &at, &all));
+    }
+    let total = |scores: &[f64]| scores.iter().sum::<f64>();
+    let best = (0..held.len()).max_by(|&a, &b| total(&held[a]).total_cmp(&total(&held[b])));
+    let best = best.unwrap_or(0);
+    for (fitted, scores) in models.iter_mut().zip(&held) {
+        let behind: Vec<f64> = held[best].iter().zip(scores).map(|(b, s)| b - s).collect();
+        let mean = total(&behind) / behind.len() as f64;
+        let square = behind.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>();
+        let error = libm::sqrt(square / (behind.len() - 1).max(1) as f64 / behind.len() as f64);
+        fitted.held_out = Some(total(scores));
+        fitted.behind = (mean, error);
+    }
+    // One unit of log-likelihood over the whole recording is what a parameter gains by chance.
+    let chance = 1.0 / recording.packets() as f64;
+    let near = |fitted: &Fitted| {
+        let (behind, error) = fitted.behind;
+        behind <= f64::max(STANDARD_ERRORS * error, chance)
+    };
+    let passes = |fitted: &Fitted| {
+        let tested = check::check(&fitted.channel, &recording.trials, 1);
+        let holds = |p: Option<f64>| p.is_none_or(|p| p >= REJECTED);
+        holds(tested.bursts) && holds(tested.gaps)
+    };
+    let standing = models
+        .iter()
+        .position(|fitted| near(fitted) && passes(fitted));
+    let chosen = standing.or_else(|| models.iter().position(near));
+    Ok(Fit {
+        chosen: chosen.unwrap_or(best),
+        models,
+    })
+}
+
+/// Fits one model, without comparing it.
+///
+/// # Errors
+/// [`TooLittle`], if nothing can be said.
+pub fn fit_one(recording: &Recording, model: Model) -> Result<Fitted, TooLittle> {
+    enough(recording)?;
+    let parts = vec![stretches(recording, 1)];
+    let sampled = sample(&parts);
+    let all = whole(&parts, &sampled);
+    let at = estimate(model, &all, None);
+    Ok(told_of(model, &at, &all))
+}
+
+/// Stretches of a recording, each trial cut into so many.
+fn stretches(recording: &Recording, cuts: usize) -> Vec<Stretch> {
+    let cut = |trial: &Trial| {
+        let length = trial.lost.len();
+        let ends: Vec<usize> = (0..=cuts).map(|index| index * length / cuts).collect();
+        let pieces = ends.windows(2).filter(|ends| ends[0] < ends[1]);
+        pieces
+            .map(|ends| Stretch::of(trial, ends[0]..ends[1]))
+            .collect::<Vec<_>>()
+    };
+    recording.trials.iter().flat_map(cut).collect()
+}
+
+/// The recording in ten parts: whole trials in turn if there are enough, else blocks of each.
+fn parts(recording: &Recording) -> Vec<Vec<Stretch>> {
+    let cuts = if recording.trials.len() >= PARTS {
+        1
+    } else {
+        PARTS
+    };
+    let mut parts = vec![Vec::new(); PARTS];
+    for (index, stretch) in stretches(recording, cuts).into_iter().enumerate() {
+        parts[index % PARTS].push(stretch);
+    }
+    parts
+}
+
+/// What models with hidden states look at: the beginnings of all stretches, so long that no more than the bounds is kept.
+fn sample(parts: &[Vec<Stretch>]) -> Vec<Vec<Stretch>> {
+    let all = || parts.iter().flatten();
+    let runs: usize = all().map(|stretch| stretch.runs.len() / 2).sum();
+    let steps: usize = all().map(|stretch| stretch.steps.len()).sum();
+    let share = |most: usize, of: usize| (most as f64 / of.max(1) as f64).min(1.0);
+    let (runs, steps) = (share(MOST_RUNS, runs), share(MOST_STEPS, steps));
+    let cut = |stretch: &Stretch| {
+        let keep =
+            |share: f64, length: usize| ((length as f64 * share) as usize).max(1).min(length);
+        Stretch {
+            runs: stretch.runs[..keep(runs, stretch.runs.len())].to_vec(),
+            steps: stretch.steps[..keep(steps, stretch.steps.len())].to_vec(),
+        }
+    };
+    let part = |part: &Vec<Stretch>| part.iter().map(cut).collect();
+    parts.iter().map(part).collect()
+}
+
+fn whole(parts: &[Vec<Stretch>], sampled: &[Vec<Stretch>]) -> Data {
+    Data {
+        summary: Summary::of(parts.iter().flatten()),
+        stretches: sampled.iter().flatten().cloned().collect(),
+    }
+}
+
+/// The parameters that maximise the likelihood, from near `warm` if that is given.
+fn estimate(model: Model, data: &Data, warm: Option<&[f64]>) -> Vec<f64> {
+    let mut cost = |at: &[f64]| model.cost(at, data) + model.prior(at);
+    if let Some(warm) = warm {
+        return search::minimise(warm, 0.1, 60, &mut cost);
+    }
+    let starts = model.starts(data).into_iter();
+    let found = starts.map(|start| {
+        let near = search::minimise(&start, 0.5, 200, &mut cost);
+        let at = search::minimise(&near, 0.1, 200, &mut cost);
+        (cost(&at), at)
+    });
+    let best = found.min_by(|a, b| a.0.total_cmp(&b.0));
+    best.map(|(_, at)| at).unwrap_or_default()
+}
+
+/// Log-likelihood per packet of each part, by the parameters of the others.
+fn held_out(
+    model: Model,
+    parts: &[Vec<Stretch>],
+    sampled: &[Vec<Stretch>],
+    at: &[f64],
+) -> Vec<f64> {
+    let score = |out: usize| {
+        let others = |all: &[Vec<Stretch>]| {
+            let kept = all
+                .iter()
+                .enumerate()
+                .filter(move |(index, _)| *index != out);
+            kept.flat_map(|(_, part)| part.clone()).collect::<Vec<_>>()
+        };
+        let mut data = Data::default();
+        let mut told = Data::default();
+        if model.is_hidden() {
+            data.stretches = others(sampled);
+            told.stretches.clone_from(&sampled[out]);
+        } else {
+            let kept = parts.iter().enumerate().filter(|(index, _)| *index != out);
+            data.summary = Summary::of(kept.flat_map(|(_, part)| part));
+            told.summary = Summary::of(&parts[out]);
+        }
+        let near = estimate(model, &data, Some(at));
+        let packets: f64 = if !model.is_hidden() {
+            told.summary.totals(0).0 + told.summary.totals(1).0
+        } else if model.is_timed() {
+            told.stretches
+                .iter()
+                .map(|stretch| stretch.steps.len() as f64)
+                .sum()
+        } else {
+            let runs = told.stretches.iter().flat_map(|stretch| &stretch.runs);
+            runs.map(|&run| f64::from(run)).sum()
+        };
+        -model.cost(&near, &told) / packets.max(1.0)
+    };
+    (0..parts.len()).map(score).collect()
+}
+
+fn told_of(model: Model, at: &[f64], data: &Data) -> Fitted {
+    let channel = model.channel(at);
+    let covariance = search::covariance(at, &mut |at| model.cost(at, data) + model.prior(at));
+    let parameters = told(&channel);
+    let z = Normal::standard().inverse_cdf(0.975);
+    // Intervals lie on the scale of logits (probabilities) or logarithms, so that they stay within bounds.
+    let is_share = |name: &str| !name.starts_with("mean_") && name != "good_run_cv";
+    let scale = |name: &str, x: f64| {
+        if is_share(name) {
+            logit(x)
+        } else {
+            libm::log(x.max(1e-12))
+        }
+    };
+    let gradient = |index: usize, name: &str| -> Vec<f64> {
+        let moved = |axis: usize, by: f64| {
+            let mut place = at.to_vec();
+            place[axis] += by;
+            let value = told(&model.channel(&place))
+                .get(index)
+                .map(|(_, value)| *value);
+            value.map_or(f64::NAN, |value| scale(name, value))
+        };
+        (0..at.len())
+            .map(|axis| (moved(axis, 1e-3) - moved(axis, -1e-3)) / 2e-3)
+            .collect()
+    };
+    let parameters = parameters.iter().enumerate().map(|(index, (name, value))| {
+        let is_fixed =
+            (name == "loss_good" && *value <= 0.0) || (name == "loss_bad" && *value >= 1.0);
+        let interval = covariance
+            .as_ref()
+            .filter(|_| !is_fixed)
+            .and_then(|covariance| {
+                let slope = gradient(index, name);
+                let rows = slope.iter().zip(covariance);
+                let variance: f64 = rows
+                    .map(|(a, row)| a * row.iter().zip(&slope).map(|(c, b)| c * b).sum::<f64>())
+                    .sum();
+                let half = z * libm::sqrt(variance);
+                let ends = [-half, half].map(|by| scale(name, *value) + by).map(|x| {
+                    if is_share(name) {
+                        1.0 / (1.0 + libm::exp(-x))
+                    } else {
+                        libm::exp(x)
+                    }
+                });
+                half.is_finite().then_some((ends[0], ends[1]))
+            });
+        Parameter {
+            name: name.clone(),
+            value: *value,
+            interval,
+        }
+    });
+    Fitted {
+        model,
+        parameters: parameters.collect(),
+        channel,
+        held_out: None,
+        behind: (0.0, 0.0),
+    }
+}

@@ -1,0 +1,231 @@
+//! A law of rates out of a packet-delivery trace.
+//!
+//! ```text
+//! rate of a bin   opportunities · 1500 bytes / 100 ms, over the whole trace
+//! states          k-means of the square roots of rates, from quantiles; the fewest that explain nine tenths of the variance
+//! mean times      time in a state / visits to it
+//! ```
+
+use whyloss::{Duration, Rate};
+use whyloss_link::MarkovRates;
+use whyloss_link::markov::MarkovError;
+
+/// Width of a bin, ms.
+pub const BIN: u64 = 100;
+const STATES: std::ops::RangeInclusive<usize> = 2..=8;
+const EXPLAINED: f64 = 0.9;
+/// Bins below which nothing is fitted: a minute.
+pub const FEWEST: usize = 600;
+/// Longest trace, ms: a day.
+const LONGEST: u64 = 86_400_000;
+
+/// A law, and what it loses.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RateLaw {
+    /// Rate and mean time of each state.
+    pub states: Vec<(Rate, Duration)>,
+    /// Bins that the trace has.
+    pub bins: usize,
+    /// Share of the rate's variance that states leave out.
+    pub unexplained: f64,
+    /// Autocorrelation of the rate after a second: of the trace, and of the law.
+    pub correlation: [f64; 2],
+    /// Mean rate, bit/s: of the trace, and of the law.
+    pub mean: [f64; 2],
+}
+
+/// Fits a law to times of opportunities, ms, as mahimahi's files have them.
+///
+/// # Errors
+/// A sentence, if the text is none, or is too short.
+pub fn fit(text: &str) -> Result<RateLaw, String> {
+    let mut counts: Vec<u32> = Vec::new();
+    let mut before = 0;
+    for (line, word) in (1..)
+        .zip(text.lines())
+        .filter(|(_, word)| !word.trim().is_empty())
+    {
+        let time: u64 = word
+            .trim()
+            .parse()
+            .map_err(|_| format!("line {line}: expected a time in milliseconds"))?;
+        if time < before || time > LONGEST {
+            return Err(format!(
+                "line {line}: found {time}; expected times in order, up to {LONGEST} ms"
+            ));
+        }
+        before = time;
+        let bin = (time / BIN) as usize;
+        counts.resize(counts.len().max(bin + 1), 0);
+        counts[bin] += 1;
+    }
+    if counts.len() < FEWEST {
+        return Err(format!(
+            "it has {} s; a law of rates needs at least {} s",
+            counts.len() as u64 * BIN / 1000,
+            FEWEST as u64 * BIN / 1000
+        ));
+    }
+    let rates: Vec<f64> = counts
+        .iter()
+        .map(|&n| f64::from(n) * 12_000.0 * 1000.0 / BIN as f64)
+        .collect();
+    let mean = mean_of(&rates);
+    let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
+    if variance <= 0.0 {
+        return Err("its rate never changes; no law is needed".to_owned());
+    }
+    let mut best = None;
+    for count in STATES {
+        let states = cluster(&rates, count);
+        let levels = levels(&rates, &states, count);
+        let left = rates
+            .iter()
+            .zip(&states)
+            .map(|(rate, &state)| (rate - levels[state]).powi(2));
+        let unexplained = left.sum::<f64>() / variance;
+        best = Some((states, levels, unexplained));
+        if unexplained <= 1.0 - EXPLAINED {
+            break;
+        }
+    }
+    let (states, levels, unexplained) = best.ok_or("no states")?;
+    let law: Vec<(f64, f64)> = (0..levels.len())
+        .filter_map(|state| {
+            let time = states.iter().filter(|&&own| own == state).count() as f64;
+            let visits = states
+                .chunk_by(|a, b| a == b)
+                .filter(|visit| visit[0] == state)
+                .count();
+            (visits > 0).then(|| (levels[state], time / visits as f64 * BIN as f64 / 1e3))
+        })
+        .collect();
+    let chain: Vec<(Rate, Duration)> = law
+        .iter()
+        .map(|&(rate, seconds)| {
+            (
+                Rate::from_bps(rate as u64),
+                Duration::from_secs_f64(seconds),
+            )
+        })
+        .collect();
+    MarkovRates::new(chain.clone()).map_err(|error: MarkovError| error.to_string())?;
+    let lag = (1000 / BIN) as usize;
+    let pairs = rates.iter().zip(&rates[lag..]);
+    let product = pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>();
+    let time: f64 = law.iter().map(|(_, seconds)| seconds).sum();
+    let law_mean = law
+        .iter()
+        .map(|(rate, seconds)| rate * seconds)
+        .sum::<f64>()
+        / time;
+    Ok(RateLaw {
+        states: chain,
+        bins: rates.len(),
+        unexplained,
+        correlation: [product / variance, correlation(&law, law_mean, 1.0)],
+        mean: [mean, law_mean],
+    })
+}
+
+fn mean_of(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Autocorrelation of a chain's rate after `after` seconds, by small steps of its transitions.
+fn correlation(law: &[(f64, f64)], mean: f64, after: f64) -> f64 {
+    let total: f64 = law.iter().map(|(_, seconds)| seconds).sum();
+    let shares: Vec<f64> = law.iter().map(|(_, seconds)| seconds / total).collect();
+    let variance: f64 = law
+        .iter()
+        .zip(&shares)
+        .map(|((rate, _), share)| share * (rate - mean).powi(2))
+        .sum();
+    // Expected deviation of the rate, by the state at the start.
+    let mut ahead: Vec<f64> = law.iter().map(|(rate, _)| rate - mean).collect();
+    let others = (law.len() - 1).max(1) as f64;
+    let steps = 2_000;
+    for _ in 0..steps {
+        let sum: f64 = ahead.iter().sum();
+        let next = ahead.iter().zip(law).map(|(own, (_, seconds))| {
+            let leave = (after / f64::from(steps) / seconds).min(1.0);
+            own + leave * ((sum - own) / others - own)
+        });
+        ahead = next.collect();
+    }
+    let product: f64 = law
+        .iter()
+        .zip(&shares)
+        .zip(&ahead)
+        .map(|(((rate, _), share), ahead)| share * (rate - mean) * ahead)
+        .sum();
+    product / variance.max(1e-12)
+}
+
+/// The state of each bin.
+fn cluster(rates: &[f64], count: usize) -> Vec<usize> {
+    let roots: Vec<f64> = rates.iter().map(|rate| libm::sqrt(*rate)).collect();
+    let mut sorted = roots.clone();
+    sorted.sort_by(f64::total_cmp);
+    let quantile = |k: usize| sorted[(2 * k + 1) * sorted.len() / (2 * count)];
+    let mut centres: Vec<f64> = (0..count).map(quantile).collect();
+    let mut states = vec![0; roots.len()];
+    for _ in 0..50 {
+        for (state, root) in states.iter_mut().zip(&roots) {
+            let near = |k: &usize| libm::fabs(centres[*k] - root);
+            let nearest = (0..count).min_by(|a, b| near(a).total_cmp(&near(b)));
+            *state = nearest.unwrap_or(0);
+        }
+        let moved = levels(&roots, &states, count);
+        if moved == centres {
+            break;
+        }
+        centres = moved;
+    }
+    states
+}
+
+fn levels(values: &[f64], states: &[usize], count: usize) -> Vec<f64> {
+    let level = |state: usize| {
+        let own = values.iter().zip(states).filter(|(_, own)| **own == state);
+        let own: Vec<f64> = own.map(|(value, _)| *value).collect();
+        mean_of(&own)
+    };
+    (0..count).map(level).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+
+    /// Ten seconds of 12 Mbit/s in turn with five of 1.2: 1 and a tenth of an opportunity each millisecond.
+    #[test]
+    fn two_states_come_back() {
+        let mut text = String::new();
+        for millis in 0..150_000_u64 {
+            let fast = millis / 5_000 % 3 < 2;
+            if fast || millis % 10 == 0 {
+                let _ = writeln!(text, "{millis}");
+            }
+        }
+        let law = fit(&text).expect("a law");
+        let states: Vec<(u64, i64)> = law
+            .states
+            .iter()
+            .map(|(rate, time)| (rate.as_bps(), time.as_nanos() / 1_000_000))
+            .collect();
+        assert_eq!(states, [(1_200_000, 5_000), (12_000_000, 10_000)]);
+        assert!((law.mean[0] - 8.4e6).abs() < 1e3 && law.unexplained < 1e-9);
+        // e^(−(1/5 + 1/10)) after a second.
+        assert!((law.correlation[1] - libm::exp(-0.3)).abs() < 1e-3);
+    }
+
+    #[test]
+    fn too_little_is_said() {
+        assert!(fit("1\n2\n").unwrap_err().contains("at least 60 s"));
+        assert!(fit("2\n1\n").unwrap_err().starts_with("line 2: found 1"));
+        assert!(fit("x\n").unwrap_err().starts_with("line 1"));
+    }
+}

@@ -1,0 +1,118 @@
+//! Recordings as runs of good and of lost packets, which are all that the likelihoods need.
+
+use std::collections::BTreeMap;
+
+use whyloss_sim::recording::Trial;
+
+/// How often each length occurs.
+pub(super) type Counts = BTreeMap<u32, u64>;
+
+/// A stretch of packets: runs that alternate, a good one first, which may have no packet.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stretch {
+    pub(super) runs: Vec<u32>,
+    /// Outcomes with the time since the packet before, s; empty if there are no times.
+    pub(super) steps: Vec<(f64, bool)>,
+}
+
+impl Stretch {
+    /// The packets of `trial` within `range`.
+    pub(super) fn of(trial: &Trial, range: std::ops::Range<usize>) -> Self {
+        let lost = &trial.lost[range.clone()];
+        let mut runs = vec![0];
+        let mut in_burst = false;
+        for &lost in lost {
+            if lost != in_burst {
+                runs.push(0);
+                in_burst = lost;
+            }
+            if let Some(run) = runs.last_mut() {
+                *run += 1;
+            }
+        }
+        let mut steps = Vec::new();
+        if let Some(times) = trial.times.get(range) {
+            let mut before = times.first().copied().unwrap_or(0);
+            steps.extend(lost.iter().zip(times).map(|(&lost, &time)| {
+                let step = (time - before) as f64 / 1e9;
+                before = time;
+                (step, lost)
+            }));
+        }
+        Self { runs, steps }
+    }
+}
+
+/// Runs by length, apart by what of them was seen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Summary {
+    /// Seen from beginning to end: good runs, bursts.
+    pub(super) whole: [Counts; 2],
+    /// Under way when the recording began.
+    pub(super) begun: [Counts; 2],
+    /// Cut by its end.
+    pub(super) cut: [Counts; 2],
+    /// Longer than the recording at both ends.
+    pub(super) both: [Counts; 2],
+}
+
+impl Summary {
+    pub(super) fn of<'s>(stretches: impl IntoIterator<Item = &'s Stretch>) -> Self {
+        let mut summary = Self::default();
+        for stretch in stretches {
+            summary.add(stretch);
+        }
+        summary
+    }
+
+    fn add(&mut self, stretch: &Stretch) {
+        // A stretch that begins with a loss has an empty good run first.
+        let first = usize::from(stretch.runs[0] == 0);
+        let last = stretch.runs.len() - 1;
+        for (at, &run) in stretch.runs.iter().enumerate().skip(first) {
+            let kept = match (at == first, at == last) {
+                (true, true) => &mut self.both,
+                (true, false) => &mut self.begun,
+                (false, true) => &mut self.cut,
+                (false, false) => &mut self.whole,
+            };
+            *kept[at % 2].entry(run).or_default() += 1;
+        }
+    }
+
+    /// Packets and runs of a kind: 0 good, 1 lost.
+    pub(super) fn totals(&self, kind: usize) -> (f64, f64) {
+        let all = [&self.whole, &self.begun, &self.cut, &self.both];
+        let (mut packets, mut runs) = (0.0, 0.0);
+        for (&length, &count) in all.iter().flat_map(|counts| &counts[kind]) {
+            packets += f64::from(length) * count as f64;
+            runs += count as f64;
+        }
+        (packets, runs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_by_hand() {
+        let trial = Trial {
+            lost: [0, 0, 1, 0, 1, 1].map(|bit| bit == 1).to_vec(),
+            times: vec![0, 10, 20, 30, 40, 1_000_000_040],
+        };
+        let stretch = Stretch::of(&trial, 0..6);
+        assert_eq!(stretch.runs, [2, 1, 1, 2]);
+        assert!((stretch.steps[5].0 - 1.0).abs() < 1e-9);
+        let summary = Summary::of([&stretch, &Stretch::of(&trial, 4..6)]);
+        assert_eq!(summary.begun, [Counts::from([(2, 1)]), Counts::new()]);
+        assert_eq!(
+            summary.whole,
+            [Counts::from([(1, 1)]), Counts::from([(1, 1)])]
+        );
+        assert_eq!(summary.cut[1], Counts::from([(2, 1)]));
+        assert_eq!(summary.both[1], Counts::from([(2, 1)]));
+        assert_eq!(summary.totals(1), (5.0, 3.0));
+    }
+}

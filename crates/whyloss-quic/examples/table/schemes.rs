@@ -1,0 +1,261 @@
+//! The first table of `docs/quic.md`: `whyloss` beside the stacks' own controllers, ours, and the truth.
+
+use std::fmt::Write as _;
+use std::sync::Mutex;
+
+use whyloss_sim::{Scenario, Simulation};
+use whyloss_study::arena::{LEAST, Network, Setting, Transport, Variant, quantile};
+use whyloss_study::statistics;
+
+/// Drawn networks, by which nothing was chosen.
+const SEED: u64 = 36_100;
+const NETWORKS: u64 = 30;
+/// Runs over the satellite link, and of each transfer there.
+const SEEDS: u64 = 8;
+/// Sizes of transfers over the satellite link.
+const SIZES: [&str; 3] = ["100 kB", "1 MB", "20 MB"];
+
+/// A line: stack, name, keys of its transport, and of its flow.
+type Row = (&'static str, &'static str, &'static str, &'static str);
+
+const CUBIC: Row = ("quinn", "CUBIC", r#"controller = "cubic""#, "");
+const ROWS: [Row; 13] = [
+    ("quinn", "**whyloss**", "", r#"scheme = "whyloss""#),
+    (
+        "quinn",
+        "CUBIC, told the truth",
+        r#"controller = "cubic""#,
+        r#"classifier = "oracle""#,
+    ),
+    CUBIC,
+    ("quinn", "CUBIC, trees", "", r#"scheme = "cubic-trees""#),
+    ("quinn", "BBR", "", r#"scheme = "bbr""#),
+    (
+        "quinn",
+        "its own NewReno",
+        r#"controller = "stack-newreno""#,
+        "",
+    ),
+    (
+        "quinn",
+        "its own CUBIC",
+        r#"controller = "stack-cubic""#,
+        "",
+    ),
+    ("quinn", "its own BBR", r#"controller = "stack-bbr""#, ""),
+    ("noq", "**whyloss**", "", r#"scheme = "whyloss""#),
+    (
+        "noq",
+        "CUBIC, told the truth",
+        r#"controller = "cubic""#,
+        r#"classifier = "oracle""#,
+    ),
+    (
+        "noq",
+        "its own NewReno",
+        r#"controller = "stack-newreno""#,
+        "",
+    ),
+    ("noq", "its own CUBIC", r#"controller = "stack-cubic""#, ""),
+    ("noq", "its own BBR", r#"controller = "stack-bbr""#, ""),
+];
+
+const SATELLITE: &str = include_str!("../../../../scenarios/satellite.toml");
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::from_toml(text, "the table", &[])
+        .unwrap_or_else(|error| panic!("a scenario of our own is refused: {error}"))
+}
+
+fn flow((stack, _, transport, keys): Row) -> String {
+    let comma = if transport.is_empty() { "" } else { ", " };
+    format!("transport = {{ kind = \"quic\", stack = \"{stack}\"{comma}{transport} }}\n{keys}")
+}
+
+/// What a line came to.
+#[derive(Clone, Debug)]
+struct Found {
+    /// Packets that the judged flows delivered in each drawn network.
+    drawn: Vec<f64>,
+    /// Packets that a CUBIC flow (TCP) delivered beside them in each, with no channel that loses.
+    plain: Vec<f64>,
+    /// Mbit/s over the satellite link.
+    satellite: f64,
+    /// Seconds for each size there; `None` if one did not arrive.
+    transfers: [Option<f64>; 3],
+}
+
+/// One of the runs behind a line.
+#[derive(Clone, Copy, Debug)]
+enum Job {
+    Drawn(u64, Variant),
+    Satellite(u64),
+    Transfer(usize, u64),
+}
+
+impl Job {
+    fn all() -> Vec<Self> {
+        let drawn = (0..NETWORKS).flat_map(|index| {
+            [Variant::Drawn, Variant::BesideClean].map(|variant| Self::Drawn(index, variant))
+        });
+        let satellite = (1..=SEEDS).map(Self::Satellite);
+        let transfers = (0..SIZES.len())
+            .flat_map(|size| (1..=SEEDS).map(move |seed| Self::Transfer(size, seed)));
+        drawn.chain(satellite).chain(transfers).collect()
+    }
+
+    /// Packets delivered by the judged flows or the plain one, Mbit/s, or seconds.
+    fn run(self, row: Row) -> Option<f64> {
+        let of_satellite = |more: &str| {
+            let text = SATELLITE.replace(
+                "transport = { kind = \"quic\", stack = \"quinn\" }\nscheme = \"whyloss\"",
+                &flow(row),
+            );
+            scenario(&format!("{text}\n{more}"))
+        };
+        let run = |scenario: &Scenario, seed| {
+            Simulation::new(scenario, seed)
+                .run()
+                .unwrap_or_else(|error| panic!("a scenario of our own does not run: {error}"))
+        };
+        match self {
+            Self::Drawn(index, variant) => {
+                let network = Network::draw(SEED, index, &Setting::default());
+                let text = network.scenario(Transport::Cubic, variant);
+                // QUIC's smallest packet, and a minute measured.
+                let text = text
+                    .replace("\"1000 B\"", "\"1228 B\"")
+                    .replace("\"130 s\"", "\"70 s\"");
+                let own = "transport = { kind = \"tcp\", controller = \"cubic\" }\nclassifier = \"unaware\"";
+                assert!(text.contains(own), "the arena's networks have changed");
+                let scenario = scenario(&text.replace(own, &flow(row)));
+                let flows = run(&scenario, 1).flows;
+                let wanted = if variant == Variant::Drawn {
+                    "judged"
+                } else {
+                    "plain"
+                };
+                let wanted = flows.iter().filter(|flow| flow.name.starts_with(wanted));
+                Some(wanted.map(|flow| flow.delivered as f64).sum())
+            }
+            Self::Satellite(seed) => {
+                let found = run(&of_satellite(""), seed);
+                let bits = found.flows[0].application_bytes as f64 * 8e-6;
+                Some(bits / found.window.as_secs_f64())
+            }
+            Self::Transfer(size, seed) => {
+                let more = format!(
+                    "application = {{ kind = \"transfers\", size = \"{}\" }}",
+                    SIZES[size]
+                );
+                let mut scenario = of_satellite(&more);
+                scenario.end = whyloss::Time::from_secs_f64(3_000.0);
+                let found = run(&scenario, seed);
+                let transfers = found.flows[0].transfers.as_deref()?;
+                transfers.times.mean_ms().map(|ms| ms / 1e3)
+            }
+        }
+    }
+}
+
+fn find(row: Row) -> Found {
+    let jobs = Job::all();
+    let next = Mutex::new(0);
+    let done = Mutex::new(vec![None; jobs.len()]);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let index = {
+                        let mut next = next.lock().expect("no thread panicked");
+                        *next += 1;
+                        *next - 1
+                    };
+                    let Some(job) = jobs.get(index) else {
+                        break;
+                    };
+                    let found = job.run(row);
+                    done.lock().expect("no thread panicked")[index] = found;
+                }
+            });
+        }
+    });
+    let done = done.into_inner().expect("no thread panicked");
+    let of = |wanted: &dyn Fn(Job) -> bool| -> Vec<Option<f64>> {
+        let found = jobs.iter().zip(&done);
+        let found = found.filter(|(job, _)| wanted(**job));
+        found.map(|(_, value)| *value).collect()
+    };
+    let known = |values: Vec<Option<f64>>| values.into_iter().flatten().collect::<Vec<f64>>();
+    Found {
+        drawn: known(of(&|job| matches!(job, Job::Drawn(_, Variant::Drawn)))),
+        plain: known(of(&|job| {
+            matches!(job, Job::Drawn(_, Variant::BesideClean))
+        })),
+        satellite: mean(&known(of(&|job| matches!(job, Job::Satellite(_))))),
+        transfers: [0, 1, 2].map(|size| {
+            let found = of(&|job| matches!(job, Job::Transfer(own, _) if own == size));
+            let all: Option<Vec<f64>> = found.into_iter().collect();
+            all.map(|all| mean(&all))
+        }),
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    statistics::mean(values).unwrap_or(f64::NAN)
+}
+
+fn text((stack, name, ..): Row, found: &Found, told: &Found, cubic: &Found) -> String {
+    let shares: Vec<f64> = found
+        .drawn
+        .iter()
+        .zip(&told.drawn)
+        .map(|(own, told)| own / told)
+        .collect();
+    let pairs = found.plain.iter().zip(&cubic.plain);
+    let pairs = pairs.filter(|(_, cubic)| **cubic >= LEAST as f64);
+    let kept: Vec<f64> = pairs.map(|(own, cubic)| 100.0 * own / cubic).collect();
+    let least = kept.iter().copied().fold(f64::INFINITY, f64::min);
+    let mut text = format!(
+        "| {stack} | {name} | {:.2} | {:.2} | {:.0} % | {least:.0} % | {:.2} |",
+        mean(&shares),
+        quantile(&shares, 0.1).map_or(f64::NAN, |found| found.0),
+        mean(&kept),
+        found.satellite
+    );
+    for seconds in found.transfers {
+        let seconds = seconds.map_or("–".to_owned(), |seconds| format!("{seconds:.1}"));
+        let _ = write!(text, " {seconds} |");
+    }
+    text
+}
+
+/// The table, or the lines of it that `check` makes again: the recommended one and the truth.
+pub(crate) fn table(check: bool) -> String {
+    let mut out = String::from(
+        "| stack | controller | received, of the truth's | 10 % quantile | a CUBIC flow keeps | in the worst network | satellite, Mbit/s | 100 kB, s | 1 MB, s | 20 MB, s |\n|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    let cubic = find(CUBIC);
+    let told = ROWS.map(|row| row.1.contains("told").then(|| (row.0, find(row))));
+    let told: Vec<_> = told.into_iter().flatten().collect();
+    for row in ROWS {
+        let of_stack = told.iter().find(|(stack, _)| *stack == row.0);
+        let (_, told) = of_stack.expect("a line that is told in each stack");
+        let is_told = row.1.contains("told");
+        if check && !is_told && !(row.1.contains("whyloss") && row.0 == "quinn") {
+            continue;
+        }
+        let own;
+        let found = if is_told {
+            told
+        } else if row == CUBIC {
+            &cubic
+        } else {
+            own = find(row);
+            &own
+        };
+        let _ = writeln!(out, "{}", text(row, found, told, &cubic));
+    }
+    out
+}

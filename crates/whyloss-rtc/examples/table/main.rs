@@ -1,0 +1,178 @@
+//! The estimator beside GCC, in the closed loop of rtc-interceptor's bench: the table of `docs/rtc.md`.
+//!
+//! ```text
+//! cargo run --release -p whyloss-rtc --features rtc-interceptor --example table
+//!     --check docs/rtc.md        exits with 1 if the page shows another table
+//!     --picture FILE.svg         draws target and queue of one path over time
+//!     --judge [FILE.csv]         drawn networks of other rates and seeds, beside the estimator that is told the
+//!                                truth; with recorded losses, one column `received` of ones and zeros
+//! ```
+
+mod judge;
+mod path;
+mod peers;
+mod picture;
+mod run;
+
+use path::{Channel, Cross, Full, Path};
+use peers::{Peer, Theirs, Whyloss};
+use run::Outcome;
+use std::fmt::Write;
+use std::process::ExitCode;
+
+const LEAST: f64 = 100e3;
+const MOST: f64 = 100e6;
+
+/// A row of the table: its path, the first target, and the seconds that it runs.
+struct Row {
+    name: &'static str,
+    path: Path,
+    initial: f64,
+    duration: f64,
+}
+
+fn rows() -> Vec<Row> {
+    let bench = |capacity: f64, queue: f64| Path {
+        full: Full::SinceEmpty(queue),
+        ..Path::new(capacity)
+    };
+    let three = || bench(3e6, 3e6);
+    let row = |name, path, initial, duration| Row {
+        name,
+        path,
+        initial,
+        duration,
+    };
+    let lossy = |channel| Path {
+        channel,
+        ..Path::new(3e6)
+    };
+    let nth = |n| Path {
+        channel: Channel::Nth(n),
+        ..three()
+    };
+    let widening = Path {
+        step: Some((15.0, 5.0)),
+        ..bench(0.6e6, 6e6)
+    };
+    let narrowing = Path {
+        step: Some((15.0, 0.3)),
+        ..lossy(Channel::Random(0.03))
+    };
+    let cross = Path {
+        cross: Cross::OnOff(1e6, 2.0),
+        ..lossy(Channel::Random(0.05))
+    };
+    let jitter = Path {
+        jitter: 0.020,
+        ..lossy(Channel::Random(0.03))
+    };
+    let shallow = Path {
+        full: Full::Waiting(0.020 * 3e6),
+        ..Path::new(3e6)
+    };
+    // Room for one packet: what comes too early is refused without delay.
+    let policer = Path {
+        full: Full::Waiting(1.5 * run::PACKET),
+        ..lossy(Channel::Random(0.05))
+    };
+    let fast = Path {
+        channel: Channel::Random(0.02),
+        ..Path::new(20e6)
+    };
+    vec![
+        row("steady*", three(), 0.3e6, 30.0),
+        row("one lost in 20*", nth(20), 1.2e6, 30.0),
+        row("one lost in 5*", nth(5), 1.2e6, 30.0),
+        row(
+            "queue building, 4 times too fast*",
+            bench(0.3e6, 6e6),
+            1.2e6,
+            30.0,
+        ),
+        row("widening 5 times*", widening, 1.2e6, 40.0),
+        row("narrowing to 0.3, 3 % lost", narrowing, 1.2e6, 30.0),
+        row(
+            "6 % lost in bursts of 4",
+            lossy(Channel::Bursts(0.06, 4.0)),
+            1.2e6,
+            30.0,
+        ),
+        row("other traffic on and off, 5 % lost", cross, 1.2e6, 30.0),
+        row("jitter of 20 ms, 3 % lost", jitter, 1.2e6, 30.0),
+        row("buffer of 20 ms", shallow, 1.2e6, 30.0),
+        row("policer, 5 % lost", policer, 1.2e6, 30.0),
+        row("20 Mbit/s, 2 % lost", fast, 1.2e6, 60.0),
+        row("10 % lost", lossy(Channel::Random(0.10)), 1.2e6, 30.0),
+    ]
+}
+
+fn cells(outcome: &Outcome, goal: f64) -> String {
+    let (from, to) = outcome.tail();
+    let (_, p95) = outcome.waits((from, to));
+    let within = outcome
+        .converged(goal)
+        .map_or_else(|| "never".to_owned(), |at| format!("{at:.1} s"));
+    format!(
+        "{:.1} % | {:.1} % | {:.0} ms | {within}",
+        100.0 * outcome.used(from, to),
+        100.0 * outcome.lost(),
+        1e3 * p95.max(0.0),
+    )
+}
+
+fn table() -> String {
+    let mut text = String::from(
+        "| path | GCC: used | lost | queue | there | whyloss: used | lost | queue | there |\n|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for row in rows() {
+        let goal = row.path.capacity_at(row.duration);
+        let _ = write!(text, "| {} ", row.name);
+        let mut gcc = Theirs::new(row.initial, LEAST, MOST);
+        let mut ours = Whyloss::new(row.initial, false);
+        for peer in [&mut gcc as &mut dyn Peer, &mut ours] {
+            let outcome = run::run(&row.path, row.duration, 1, peer);
+            let _ = write!(text, "| {} ", cells(&outcome, goal));
+        }
+        text.push_str("|\n");
+    }
+    text
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments.as_slice() {
+        [] => {
+            print!("{}", table());
+            Ok(())
+        }
+        ["--check", page] => check(page),
+        ["--picture", file] => picture::draw(file),
+        ["--judge"] => judge::judge(None),
+        ["--judge", file] => judge::judge(Some(file)),
+        _ => {
+            eprintln!("table: expected --check PAGE, --picture FILE, --judge [FILE], or nothing");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("table: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn check(page: &str) -> Result<(), String> {
+    let text =
+        std::fs::read_to_string(page).map_err(|error| format!("cannot read {page}: {error}"))?;
+    let table = table();
+    if text.contains(&table) {
+        return Ok(());
+    }
+    Err(format!(
+        "{page} shows another table than this run:\n{table}"
+    ))
+}

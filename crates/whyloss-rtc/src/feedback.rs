@@ -1,0 +1,255 @@
+//! Transport-wide and RFC 8888 feedback from RTCP bytes, for senders without a stack that reads it.
+//!
+//! [`Session`] keeps a ring of the packets that left, reads each compound RTCP packet, and hands the estimator its
+//! reports.
+//!
+//! ```
+//! use whyloss_rtc::feedback::Session;
+//! use whyloss_rtc::{Estimator, Time};
+//!
+//! let mut session = Session::new(Estimator::new(300e3, 100e3, 10e6));
+//! let ms = |ms: u64| Time::from_nanos(ms * 1_000_000);
+//! session.on_sent(7, ms(100), 1_200);
+//! // Transport-wide feedback: one packet, number 7, arrived at 64 ms on the receiver's clock.
+//! let feedback = [0x8f, 205, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 7, 0, 1, 0, 0, 1, 0, 0x20, 1, 0, 0];
+//! assert_eq!(session.on_rtcp(ms(140), &feedback), 1);
+//! assert_eq!(session.estimator().target(), 300e3);
+//! ```
+//!
+//! | format | numbers | times |
+//! |---|---|---|
+//! | transport-wide (draft-holmer-rmcat-transport-wide-cc-extensions-01) | the transport's, 16 bits | 250 µs |
+//! | RFC 8888 | RTP's, 16 bits, of one stream per session | 1/1024 s before the report, and ECN |
+//!
+//! A number means the packet nearest below the latest that left, so feedback may be up to 32,767 packets old.
+
+use crate::{Ecn, Estimator, Fate, Report, Time};
+use rtcp_types::{Compound, Packet, Twcc, TwccPacketStatus};
+
+/// Packets that left and may still be reported.
+const RING: u64 = 1 << 13;
+/// Reports handed on at a time.
+const BATCH: usize = 256;
+
+/// An [`Estimator`] that hears RTCP.
+#[derive(Clone, Debug)]
+pub struct Session {
+    estimator: Estimator,
+    /// Departure and size by number.
+    sent: Box<[(u64, Time, u32)]>,
+    /// The latest number that left, counted on past every wrap-around.
+    latest: Option<u64>,
+    transport: Clock,
+    report: Clock,
+    batch: Vec<Report>,
+}
+
+/// A receiver's clock that starts again after a period, counted on.
+#[derive(Clone, Debug)]
+struct Clock {
+    period: u64,
+    last: Option<u64>,
+}
+
+impl Clock {
+    /// Returns the time nearest to the one before that `ns` may stand for.
+    fn read(&mut self, ns: u64) -> u64 {
+        // So that a time just before the first does not wrap.
+        let last = self.last.unwrap_or(self.period + ns % self.period);
+        let apart = (ns % self.period + self.period - last % self.period) % self.period;
+        let at = if apart < self.period / 2 {
+            last.saturating_add(apart)
+        } else {
+            last.saturating_sub(self.period - apart)
+        };
+        self.last = Some(at);
+        at
+    }
+}
+
+/// A step of transport-wide feedback and of its reference times, ns.
+const STEP: i64 = 250_000;
+const REFERENCE: u64 = 64_000_000;
+/// The middle of an NTP time starts again after 65,536 s.
+const NTP: u64 = 65_536_000_000_000;
+
+impl Session {
+    /// Hands reports on to `estimator`.
+    pub fn new(estimator: Estimator) -> Self {
+        let clock = |period| Clock { period, last: None };
+        Self {
+            estimator,
+            sent: vec![(u64::MAX, Time::ZERO, 0); RING as usize].into_boxed_slice(),
+            latest: None,
+            transport: clock(REFERENCE << 24),
+            report: clock(NTP),
+            batch: Vec::with_capacity(BATCH),
+        }
+    }
+
+    /// The estimator within.
+    pub fn estimator(&self) -> &Estimator {
+        &self.estimator
+    }
+
+    /// The estimator within, to poll its timeout.
+    pub fn estimator_mut(&mut self) -> &mut Estimator {
+        &mut self.estimator
+    }
+
+    /// Takes the departure at `now` of the packet with this number, of `size` bytes on the wire.
+    pub fn on_sent(&mut self, number: u16, now: Time, size: u32) {
+        let id = match self.latest {
+            None => 1 << 16 | u64::from(number),
+            Some(latest) => latest + u64::from(number.wrapping_sub(latest as u16)),
+        };
+        self.latest = Some(id);
+        self.sent[(id % RING) as usize] = (id, now, size);
+    }
+
+    /// Reads a compound RTCP packet that came at `now`. Returns how many packets it reports that this session sent.
+    ///
+    /// Skips anything that is neither of the two formats, and stops at the first byte that is malformed.
+    pub fn on_rtcp(&mut self, now: Time, bytes: &[u8]) -> usize {
+        let mut reports = 0;
+        let Ok(compound) = Compound::parse(bytes) else {
+            return 0;
+        };
+        for packet in compound {
+            if let Ok(Packet::TransportFeedback(feedback)) = packet
+                && let Ok(twcc) = feedback.parse_fci::<Twcc<'_>>()
+            {
+                reports += self.on_twcc(now, &twcc);
+            }
+        }
+        let mut rest = bytes;
+        while let [first, kind, high, low, after @ ..] = rest {
+            let length = 4 * usize::from(u16::from_be_bytes([*high, *low]));
+            let Some(body) = after.get(..length) else {
+                break;
+            };
+            // RFC 8888, section 3.1: transport feedback of format 11.
+            if (*kind, first & 31) == (205, 11) {
+                reports += self.on_ccfb(now, body);
+            }
+            rest = &after[length..];
+        }
+        reports
+    }
+
+    fn on_twcc(&mut self, now: Time, twcc: &Twcc<'_>) -> usize {
+        let reference = REFERENCE * u64::from(twcc.reference_time());
+        let mut at = self.transport.read(reference);
+        let mut reports = 0;
+        for packet in twcc.packets() {
+            let Ok((number, status)) = packet else { break };
+            let fate = match status {
+                TwccPacketStatus::NotReceived => Fate::Lost(None),
+                TwccPacketStatus::Received { delta } => {
+                    at = at.saturating_add_signed(STEP * i64::from(delta));
+                    Fate::Arrived(Some(Time::from_nanos(at)), Ecn::NotEct)
+                }
+            };
+            reports += self.report(now, number, fate);
+        }
+        self.hand_on(now);
+        reports
+    }
+
+    fn on_ccfb(&mut self, now: Time, body: &[u8]) -> usize {
+        // The sender's source before the streams, the time of the report behind them.
+        let end = body.len().saturating_sub(4);
+        let (Some(mut streams), Some(&[a, b, c, d])) = (body.get(4..end), body.get(end..)) else {
+            return 0;
+        };
+        let stamp = u64::from(u32::from_be_bytes([a, b, c, d]));
+        let told = self.report.read(stamp * 1_000_000_000 / 65_536);
+        let mut reports = 0;
+        while let [_, _, _, _, high, low, more, less, rest @ ..] = streams {
+            let first = u16::from_be_bytes([*high, *low]);
+            let many = usize::from(u16::from_be_bytes([*more, *less]));
+            let Some(metrics) = rest.get(..2 * many) else {
+                break;
+            };
+            for (place, metric) in (0_u16..).zip(metrics.chunks_exact(2)) {
+                let word = u16::from_be_bytes([metric[0], metric[1]]);
+                let fate = if word >> 15 == 0 {
+                    Fate::Lost(None)
+                } else {
+                    // 1/1024 s before the report; the two largest say that it is longer, or not known.
+                    let before = u64::from(word & 0x1fff);
+                    let at = told.saturating_sub(before * 1_000_000_000 / 1_024);
+                    let at = (before < 0x1ffe).then_some(Time::from_nanos(at));
+                    Fate::Arrived(at, Ecn::from_bits((word >> 13) as u8))
+                };
+                reports += self.report(now, first.wrapping_add(place), fate);
+            }
+            // Padded to whole words.
+            streams = rest.get(2 * (many + many % 2)..).unwrap_or(&[]);
+        }
+        self.hand_on(now);
+        reports
+    }
+
+    /// Adds the report of one packet, if this session sent it.
+    fn report(&mut self, now: Time, number: u16, fate: Fate) -> usize {
+        let Some(latest) = self.latest else { return 0 };
+        let Some(id) = latest.checked_sub(u64::from((latest as u16).wrapping_sub(number))) else {
+            return 0;
+        };
+        let (known, departed, size) = self.sent[(id % RING) as usize];
+        if known != id {
+            return 0;
+        }
+        self.batch.push(Report {
+            id,
+            departed,
+            size,
+            fate,
+        });
+        if self.batch.len() == BATCH {
+            self.hand_on(now);
+        }
+        1
+    }
+
+    fn hand_on(&mut self, now: Time) {
+        self.estimator.on_reports(now, self.batch.iter().copied());
+        self.batch.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn congestion_control_feedback_with_marks() {
+        let mut session = Session::new(Estimator::new(1e6, 1e5, 1e7));
+        let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
+        for number in [65_535, 0, 1] {
+            session.on_sent(number, at(100), 1_000);
+        }
+        // Three packets of a stream from number 65535 on, ECT(1); the second is missing, the third marked.
+        let mut bytes = vec![0x8b, 205, 0, 6, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 0xff, 0, 3];
+        bytes.extend([0xa0, 1, 0, 0, 0xe0, 2, 0, 0]);
+        bytes.extend([1, 2, 3, 4]);
+        assert_eq!(session.on_rtcp(at(200), &bytes), 3);
+        // Numbers that did not leave are not reported.
+        bytes[12..14].copy_from_slice(&[0, 2]);
+        assert_eq!(session.on_rtcp(at(200), &bytes), 0);
+        for length in 0..bytes.len() {
+            session.on_rtcp(at(300), &bytes[..length]);
+        }
+    }
+
+    #[test]
+    fn clocks_go_on_past_their_period_and_back() {
+        let mut clock = Clock {
+            period: 1_000,
+            last: None,
+        };
+        let read: Vec<u64> = [990, 10, 980, 400].map(|ns| clock.read(ns)).to_vec();
+        assert_eq!(read, [1_990, 2_010, 1_980, 2_400]);
+    }
+}

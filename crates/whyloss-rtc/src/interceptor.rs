@@ -1,0 +1,130 @@
+//! The estimator as `rtc-interceptor`'s [`BandwidthEstimator`], the seam of webrtc-rs.
+//!
+//! ```
+//! use rtc_interceptor::CongestionControlBuilder;
+//! use whyloss_rtc::{Estimator, interceptor::Whyloss};
+//!
+//! let estimator = Whyloss::new(Estimator::new(300e3, 100e3, 10e6));
+//! let interceptor = CongestionControlBuilder::new(estimator).build();
+//! ```
+
+use crate::{Ecn, Estimator, Fate, Report, Time};
+use rtc_interceptor::{BandwidthEstimator, EstimatorStats, PacketReport};
+use std::time::{Duration, Instant};
+
+/// An [`Estimator`] that hears the reports of rtc-interceptor.
+#[derive(Clone, Debug)]
+pub struct Whyloss {
+    estimator: Estimator,
+    /// The instant that [`EPOCH`] stands for.
+    epoch: Option<Instant>,
+}
+
+/// Where the sender's clock begins, so that packets that left before the first report have a time.
+const EPOCH: Duration = Duration::from_hours(1);
+
+impl Whyloss {
+    /// Hands reports on to `estimator`.
+    pub fn new(estimator: Estimator) -> Self {
+        let epoch = None;
+        Self { estimator, epoch }
+    }
+
+    /// The estimator within.
+    pub fn estimator(&self) -> &Estimator {
+        &self.estimator
+    }
+}
+
+/// Times of before the epoch by more than an hour become zero.
+fn time(epoch: Instant, at: Instant) -> Time {
+    let after = at.saturating_duration_since(epoch);
+    let before = epoch.saturating_duration_since(at);
+    nanos((EPOCH + after).saturating_sub(before))
+}
+
+fn nanos(span: Duration) -> Time {
+    Time::from_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+}
+
+impl BandwidthEstimator for Whyloss {
+    fn on_reports(&mut self, now: Instant, reports: &[PacketReport]) {
+        let epoch = *self.epoch.get_or_insert(now);
+        let read = |report: &PacketReport| Report {
+            id: report.id,
+            departed: time(epoch, report.departure),
+            size: u32::try_from(report.size).unwrap_or(u32::MAX),
+            fate: if report.arrived {
+                Fate::Arrived(report.arrival.map(nanos), Ecn::from_bits(report.ecn as u8))
+            } else {
+                Fate::Lost(None)
+            },
+        };
+        self.estimator
+            .on_reports(time(epoch, now), reports.iter().map(read));
+    }
+
+    fn target_bitrate(&self) -> f64 {
+        self.estimator.target()
+    }
+
+    fn handle_timeout(&mut self, now: Instant) {
+        if let Some(epoch) = self.epoch {
+            self.estimator.timeout(time(epoch, now));
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        let due = Duration::from_nanos(self.estimator.poll_timeout()?.as_nanos());
+        self.epoch?.checked_add(due.checked_sub(EPOCH)?)
+    }
+
+    fn stats(&self) -> EstimatorStats {
+        let stats = self.estimator.stats();
+        let mut said = EstimatorStats::default();
+        said.packet_loss = Some(stats.lost);
+        said.delay_based_bitrate = Some(stats.capacity).filter(|capacity| *capacity > 0.0);
+        said
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ten packets in 100 ms, the first of which left before the estimator existed.
+    #[test]
+    fn reads_reports_and_keeps_their_clock() {
+        let mut whyloss = Whyloss::new(Estimator::new(1e6, 1e5, 1e7));
+        // Any instant will do: the trait takes no other kind of time.
+        #[expect(clippy::disallowed_methods)]
+        let now = Instant::now();
+        assert_eq!(whyloss.poll_timeout(), None);
+        let reports: Vec<PacketReport> = (0..10)
+            .map(|id| PacketReport {
+                ssrc: 1,
+                id,
+                rtp_sequence_number: id as u16,
+                is_twcc: true,
+                twcc_sequence_number: id as u16,
+                size: 1_200,
+                arrived: true,
+                departure: now
+                    .checked_sub(Duration::from_millis(100 - 10 * id))
+                    .unwrap(),
+                arrival: Some(Duration::from_millis(10 * id)),
+                // Its type is in a crate that nothing else here needs.
+                #[allow(clippy::default_trait_access)]
+                ecn: Default::default(),
+            })
+            .collect();
+        whyloss.on_reports(now, &reports);
+        // 1,200 bytes every 10 ms are 960 kbit/s: the target may rise to twice that.
+        assert!((whyloss.target_bitrate() - 1.92e6).abs() < 1.0);
+        let due = whyloss.poll_timeout().expect("arrivals were reported");
+        assert_eq!(due, now + Duration::from_millis(500));
+        whyloss.handle_timeout(due);
+        assert!((whyloss.target_bitrate() - 0.96e6).abs() < 1.0);
+        assert_eq!(whyloss.stats().packet_loss, Some(0.0));
+    }
+}

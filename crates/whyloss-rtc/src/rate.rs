@@ -1,0 +1,303 @@
+//! Rate control: how the target follows the queue, the losses and the marks of each round.
+//!
+//! ```text
+//! ahead     = queue + trend·trip/2                   s, the queue when the next packets reach it
+//! congested ⇔ ahead > 10 ms; once congested, ahead > 2.5 ms
+//! capacity  = sent·(1 − refused)/(1 + trend)         bit/s, at most the target at which the queue began to build
+//! known     ← known + (capacity − known)/4           or capacity, if they are more than a quarter apart
+//!
+//! congested   target ← known·(1 − min((ahead + 5 ms)/(2·trip), 1/2))
+//! refused     target ← target·(1 − refused),         if the queue holds a packet, or the path never took the target
+//! else        target ← target + max((known − target)/2, gain·target)
+//! gain        1 at the start; 1/64 after a congestion; half as much again per round above known·(1 + 1/16)
+//! ```
+//!
+//! A round holds only packets that left after the last change, so that each change sees its own effect.
+//!
+//! - **Down.** A rate of capacity·(1 − q/T) empties a queue of q in T, two trips here. It aims 5 ms below empty, so
+//!   that the queue runs dry in each cycle and the delay side sees its base; PIE and CoDel allow 15 and 5 ms
+//!   (RFC 8033, RFC 8289).
+//! - **Back.** Halving the way to the known capacity is BIC's search (Xu, Harfoush & Rhee, INFOCOM 2004).
+//! - **Up.** The start doubles per round as slow start does (RFC 5681). Above the known capacity the gain grows like
+//!   CUBIC's convex part (RFC 9438): a path that widens fivefold is full again after some twenty rounds.
+//! - **Losses.** A full queue holds at least one packet, so below a rate that the path took within the last 10 s, a
+//!   loss beside an empty queue is no congestion. Above it, a policer without a queue may refuse. The share that the
+//!   odds call refused a sixteenth below it is their mistake; it and two standard errors are taken off elsewhere.
+//! - **Floor.** `refused` removes just what did not get through, so no loss lowers the target below what is
+//!   delivered, and the radio's losses do not lower it at all.
+//! - **Idle senders.** The target never rises above twice the rate that arrived (GCC: 1.5 times,
+//!   draft-ietf-rmcat-gcc-02, section 5.5). A train that went faster than the target raises it at once, in the
+//!   start and where the sender stays below its target; in the start, a full train also ends the doubling.
+//!
+//! No state but `known`, `gain` and `proven` lasts longer than a congestion.
+
+use crate::delay::Queue;
+use crate::train::Shown;
+use whyloss::{Duration, Time};
+
+/// Queue above which the target gives way, seconds.
+const LIMIT: f64 = 0.010;
+/// Gain after a congestion.
+const CAUTION: f64 = 1.0 / 64.0;
+/// Two buckets of this length hold the rate that the path took.
+const BUCKET: Duration = Duration::from_secs(5);
+/// No rate is larger: 1 Tbit/s.
+const MOST: f64 = 1e12;
+
+/// What a round says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) queue: Queue,
+    /// From the first departure to now.
+    pub(crate) trip: Duration,
+    /// bit/s, lost packets included, if known.
+    pub(crate) sent: Option<f64>,
+    /// Share of the sent packets that a queue refused, if it was full.
+    pub(crate) refused: f64,
+    /// Share of them that did not arrive.
+    pub(crate) lost: f64,
+    /// Packets that were sent, and bytes of each.
+    pub(crate) packets: f64,
+    pub(crate) size: f64,
+    /// Share of the target that marks leave.
+    pub(crate) marks: Option<f64>,
+    pub(crate) train: Option<Shown>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Control {
+    pub(crate) target: f64,
+    least: f64,
+    most: f64,
+    gain: f64,
+    pub(crate) known: f64,
+    congested: bool,
+    /// Target at which the queue began to build, bit/s.
+    ceiling: f64,
+    proven: Most,
+    /// Share of packets that odds call refused where nothing refuses.
+    mistaken: f64,
+}
+
+impl Control {
+    pub(crate) fn new(initial: f64, least: f64, most: f64) -> Self {
+        let sound = |rate: f64| if rate > 0.0 { rate.min(MOST) } else { 0.0 };
+        let (one, other) = (sound(least), sound(most));
+        let (least, most) = (one.min(other), one.max(other));
+        Self {
+            target: sound(initial).clamp(least, most),
+            least,
+            most,
+            gain: 1.0,
+            known: 0.0,
+            congested: false,
+            ceiling: 0.0,
+            proven: Most::default(),
+            mistaken: 0.0,
+        }
+    }
+
+    fn set(&mut self, target: f64) {
+        if target.is_finite() {
+            self.target = target.clamp(self.least, self.most);
+        }
+    }
+
+    /// Ends a round.
+    pub(crate) fn on_round(&mut self, now: Time, seen: &Seen) {
+        let trip = seen.trip.as_secs_f64();
+        let refused = self.believed(now, seen);
+        let accepted = seen.sent.map(|sent| sent * (1.0 - refused));
+        let ahead = seen.queue.delay + seen.queue.trend * trip / 2.0;
+        let limit = if self.congested { LIMIT / 4.0 } else { LIMIT };
+        if ahead > limit {
+            if !self.congested {
+                self.ceiling = self.target;
+            }
+            self.congested = true;
+            if let Some(accepted) = accepted {
+                let capacity = accepted / (1.0 + seen.queue.trend).max(0.1);
+                self.learn(capacity.min(self.ceiling));
+            }
+            let drain = ((ahead + LIMIT / 2.0) / (2.0 * trip)).min(0.5);
+            self.set(self.known * (1.0 - drain));
+            return;
+        }
+        self.congested = false;
+        self.set(self.target * (1.0 - refused));
+        if let Some(left) = seen.marks {
+            self.set(self.target * left);
+            self.learn(self.target);
+        } else if refused > CAUTION {
+            self.learn(self.target);
+        } else {
+            self.rise(seen);
+        }
+    }
+
+    /// The share that a queue refused beyond mistakes, or 0 if there was none that could refuse.
+    fn believed(&mut self, now: Time, seen: &Seen) -> f64 {
+        let proven = self.proven.most();
+        let error = (self.mistaken / seen.packets).sqrt();
+        let beyond = (seen.refused - self.mistaken - 2.0 * error).max(0.0);
+        if let Some(sent) = seen.sent {
+            // A disbelieved refusal must not confirm itself.
+            self.proven.add(now, sent * (1.0 - beyond));
+        }
+        if seen.queue.delay * proven >= 8.0 * seen.size || self.target > proven {
+            return beyond;
+        }
+        if self.target < proven * (1.0 - 4.0 * CAUTION) {
+            self.mistaken += (seen.refused - self.mistaken) / 8.0;
+        }
+        0.0
+    }
+
+    fn rise(&mut self, seen: &Seen) {
+        let sent = seen.sent.unwrap_or(0.0);
+        let start = self.known <= 0.0;
+        let back = (self.known - self.target) / 2.0;
+        let mut risen =
+            (self.target + back.max(self.gain * self.target)).min(2.0 * sent * (1.0 - seen.lost));
+        if let Some(train) = seen.train
+            && (start || sent < self.target / 2.0)
+        {
+            risen = if train.full && start {
+                risen.min(train.rate)
+            } else {
+                risen
+            };
+            risen = risen.max(train.rate);
+        }
+        self.set(risen.max(self.target));
+        if !start && self.target > self.known * (1.0 + 4.0 * CAUTION) {
+            self.gain = (1.5 * self.gain).min(1.0);
+        }
+    }
+
+    /// Takes a capacity at which the path was congested, bit/s.
+    fn learn(&mut self, capacity: f64) {
+        self.gain = CAUTION;
+        let apart = (capacity - self.known).abs();
+        self.known = if apart < self.known / 4.0 {
+            self.known + (capacity - self.known) / 4.0
+        } else {
+            capacity
+        };
+    }
+
+    /// No report comes any more.
+    pub(crate) fn on_silence(&mut self) {
+        self.set(self.target / 2.0);
+    }
+
+    /// The clock went back to `now`.
+    pub(crate) fn on_clock(&mut self, now: Time) {
+        self.proven.since = now;
+    }
+}
+
+/// The largest rate of the last one to two buckets, bit/s.
+#[derive(Clone, Debug, Default)]
+struct Most {
+    since: Time,
+    now: f64,
+    before: f64,
+}
+
+impl Most {
+    fn add(&mut self, now: Time, rate: f64) {
+        if now - self.since >= BUCKET {
+            (self.since, self.before, self.now) = (now, self.now, 0.0);
+        }
+        self.now = self.now.max(rate.min(MOST));
+    }
+
+    fn most(&self) -> f64 {
+        self.now.max(self.before)
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "sums of halves and quarters are exact")]
+mod tests {
+    use super::*;
+
+    fn seen(delay: f64, sent: f64) -> Seen {
+        Seen {
+            queue: Queue { delay, trend: 0.0 },
+            trip: Duration::from_millis(100),
+            sent: Some(sent),
+            refused: 0.0,
+            lost: 0.0,
+            packets: 100.0,
+            size: 1_200.0,
+            marks: None,
+            train: None,
+        }
+    }
+
+    #[test]
+    fn doubles_drains_and_returns_by_hand() {
+        let mut control = Control::new(1e6, 1e5, 1e7);
+        let mut round = |delay, sent| {
+            control.on_round(Time::from_nanos(1), &seen(delay, sent));
+            control.target
+        };
+        assert_eq!(round(0.0, 1e6), 2e6);
+        // 20 ms + 5 ms of 200: an eighth below the capacity.
+        assert_eq!(round(0.020, 2e6), 1.75e6);
+        // Half the way back, then again, then a 64th up.
+        assert_eq!(round(0.0, 2e6), 1.875e6);
+        assert_eq!(round(0.0, 2e6), 1.9375e6);
+        assert_eq!(round(0.0, 2e6), 1.96875e6);
+        assert_eq!(round(0.0, 2e6), 1.96875e6 * (1.0 + CAUTION));
+    }
+
+    #[test]
+    fn losses_count_beside_a_queue_or_above_what_the_path_took() {
+        let mut control = Control::new(1e6, 1e5, 1e7);
+        control.known = 1e6;
+        control.gain = CAUTION;
+        let lossy = |delay| Seen {
+            refused: 0.5,
+            ..seen(delay, 2e6)
+        };
+        // The path has taken nothing yet: a policer may refuse.
+        control.on_round(Time::from_nanos(1), &lossy(0.0));
+        assert_eq!(control.target, 5e5);
+        // It took 1 Mbit/s, of which 9.6 ms are a packet: an empty queue refuses nothing, a short one does.
+        control.known = 5e5;
+        control.on_round(Time::from_nanos(2), &lossy(0.0));
+        assert_eq!(control.target, 5e5 * (1.0 + CAUTION));
+        control.target = 5e5;
+        control.on_round(Time::from_nanos(3), &lossy(0.0099));
+        // An eighth of the half that was a mistake is taken off, and twice √(0.0625/100): 0.5 − 0.0625 − 0.05.
+        assert!((control.target - 5e5 * (1.0 - 0.3875)).abs() < 1e-3);
+    }
+
+    #[test]
+    fn idle_senders_rise_to_twice_what_they_sent_and_by_trains() {
+        let mut control = Control::new(1e6, 1e5, 1e7);
+        control.on_round(Time::from_nanos(1), &seen(0.0, 3e5));
+        assert_eq!(control.target, 1e6);
+        let (rate, full) = (4e6, false);
+        let train = Some(Shown { rate, full });
+        let seen = Seen {
+            train,
+            ..seen(0.0, 3e5)
+        };
+        control.on_round(Time::from_nanos(2), &seen);
+        assert_eq!(control.target, 4e6);
+    }
+
+    #[test]
+    fn bounds_are_made_sound() {
+        let bounds = |initial, least, most| {
+            let control = Control::new(initial, least, most);
+            (control.target, control.least, control.most)
+        };
+        assert_eq!(bounds(5.0, 9.0, 1.0), (5.0, 1.0, 9.0));
+        assert_eq!(bounds(f64::NAN, -1.0, f64::INFINITY), (0.0, 0.0, MOST));
+    }
+}

@@ -1,0 +1,431 @@
+//! An adversary: a search for the network in which a scheme harms a CUBIC flow beside it most.
+//!
+//! ```text
+//! harm = 1 − d/d′    d, d′: packets that the CUBIC flow delivers beside the scheme, beside as many CUBIC flows; means over seeds
+//! ```
+//!
+//! Each round has the same number of candidates, whatever the number of threads: fresh draws, or mutations of the best network
+//! since the last restart. Ten rounds without a worse network begin a new climb. The worst network of each climb is judged
+//! again under seeds that took no part in the search, so that the largest of many noisy values is not taken for the truth.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use whyloss_link::{Random, Streams};
+use whyloss_sim::scenario::ScenarioError;
+use whyloss_sim::{Registry, RunError, Scenario};
+
+use super::{Carrier, Contender};
+use crate::experiment::Progress;
+use crate::statistics;
+
+/// Candidates of a round.
+const ROUND: u64 = 8;
+/// Rounds without a worse network, after which a climb ends.
+const PATIENCE: u32 = 10;
+/// Seeds that judge a candidate in the search, from 1 on.
+const SEEDS: u64 = 3;
+/// Seeds that judge what was found, from 1001 on.
+const FRESH: u64 = 10;
+/// Fewer packets of the CUBIC flow beside other CUBIC flows measure nothing.
+const LEAST: f64 = 500.0;
+
+/// How long to search.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Decides which networks are drawn.
+    pub seed: u64,
+    /// At most so many networks.
+    pub evaluations: u64,
+    /// At most so long.
+    pub time: Duration,
+}
+
+/// A network of the search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Network {
+    /// Bit/s.
+    rate: f64,
+    /// Round trip without waiting, s.
+    round_trip: f64,
+    /// Of rate and round trip.
+    buffer: f64,
+    /// DropTail, RED, `CoDel`, PIE or FQ-CoDel.
+    queue: u64,
+    /// Of the scheme.
+    flows: u64,
+    /// Share of packets that the channel loses; 0 without one.
+    loss: f64,
+    /// Probability that a lost packet is followed by a lost one.
+    stay: f64,
+    /// When the CUBIC flow starts, and when the scheme's flows do, s.
+    starts: [f64; 2],
+}
+
+/// A network and the harm there.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The network.
+    pub network: Network,
+    /// In the search, %.
+    pub harm: f64,
+    /// Under fresh seeds, with half its 95 % interval, %.
+    pub again: (f64, f64),
+    /// The scenario, whose judged flows have the scheme.
+    pub scenario: String,
+}
+
+/// What a search found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The worst network.
+    pub worst: Option<Found>,
+    /// The worst one whose channel loses nothing.
+    pub clean: Option<Found>,
+    /// How many networks were judged.
+    pub evaluations: u64,
+    /// How many climbs began.
+    pub climbs: u64,
+}
+
+impl Network {
+    fn draw(random: &mut Random) -> Self {
+        let loss = if random.chance(0.5) {
+            0.0
+        } else {
+            log_uniform(random, 0.0005, 0.05)
+        };
+        Self {
+            rate: log_uniform(random, 0.5e6, 50e6),
+            round_trip: log_uniform(random, 0.005, 0.6),
+            buffer: log_uniform(random, 0.05, 8.0),
+            queue: random.below(5),
+            flows: 1 + random.below(8),
+            loss,
+            stay: 0.6 * random.uniform(),
+            starts: [10.0 * random.uniform(), 10.0 * random.uniform()],
+        }
+    }
+
+    /// Changes one to three things a little.
+    fn mutate(mut self, random: &mut Random) -> Self {
+        for _ in 0..=random.below(3) {
+            let factor = log_uniform(random, 0.6, 1.0 / 0.6);
+            match random.below(8) {
+                0 => self.rate = (self.rate * factor).clamp(0.5e6, 50e6),
+                1 => self.round_trip = (self.round_trip * factor).clamp(0.005, 0.6),
+                2 => self.buffer = (self.buffer * factor).clamp(0.05, 8.0),
+                3 => self.queue = random.below(5),
+                4 => {
+                    self.flows = (self.flows + random.below(5))
+                        .saturating_sub(2)
+                        .clamp(1, 16);
+                }
+                5 if random.chance(0.3) => self.loss = 0.0,
+                5 if self.loss > 0.0 => self.loss = (self.loss * factor).clamp(0.0005, 0.05),
+                5 => self.loss = 0.002,
+                6 => self.stay = 0.6 * random.uniform(),
+                _ => self.starts[random.below(2) as usize] = 10.0 * random.uniform(),
+            }
+        }
+        self
+    }
+
+    /// The scenario of this network, whose judged flows are plain CUBIC's until they are set to be others'.
+    pub fn scenario(&self) -> String {
+        let packets =
+            (self.rate * self.round_trip * self.buffer / 12_000.0).clamp(4.0, 5_000.0) as u64;
+        let queue = match self.queue {
+            1 => format!("{{ packets = {}, red = \"adaptive\" }}", packets.max(12)),
+            2 => "{ packets = 1000, aqm = \"codel\" }".to_owned(),
+            3 => "{ packets = 1000, aqm = \"pie\" }".to_owned(),
+            4 => "{ packets = 1000, aqm = \"fq-codel\" }".to_owned(),
+            _ => format!("{{ packets = {packets} }}"),
+        };
+        let channel = if self.loss > 0.0 {
+            format!(
+                "{{ kind = \"gilbert-elliott\", loss = {:.5}, stay = {:.3} }}",
+                self.loss, self.stay
+            )
+        } else {
+            "\"none\"".to_owned()
+        };
+        let rate = format!("{:.0} kbit/s", self.rate / 1e3);
+        let delay = format!("{:.0} us", self.round_trip / 2.0 * 1e6);
+        let mut text = format!(
+            "title = \"A network in which a scheme harms a CUBIC flow\"\nduration = \"80 s\"\nmeasure_from = \"20 s\"\n\n\
+             [[link]]\nname = \"narrow\"\nfrom = \"server\"\nto = \"client\"\nrate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = {queue}\nchannel = {channel}\nboth_ways = false\n\n\
+             [[link]]\nname = \"back\"\nfrom = \"client\"\nto = \"server\"\nrate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = {{ packets = 1000 }}\nboth_ways = false\n"
+        );
+        for (name, count, start) in [
+            ("plain", 1, self.starts[0]),
+            ("own-{i}", self.flows, self.starts[1]),
+        ] {
+            let _ = write!(
+                text,
+                "\n[[flow]]\nname = \"{name}\"\ncount = {count}\nfrom = \"server\"\nto = \"client\"\ntransport = {{ kind = \"tcp\", recovery = \"rack\", controller = \"cubic\" }}\nstart = [\"{start:.3} s\", \"{:.3} s\"]\n",
+                start + 0.5
+            );
+        }
+        text.replace("name = \"plain\"\ncount = 1\n", "name = \"plain\"\n")
+    }
+
+    /// With the judged flows as `contender` has them, for a file.
+    fn written(&self, contender: &Contender, carrier: Carrier) -> String {
+        let mut text = self.scenario();
+        let own = text.find("name = \"own-{i}\"").unwrap_or(text.len());
+        let mut flow = text.split_off(own);
+        let sets = contender.sets("x", carrier);
+        for (key, value) in &sets {
+            let key = key.trim_start_matches("flow.x.");
+            match key.strip_prefix("transport.") {
+                None if key == "transport" => {
+                    let at = flow.find("transport = ").unwrap_or(flow.len());
+                    let end = flow[at..].find('\n').map_or(flow.len(), |end| at + end);
+                    flow.replace_range(at..end, &format!("transport = {value}"));
+                }
+                None => {
+                    let _ = writeln!(flow, "{key} = \"{value}\"");
+                }
+                Some(inner) => {
+                    if inner == "controller" {
+                        flow = flow.replace(", controller = \"cubic\"", "");
+                    }
+                    if inner == "recovery" {
+                        flow = flow.replace(", recovery = \"rack\"", "");
+                    }
+                    if let Some(at) = flow.find(" }\nstart") {
+                        flow.insert_str(at, &format!(", {inner} = \"{value}\""));
+                    }
+                }
+            }
+        }
+        if sets.iter().any(|(key, _)| key.ends_with("scheme")) {
+            // The transport's own keys would take precedence.
+            flow = flow.replace(", controller = \"cubic\"", "");
+        }
+        format!("{text}{flow}")
+    }
+
+    /// The harm under each seed, %, against the mean of CUBIC in the same place; `None` where nothing can be measured.
+    fn harms(
+        &self,
+        contender: &Contender,
+        carrier: Carrier,
+        registry: &Registry,
+        seeds: std::ops::Range<u64>,
+    ) -> Result<Option<Vec<f64>>, RunError> {
+        let delivered = |text: &str| -> Result<Vec<f64>, RunError> {
+            let scenario = Scenario::from_toml_with(text, "adversary", &[], registry);
+            let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let run = |seed| {
+                let run = whyloss_sim::Simulation::new(&scenario, seed).run()?;
+                let plain = run.flows.iter().find(|flow| flow.name == "plain");
+                Ok(plain.map_or(0.0, |flow| flow.delivered as f64))
+            };
+            seeds.clone().map(run).collect()
+        };
+        let beside_cubic = delivered(&self.scenario())?;
+        let reference = statistics::mean(&beside_cubic).unwrap_or_default();
+        if reference < LEAST {
+            return Ok(None);
+        }
+        let own = delivered(&self.written(contender, carrier))?;
+        let harm = |delivered: &f64| 100.0 * (1.0 - delivered / reference);
+        Ok(Some(own.iter().map(harm).collect()))
+    }
+}
+
+/// Checks that the scheme can be carried by the flows of the search.
+///
+/// # Errors
+/// What the scenario says of it.
+pub fn check(
+    contender: &Contender,
+    carrier: Carrier,
+    registry: &Registry,
+) -> Result<(), ScenarioError> {
+    let network = Network::draw(&mut Streams::new(0).stream("check", 0));
+    let text = network.written(contender, carrier);
+    Scenario::from_toml_with(&text, &contender.name, &[], registry)?;
+    Ok(())
+}
+
+/// Searches until the effort is spent or `stop` is set.
+///
+/// # Errors
+/// What fails in a run.
+///
+/// # Panics
+/// If the scheme cannot be carried by the flows of the search: check it on one scenario before.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long a search may take decides how many networks it tries, not what is measured in one"
+)]
+pub fn search(
+    contender: &Contender,
+    carrier: Carrier,
+    effort: Effort,
+    registry: &Registry,
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Outcome, RunError> {
+    let began = Instant::now();
+    let streams = Streams::new(effort.seed);
+    let (mut best, mut idle, mut done, mut climbs): (Option<(f64, Network)>, u32, u64, u64) =
+        (None, 0, 0, 0);
+    // The worst of each climb, with and without a channel.
+    let mut peaks: [Vec<(f64, Network)>; 2] = [Vec::new(), Vec::new()];
+    progress.expect(effort.evaluations);
+    while done < effort.evaluations
+        && began.elapsed() < effort.time
+        && !stop.load(Ordering::Relaxed)
+    {
+        if best.is_none() {
+            climbs += 1;
+            for peaks in &mut peaks {
+                let nothing = Network::draw(&mut streams.stream("none", 0));
+                peaks.push((f64::NEG_INFINITY, nothing));
+            }
+        }
+        let candidate = |number: u64| {
+            let mut random = streams.stream("candidate", done + number);
+            match best {
+                Some((_, network)) => network.mutate(&mut random),
+                None => Network::draw(&mut random),
+            }
+        };
+        let round = ROUND.min(effort.evaluations - done);
+        let candidates: Vec<Network> = (0..round).map(candidate).collect();
+        let judged: Result<Vec<_>, RunError> = candidates
+            .par_iter()
+            .map(|network| {
+                let harms = network.harms(contender, carrier, registry, 1..1 + SEEDS)?;
+                progress.finish();
+                Ok((harms.and_then(|harms| statistics::mean(&harms)), *network))
+            })
+            .collect();
+        done += round;
+        let before = best.map_or(f64::NEG_INFINITY, |best| best.0);
+        for (harm, network) in judged? {
+            let Some(harm) = harm else { continue };
+            if best.is_none_or(|best| harm > best.0) {
+                best = Some((harm, network));
+            }
+            let kinds = if network.loss > 0.0 { 0..1 } else { 0..2 };
+            for peaks in &mut peaks[kinds] {
+                if let Some(peak) = peaks.last_mut().filter(|peak| harm > peak.0) {
+                    *peak = (harm, network);
+                }
+            }
+        }
+        idle = if best.is_some_and(|best| best.0 > before) {
+            0
+        } else {
+            idle + 1
+        };
+        if idle >= PATIENCE {
+            (best, idle) = (None, 0);
+        }
+    }
+    let [worst, clean] = peaks.map(|mut peaks| {
+        peaks.retain(|peak| peak.0.is_finite());
+        peaks.sort_by(|a, b| b.0.total_cmp(&a.0));
+        peaks.truncate(3);
+        let again: Result<Vec<Found>, RunError> = peaks
+            .par_iter()
+            .filter_map(|&(harm, network)| {
+                let fresh = network.harms(contender, carrier, registry, 1001..1001 + FRESH);
+                let found = |harms: Vec<f64>| Found {
+                    network,
+                    harm,
+                    again: (
+                        statistics::mean(&harms).unwrap_or(f64::NAN),
+                        statistics::ci95(&harms).unwrap_or(f64::NAN),
+                    ),
+                    scenario: network.written(contender, carrier),
+                };
+                fresh.map(|harms| harms.map(found)).transpose()
+            })
+            .collect();
+        again.map(|found| {
+            found
+                .into_iter()
+                .max_by(|a, b| a.again.0.total_cmp(&b.again.0))
+        })
+    });
+    Ok(Outcome {
+        worst: worst?,
+        clean: clean?,
+        evaluations: done,
+        climbs,
+    })
+}
+
+fn log_uniform(random: &mut Random, from: f64, to: f64) -> f64 {
+    from * libm::pow(to / from, random.uniform())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::Unwatched;
+
+    fn short(scheme: &str, evaluations: u64) -> Outcome {
+        let registry = Registry::new();
+        let contender = Contender::find(scheme, &registry).expect("registered");
+        let effort = Effort {
+            seed: 7,
+            evaluations,
+            time: Duration::MAX,
+        };
+        let stop = AtomicBool::new(false);
+        search(
+            &contender,
+            Carrier::Tcp,
+            effort,
+            &registry,
+            &Unwatched,
+            &stop,
+        )
+        .expect("runs")
+    }
+
+    /// The same search finds the same network, which is a scenario.
+    #[test]
+    fn it_is_deterministic_and_writes_a_scenario() {
+        let [one, other] = [short("whyloss", 16), short("whyloss", 16)];
+        let [one, other] = [one, other].map(|found| found.worst.expect("a network"));
+        assert_eq!((one.network, one.again), (other.network, other.again));
+        let scenario = Scenario::from_toml(&one.scenario, "worst", &[]).expect("valid");
+        assert!(scenario.check().is_ok());
+    }
+
+    /// A scheme that is known to harm is found out; CUBIC, in its own place, harms by nothing.
+    #[test]
+    fn it_tells_harm_from_none() {
+        let harm = |scheme| short(scheme, 16).worst.expect("a network").again.0;
+        assert!(harm("bbr") > 30.0);
+        assert!(harm("cubic").abs() < 1e-9);
+    }
+
+    /// What a mutation leads to can always be run.
+    #[test]
+    fn mutations_are_valid() {
+        let mut random = Streams::new(3).stream("mutations", 0);
+        let mut network = Network::draw(&mut random);
+        let registry = Registry::new();
+        for scheme in ["whyloss", "vegas", "cubic+trees", "bbr"] {
+            let contender = Contender::find(scheme, &registry).expect("registered");
+            for _ in 0..100 {
+                network = network.mutate(&mut random);
+                let text = network.written(&contender, Carrier::Tcp);
+                let scenario = Scenario::from_toml(&text, "mutated", &[]);
+                let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
+                assert!(scenario.check().is_ok(), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Criteria: what is measured, in which networks, and which section of RFC 9743 asks for it.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::Carrier;
+
+/// One criterion.
+#[derive(Clone, Debug)]
+pub struct Criterion {
+    /// Its id, such as `bufferbloat`.
+    pub id: String,
+    /// The section of RFC 9743 that asks for it.
+    pub section: String,
+    /// What it shows, in a few words.
+    pub title: String,
+    /// What the numbers that name the cases are; empty if the cases have names.
+    pub axis: String,
+    /// Whether every contender also runs with its controller told the truth.
+    pub(super) truth: bool,
+    /// What carries its judged flows, where that is not the setting's to say.
+    pub(super) carrier: Option<Carrier>,
+    /// Whether tables show the mean and a quantile over the cases instead of each case.
+    pub(super) many: bool,
+    pub(super) cases: Vec<Case>,
+    pub(super) measures: Vec<Measure>,
+    /// What a reader must know.
+    pub(super) notes: Vec<String>,
+}
+
+/// A network of a criterion: a scenario, and what is set in it.
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    pub(super) name: String,
+    pub(super) x: Option<f64>,
+    pub(super) scenario: String,
+    /// What the sweep's parts call the scenario.
+    pub(super) file: String,
+    pub(super) set: Table,
+}
+
+/// What is read off a run.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Measure {
+    pub(super) name: String,
+    pub(super) unit: String,
+    /// A metric of a sweep, without a name.
+    pub(super) of: String,
+    pub(super) against: Option<Against>,
+    #[serde(rename = "as")]
+    pub(super) column: Option<Column>,
+}
+
+/// What a value is set against.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Against {
+    /// How much less it is than with CUBIC, in %.
+    Cubic,
+    /// Its share of the same controller's that is told the truth.
+    Truth,
+}
+
+/// The columns of the overview that measures enter.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Column {
+    /// Received, of the truth's.
+    Received,
+    /// Harm to a CUBIC or Reno flow where no channel loses.
+    Harm,
+    /// Jain's index.
+    Jain,
+}
+
+impl Measure {
+    /// The unit as cells have it.
+    pub(super) fn unit(&self) -> &'static str {
+        let units = ["%", "ms", "Mbit/s"];
+        let known = units.iter().find(|unit| **unit == self.unit);
+        known.copied().unwrap_or_default()
+    }
+
+    /// The metric of a sweep, under a name of its own where it is an expression.
+    pub(super) fn metric(&self, index: usize) -> String {
+        let whole = self.of.starts_with("transfers.") || self.of.starts_with("flow.");
+        if whole && !self.of.contains(' ') {
+            self.of.clone()
+        } else {
+            format!("m{index} = {}", self.of)
+        }
+    }
+}
+
+/// A part of the RFC, or a peer, that is left out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Uncovered {
+    /// The section; `peer` if it is none.
+    pub section: String,
+    /// Its heading.
+    pub what: String,
+    /// Why it is left out.
+    pub why: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    criterion: Vec<Written>,
+    uncovered: Vec<Uncovered>,
+}
+
+/// A criterion as the file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    id: String,
+    section: String,
+    title: String,
+    network: String,
+    #[serde(default)]
+    set: Table,
+    #[serde(default)]
+    axis: String,
+    #[serde(default)]
+    truth: bool,
+    /// Whether it can be asked of TCP alone.
+    #[serde(default)]
+    tcp: bool,
+    case: Vec<WrittenCase>,
+    measure: Vec<Measure>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenCase {
+    name: Value,
+    set: Table,
+}
+
+impl Criterion {
+    /// The same over QUIC, under an id of its own; `None` where QUIC cannot answer.
+    #[must_use]
+    pub fn over_quic(mut self) -> Option<Self> {
+        if self.carrier.is_some() {
+            return None;
+        }
+        self.carrier = Some(Carrier::Quic);
+        self.id.push_str("-quic");
+        self.title.push_str(", over QUIC");
+        for case in &mut self.cases {
+            // QUIC's smallest packet.
+            case.scenario = case.scenario.replace("\"1000 B\"", "\"1228 B\"");
+        }
+        Some(self)
+    }
+}
+
+const CRITERIA: &str = include_str!("../../evaluation/criteria.toml");
+/// The narrow path that most criteria run on.
+pub(super) const PATH: &str = include_str!("../../evaluation/networks/path.toml");
+const ROUND_TRIPS: &str = include_str!("../../evaluation/networks/round-trips.toml");
+
+fn document() -> Document {
+    toml::from_str(CRITERIA).unwrap_or_else(|error| panic!("criteria.toml: {error}"))
+}
+
+/// Every criterion with networks of its own, in the order of the RFC's sections.
+///
+/// # Panics
+/// Never: a test reads the file that is built in.
+pub fn criteria() -> Vec<Criterion> {
+    document().criterion.into_iter().map(read).collect()
+}
+
+/// What is left out, with the reasons.
+///
+/// # Panics
+/// Never: a test reads the file that is built in.
+pub fn uncovered() -> Vec<Uncovered> {
+    document().uncovered
+}
+
+fn read(written: Written) -> Criterion {
+    let (scenario, file) = match written.network.as_str() {
+        "round-trips" => (ROUND_TRIPS, "round-trips.toml"),
+        _ => (PATH, "path.toml"),
+    };
+    let case = |case: WrittenCase| {
+        let mut set = written.set.clone();
+        set.extend(case.set);
+        let x = case
+            .name
+            .as_float()
+            .or(case.name.as_integer().map(|x| x as f64));
+        Case {
+            name: case
+                .name
+                .as_str()
+                .map_or_else(|| case.name.to_string(), str::to_owned),
+            x,
+            scenario: scenario.to_owned(),
+            file: file.to_owned(),
+            set,
+        }
+    };
+    Criterion {
+        cases: written.case.into_iter().map(case).collect(),
+        id: written.id,
+        section: written.section,
+        title: written.title,
+        axis: written.axis,
+        truth: written.truth,
+        carrier: written.tcp.then_some(Carrier::Tcp),
+        many: false,
+        measures: written.measure,
+        notes: Vec::new(),
+    }
+}

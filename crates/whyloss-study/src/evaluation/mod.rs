@@ -1,0 +1,39 @@
+//! The evaluation that RFC 9743 asks of a new congestion control, as a program.
+//!
+//! ```text
+//! Criterion   a section of the RFC, a network with cases, measures (`evaluation/criteria.toml`, `drawn`)
+//!   ↓ run     one sweep for each network: contenders × cases × seeds, kept in a store, so that it resumes
+//! Finding     the values of every contender in every case
+//!   ↓         relative ones against CUBIC in the same place, or against the same controller told the truth
+//! Outcome     cells, pictures, notes (`report`): a page, Markdown, CSV, JSON
+//! ```
+//!
+//! [`adversary`] searches for the network in which a scheme harms a CUBIC flow most.
+
+pub mod adversary;
+mod contender;
+mod criterion;
+mod drawn;
+pub mod report;
+mod run;
+
+pub use contender::{Carrier, Contender, Unknown};
+pub use criterion::{Criterion, Uncovered, criteria, uncovered};
+pub use drawn::{drawn, recorded};
+pub use run::{Finding, Kept, run};
+
+/// What an evaluation is about.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// The judged one.
+    pub scheme: Contender,
+    /// What carries the judged flows.
+    pub carrier: Carrier,
+    /// Runs of each case.
+    pub seeds: u64,
+    /// Two cases of each criterion, and no peers but CUBIC.
+    pub quick: bool,
+}
+
+#[cfg(test)]
+mod tests;

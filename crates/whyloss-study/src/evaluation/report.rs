@@ -1,0 +1,280 @@
+//! The evaluation's tables and pictures, as outcomes, a page, and Markdown.
+
+use core::fmt::Write as _;
+
+use super::criterion::{Column, Measure};
+use super::{Carrier, Finding, Setting, Uncovered};
+use crate::arena::quantile;
+use crate::report::page::{Entry, Page, Table};
+use crate::report::{html, markdown};
+use crate::{Cell, Figure, Look, Mean, Outcome, Panel, Series, Sign, statistics};
+
+/// What was found about a criterion, as tables and pictures.
+pub fn outcome(finding: &Finding) -> Outcome {
+    let criterion = &finding.criterion;
+    let title = format!("§{}. {}", criterion.section, criterion.title);
+    let mut outcome = Outcome::new(&criterion.id, &title, finding.seeds);
+    for (index, measure) in criterion.measures.iter().enumerate() {
+        outcome.cells.extend(cells(finding, index, measure));
+    }
+    if !criterion.axis.is_empty() {
+        let panels = criterion.measures.iter().enumerate();
+        let panels = panels.map(|(index, measure)| panel(finding, index, measure));
+        outcome = outcome.figure(panels.collect::<Vec<_>>());
+    }
+    outcome.notes.clone_from(&criterion.notes);
+    if let Some((runs, first)) = &finding.failed {
+        outcome
+            .notes
+            .push(format!("{runs} runs failed; the first: {first}."));
+    }
+    outcome
+}
+
+fn cells(finding: &Finding, index: usize, measure: &Measure) -> Vec<Cell> {
+    let criterion = &finding.criterion;
+    let unit = measure.unit();
+    let mut cells = Vec::new();
+    if criterion.many {
+        for (contender, values) in finding.contenders.iter().zip(&finding.values) {
+            let values = known(values.iter().map(|measures| measures[index]));
+            let name = &contender.name;
+            let row = |what: &str| format!("{}, {what}", measure.name);
+            cells.push(Mean::of(&values).cell(&row("mean"), name, unit));
+            let (q, what, worst) = match measure.column {
+                Some(Column::Harm) => (0.9, "90 % quantile", Some(f64::max as fn(f64, f64) -> f64)),
+                _ => (0.1, "10 % quantile", None),
+            };
+            let certain = |value: Option<f64>| Mean {
+                value: value.unwrap_or(f64::NAN),
+                half_width: f64::NAN,
+            };
+            let at = quantile(&values, q).map(|found| found.0);
+            cells.push(certain(at).cell(&row(what), name, unit));
+            if let Some(worst) = worst {
+                let worst = values.iter().copied().reduce(worst);
+                cells.push(certain(worst).cell(&row("worst network"), name, unit));
+            }
+        }
+        return cells;
+    }
+    for (at, case) in criterion.cases.iter().enumerate() {
+        for (contender, values) in finding.contenders.iter().zip(&finding.values) {
+            let mean = values[at][index];
+            let numbered = !criterion.axis.is_empty();
+            let row = if numbered || criterion.measures.len() == 1 {
+                String::new()
+            } else {
+                format!("{}: ", measure.name)
+            };
+            let row = if numbered {
+                format!("{}, by {}", measure.name, criterion.axis)
+            } else {
+                format!("{row}{}", case.name)
+            };
+            let cell = mean.cell(&row, &contender.name, unit);
+            let x = case.x.filter(|_| numbered);
+            cells.push(Cell { x, ..cell });
+        }
+    }
+    cells
+}
+
+fn panel(finding: &Finding, index: usize, measure: &Measure) -> Panel {
+    let criterion = &finding.criterion;
+    let xs: Vec<f64> = criterion.cases.iter().filter_map(|case| case.x).collect();
+    // Eight colours tell eight lines apart; fqRTT's lies on CUBIC's nearly everywhere.
+    let series = finding.contenders.iter().zip(&finding.values);
+    let series = series.filter(|(contender, _)| contender.name != "CUBIC, fqRTT");
+    let series = series.enumerate().map(|(number, (contender, values))| {
+        let look = if number < 8 { Look::Line } else { Look::Dashed };
+        let points = xs.iter().zip(values);
+        let points = points.map(|(&x, measures)| (x, measures[index].value));
+        Series::new(&contender.name, look, points)
+    });
+    let unit = measure.unit();
+    let y = if unit.is_empty() {
+        measure.name.clone()
+    } else {
+        format!("{}, {unit}", measure.name)
+    };
+    let mut panel = Panel::new("", (&criterion.axis, &y), series.collect());
+    panel.log_x = xs.iter().all(|&x| x > 0.0);
+    panel
+}
+
+fn known(values: impl Iterator<Item = Mean>) -> Vec<f64> {
+    let values = values.map(|mean| mean.value);
+    values.filter(|value| value.is_finite()).collect()
+}
+
+/// What a contender comes to over all criteria.
+struct Overview {
+    name: String,
+    received: Vec<f64>,
+    harm: Vec<f64>,
+    jain: Vec<f64>,
+}
+
+fn overview<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Overview> {
+    let mut all: Vec<Overview> = Vec::new();
+    for finding in findings {
+        for (contender, values) in finding.contenders.iter().zip(&finding.values) {
+            let at = all.iter().position(|one| one.name == contender.name);
+            let at = at.unwrap_or_else(|| {
+                all.push(Overview {
+                    name: contender.name.clone(),
+                    received: Vec::new(),
+                    harm: Vec::new(),
+                    jain: Vec::new(),
+                });
+                all.len() - 1
+            });
+            for (index, measure) in finding.criterion.measures.iter().enumerate() {
+                let into = match measure.column {
+                    Some(Column::Received) => &mut all[at].received,
+                    Some(Column::Harm) => &mut all[at].harm,
+                    Some(Column::Jain) => &mut all[at].jain,
+                    None => continue,
+                };
+                let values = known(values.iter().map(|measures| measures[index]));
+                // A gain in one network pays for no harm in another.
+                let harm = measure.column == Some(Column::Harm);
+                into.extend(
+                    values
+                        .into_iter()
+                        .map(|value| if harm { value.max(0.0) } else { value }),
+                );
+            }
+        }
+    }
+    all.retain(|one| !one.received.is_empty() || !one.harm.is_empty() || !one.jain.is_empty());
+    all
+}
+
+/// One table and one picture over all criteria: what is received, and what it takes from others.
+pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
+    let all = overview(findings.iter().filter(|finding| finding.carrier == carrier));
+    let seeds = findings
+        .iter()
+        .map(|finding| finding.seeds)
+        .max()
+        .unwrap_or(1);
+    let title = match carrier {
+        Carrier::Tcp => "All criteria together, over TCP",
+        Carrier::Quic => "All criteria together, over QUIC",
+    };
+    let mut cells = Vec::new();
+    let mut frontier = Vec::new();
+    for one in &all {
+        let worst = |values: &[f64], of: fn(f64, f64) -> f64| {
+            values.iter().copied().reduce(of).unwrap_or(f64::NAN)
+        };
+        let mean = |values: &[f64]| statistics::mean(values).unwrap_or(f64::NAN);
+        let p10 = quantile(&one.received, 0.1).map_or(f64::NAN, |found| found.0);
+        for (column, unit, value) in [
+            ("received, of the truth's", "", mean(&one.received)),
+            ("10 % quantile", "", p10),
+            ("harm, mean", "%", mean(&one.harm)),
+            ("harm, worst", "%", worst(&one.harm, f64::max)),
+            ("Jain, mean", "", mean(&one.jain)),
+            ("Jain, least", "", worst(&one.jain, f64::min)),
+        ] {
+            let certain = Mean {
+                value,
+                half_width: f64::NAN,
+            };
+            cells.push(certain.cell(column, &one.name, unit));
+        }
+        let place = (mean(&one.harm), mean(&one.received));
+        if place.0.is_finite() && place.1.is_finite() {
+            let sign = Sign {
+                colour: Sign::INK,
+                shape: Sign::STAR,
+            };
+            let look = if frontier.len() < 8 {
+                Look::Points
+            } else {
+                Look::Signs(sign)
+            };
+            frontier.push(Series::new(&one.name, look, [place]));
+        }
+    }
+    let mut outcome =
+        Outcome::new(&format!("overview-{}", carrier.id()), title, seeds).cells(cells);
+    if !frontier.is_empty() {
+        outcome.figures.push(Figure::of(
+            &format!("frontier-{}", carrier.id()),
+            "Received against harm; best is top left.",
+            Panel::new("", ("harm, mean, %", "received, of the truth's"), frontier),
+        ));
+    }
+    outcome
+        .note("Received: on drawn networks (§6.4), of what the same controller receives when it is told the cause of every loss.")
+        .note("Harm: what a CUBIC or NewReno flow loses where the judged flows take the place of CUBIC flows, over all cases of §5.2.1 and §7.1 without channel losses. Here a gain counts as 0: it pays for no harm elsewhere.")
+}
+
+/// The page of all criteria.
+pub fn page(
+    outcomes: &[Outcome],
+    setting: &Setting,
+    left_out: &[Uncovered],
+    command: &str,
+) -> String {
+    let name = &setting.scheme.name;
+    let mut page = Page::new(&format!("{name}, by RFC 9743"));
+    page.text(&format!("Made by `{command}`. {}", intro(setting)));
+    for outcome in outcomes {
+        html::push_outcome(&mut page, outcome, |_| None);
+    }
+    page.section("not-covered", "What is not covered");
+    let mut table = Table::overview(["section", "what", "why"]);
+    for one in left_out {
+        let texts = [&one.section, &one.what, &one.why];
+        table.row(texts.map(|text| Entry::from(text.as_str())));
+    }
+    page.table(&table);
+    page.finish(&format!(
+        "Measured by whyloss {} on simulated networks. A mean comes with half the width of its 95 % interval (Student’s t over the seeds).",
+        env!("CARGO_PKG_VERSION")
+    ))
+}
+
+fn intro(setting: &Setting) -> String {
+    let carrier = match setting.carrier {
+        Carrier::Tcp => "TCP with RACK-TLP (Vegas: with its own recovery)",
+        Carrier::Quic => {
+            "QUIC (quinn), but over TCP where a criterion needs what QUIC has not (ECN, clocks)"
+        }
+    };
+    format!(
+        "Judged flows run over {carrier}, under seeds 1 to {}. \"told\" is the same controller told the cause of every loss. Lines leave out CUBIC with fqRTT, which the tables have.",
+        setting.seeds
+    )
+}
+
+/// The document of all criteria.
+pub fn document(
+    outcomes: &[Outcome],
+    setting: &Setting,
+    left_out: &[Uncovered],
+    command: &str,
+) -> String {
+    let name = &setting.scheme.name;
+    let mut text = format!(
+        "# `{name}`, by RFC 9743\n\n[RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) says how to evaluate a new congestion control. One command runs its criteria and makes this page:\n\n```sh\n{command}\n```\n\n{}\n\n",
+        intro(setting)
+    );
+    for outcome in outcomes {
+        let _ = write!(text, "## {}\n\n", outcome.title);
+        text.push_str(&markdown::tables(outcome, false));
+        for note in &outcome.notes {
+            let _ = writeln!(text, "{note}\n");
+        }
+    }
+    text.push_str("## What is not covered\n\n| section | what | why |\n|---|---|---|\n");
+    for Uncovered { section, what, why } in left_out {
+        let _ = writeln!(text, "| {section} | {what} | {why} |");
+    }
+    text
+}

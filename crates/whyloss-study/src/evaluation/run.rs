@@ -1,0 +1,284 @@
+//! The runs of a criterion, as sweeps, and what contenders come to in its cases.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use toml::{Table, Value};
+use whyloss_sim::Registry;
+
+use super::criterion::{Against, Case, Criterion};
+use super::{Carrier, Contender, Setting};
+use crate::Mean;
+use crate::experiment::Progress;
+use crate::statistics;
+use crate::sweep::{Part, Plan, Store, Sweep, SweepError};
+
+/// How often finished runs are written.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// Where runs are kept, and those that were there before: read once, since an evaluation is many sweeps.
+#[derive(Debug)]
+pub struct Kept {
+    store: Store,
+    parts: Vec<Part>,
+}
+
+impl Kept {
+    /// Reads what is kept in this directory, which is made if it is missing.
+    ///
+    /// # Errors
+    /// As [`Store::open`] and [`Store::parts`].
+    pub fn open(directory: &Path) -> Result<Self, SweepError> {
+        let store = Store::open(directory)?;
+        let mut parts = Vec::new();
+        store.parts(|part| parts.push(part.clone()))?;
+        Ok(Self { store, parts })
+    }
+}
+
+/// What was found out about a criterion.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The criterion, with the cases that were run.
+    pub criterion: Criterion,
+    /// The judged scheme, its controller told the truth where that was asked for, then the peers.
+    pub contenders: Vec<Contender>,
+    /// The seeds of each case.
+    pub seeds: u64,
+    /// By contender, case and measure, with an interval over the seeds.
+    pub(super) values: Vec<Vec<Vec<Mean>>>,
+    /// What carried the judged flows.
+    pub carrier: Carrier,
+    /// Runs that failed, and why the first one did.
+    pub failed: Option<(usize, String)>,
+}
+
+/// Runs what is missing of a criterion, and returns what was found, or `None` once `stop` is set.
+///
+/// # Errors
+/// If a network is wrong under a contender, or files cannot be read or written.
+pub fn run(
+    criterion: &Criterion,
+    setting: &Setting,
+    registry: &Registry,
+    kept: Option<&Kept>,
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Option<Finding>, SweepError> {
+    let mut criterion = criterion.clone();
+    if setting.quick {
+        criterion.cases.truncate(2);
+    }
+    let carrier = criterion.carrier.unwrap_or(setting.carrier);
+    let shown = contenders(setting, criterion.truth);
+    // What the others are set against runs as well, but is not shown.
+    let mut all = shown.clone();
+    if criterion.truth {
+        let told = shown
+            .iter()
+            .filter(|one| !one.is_told())
+            .map(Contender::told);
+        all.extend(told.filter(|told| !shown.contains(told)));
+    }
+    let cubic = setting.quick.then(Contender::cubic);
+    all.extend(cubic.filter(|cubic| !all.contains(cubic)));
+
+    // Many cases say more than many seeds.
+    let seeds = if criterion.many { 1 } else { setting.seeds };
+    // By contender, case, measure and seed.
+    let measures = criterion.measures.len();
+    let mut raw = vec![
+        vec![vec![vec![f64::NAN; seeds as usize]; measures]; criterion.cases.len()];
+        all.len()
+    ];
+    let mut failed: Option<(usize, String)> = None;
+    let mut start = 0;
+    for cases in criterion.cases.chunk_by(|a, b| a.scenario == b.scenario) {
+        let plan = plan(&criterion, cases, &all, carrier, seeds)?;
+        let mut sweep = Sweep::with(plan, registry.clone())?;
+        for part in kept.map_or(&[][..], |kept| &kept.parts) {
+            sweep.learn(part);
+        }
+        sweep.run(kept.map(|kept| &kept.store), EVERY, progress, stop)?;
+        let (known, wanted) = sweep.count();
+        if known < wanted {
+            return Ok(None);
+        }
+        if let Some(failure) = sweep.failed() {
+            let before = failed.take();
+            let runs = before.as_ref().map_or(0, |before| before.0) + failure.runs;
+            failed = Some((runs, before.map_or(failure.first, |before| before.1)));
+        }
+        let rows = sweep.rows();
+        for (row, (point, seed)) in rows.points.iter().zip(&rows.seeds).enumerate() {
+            let (contender, case) = (*point as usize / cases.len(), *point as usize % cases.len());
+            for (measure, (_, values)) in rows.metrics.iter().enumerate() {
+                raw[contender][start + case][measure][*seed as usize - 1] = values[row];
+            }
+        }
+        start += cases.len();
+    }
+    let values = set_against(&criterion, &shown, &all, &raw);
+    Ok(Some(Finding {
+        criterion,
+        contenders: shown,
+        seeds,
+        carrier,
+        values,
+        failed,
+    }))
+}
+
+/// Those that tables show.
+fn contenders(setting: &Setting, truth: bool) -> Vec<Contender> {
+    let mut all = Contender::all(&setting.scheme);
+    if setting.quick {
+        all.retain(|one| *one == setting.scheme || one.name == Contender::cubic().name);
+    }
+    if truth {
+        all.insert(1, setting.scheme.told());
+    }
+    all
+}
+
+/// Contenders turn slowest, cases fastest.
+fn plan(
+    criterion: &Criterion,
+    cases: &[Case],
+    contenders: &[Contender],
+    carrier: Carrier,
+    seeds: u64,
+) -> Result<Plan, SweepError> {
+    let scenario = &cases[0].scenario;
+    let choice = |name: String, set: Table| {
+        let pairs = [("name", Value::String(name)), ("set", Value::Table(set))];
+        Value::Table(
+            pairs
+                .map(|(key, value)| (key.to_owned(), value))
+                .into_iter()
+                .collect(),
+        )
+    };
+    let flows = judged(scenario);
+    let of_contender = |contender: &Contender| {
+        let sets = flows.iter().flat_map(|flow| contender.sets(flow, carrier));
+        let sets = sets.map(|(key, value)| (key, toml_value(value)));
+        choice(contender.name.clone(), sets.collect())
+    };
+    let axis = |name: &str, choices: Vec<Value>| {
+        let pairs = [
+            ("name", Value::String(name.into())),
+            ("choices", Value::Array(choices)),
+        ];
+        Value::Table(
+            pairs
+                .map(|(key, value)| (key.to_owned(), value))
+                .into_iter()
+                .collect(),
+        )
+    };
+    let axes = vec![
+        axis("contender", contenders.iter().map(of_contender).collect()),
+        axis(
+            "case",
+            cases
+                .iter()
+                .map(|case| choice(case.name.clone(), case.set.clone()))
+                .collect(),
+        ),
+    ];
+    let metrics = criterion.measures.iter().enumerate();
+    let metrics = metrics.map(|(index, measure)| Value::String(measure.metric(index)));
+    let document: Table = [
+        ("seeds".to_owned(), Value::Integer(seeds.cast_signed())),
+        ("metrics".to_owned(), Value::Array(metrics.collect())),
+        ("axis".to_owned(), Value::Array(axes)),
+    ]
+    .into_iter()
+    .collect();
+    Plan::of_scenario(
+        &document.to_string(),
+        &criterion.id,
+        scenario.clone(),
+        cases[0].file.clone(),
+    )
+}
+
+/// A table stays one; everything else is text.
+fn toml_value(text: String) -> Value {
+    let table = format!("it = {text}");
+    let parsed = table
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut table| table.remove("it"));
+    parsed.unwrap_or(Value::String(text))
+}
+
+/// The names of a scenario's judged flows, which begin with `own` or, in the arena's networks, with `judged`.
+fn judged(scenario: &str) -> Vec<String> {
+    let table = scenario.parse::<Table>().unwrap_or_default();
+    let flows = table.get("flow").and_then(Value::as_array);
+    let names = flows.into_iter().flatten();
+    let names = names.filter_map(|flow| flow.get("name")?.as_str().map(str::to_owned));
+    names
+        .filter(|name| name.starts_with("own") || name.starts_with("judged"))
+        .collect()
+}
+
+/// Values of the contenders that are shown, relative where a measure is: seed by seed, over the mean of the reference.
+fn set_against(
+    criterion: &Criterion,
+    shown: &[Contender],
+    all: &[Contender],
+    raw: &[Vec<Vec<Vec<f64>>>],
+) -> Vec<Vec<Vec<Mean>>> {
+    let at: BTreeMap<&str, usize> = all
+        .iter()
+        .enumerate()
+        .map(|(index, one)| (one.name.as_str(), index))
+        .collect();
+    let find = |name: &str| at.get(name).copied();
+    let value = |contender: &Contender, case: usize, measure: usize| {
+        let own = &raw[find(&contender.name)?][case][measure];
+        let reference = match criterion.measures[measure].against {
+            None => return Some(own.clone()),
+            Some(Against::Cubic) => find(&Contender::cubic().name)?,
+            Some(Against::Truth) if contender.is_told() => find(&contender.name)?,
+            Some(Against::Truth) => find(&contender.told().name)?,
+        };
+        let reference = statistics::mean(&raw[reference][case][measure])?;
+        let harm = criterion.measures[measure].against == Some(Against::Cubic);
+        let relative = |value: &f64| {
+            let share = value / reference;
+            if harm { 100.0 * (1.0 - share) } else { share }
+        };
+        Some(own.iter().map(relative).collect())
+    };
+    // A transfer that did not end has no time: the mean of the others would flatter.
+    let mean = |measure: usize, values: Option<Vec<f64>>| {
+        let values = values.unwrap_or_default();
+        let transfers = criterion.measures[measure].of.starts_with("transfers.");
+        if transfers && values.iter().any(|value| value.is_nan()) {
+            return Mean::NONE;
+        }
+        let known: Vec<f64> = values
+            .into_iter()
+            .filter(|value| value.is_finite())
+            .collect();
+        Mean::of(&known)
+    };
+    let cases = 0..criterion.cases.len();
+    let measures = 0..criterion.measures.len();
+    shown
+        .iter()
+        .map(|contender| {
+            let of_case = |case| {
+                let of = |measure| mean(measure, value(contender, case, measure));
+                measures.clone().map(of).collect()
+            };
+            cases.clone().map(of_case).collect()
+        })
+        .collect()
+}

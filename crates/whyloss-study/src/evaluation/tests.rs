@@ -1,0 +1,91 @@
+use std::sync::atomic::AtomicBool;
+
+use whyloss_sim::Registry;
+
+use super::*;
+use crate::experiment::Unwatched;
+
+fn setting(scheme: &str) -> Setting {
+    Setting {
+        scheme: Contender::find(scheme, &Registry::new()).expect("registered"),
+        carrier: Carrier::Tcp,
+        seeds: 1,
+        quick: true,
+    }
+}
+
+fn found(id: &str, scheme: &str) -> Finding {
+    let criterion = criteria().into_iter().find(|one| one.id == id);
+    let stop = AtomicBool::new(false);
+    let found = run(
+        &criterion.expect("a criterion"),
+        &setting(scheme),
+        &Registry::new(),
+        None,
+        &Unwatched,
+        &stop,
+    );
+    found.expect("runs").expect("not stopped")
+}
+
+/// Sections are in the RFC's order, and every criterion's networks accept every contender.
+#[test]
+fn criteria_are_in_order_and_can_be_run() {
+    let sections = criteria().into_iter().map(|one| {
+        let numbers = one.section.split('.').map(str::parse);
+        numbers.collect::<Result<Vec<u32>, _>>().expect("a section")
+    });
+    assert!(sections.is_sorted());
+    assert!(uncovered().len() > 3);
+}
+
+/// CUBIC in CUBIC's place harms by nothing, exactly.
+#[test]
+fn cubic_harms_as_cubic_does() {
+    let finding = found("beside-cubic", "cubic+unaware");
+    let [own, cubic] = [0, 1].map(|at| finding.values[at][0][0].value);
+    assert!(own.abs() < 1e-9 && cubic.abs() < 1e-9, "{own} {cubic}");
+}
+
+/// The truth is worth more than nothing, and is all of itself.
+#[test]
+fn who_is_told_receives_its_own_share() {
+    let finding = found("loss", "cubic+trees");
+    let names: Vec<&str> = finding
+        .contenders
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    assert_eq!(names, ["cubic+trees", "cubic+trees, told", "CUBIC"]);
+    // At 1 % loss.
+    let share = |at: usize| finding.values[at][1][1].value;
+    assert!((share(1) - 1.0).abs() < 1e-12);
+    assert!(
+        share(2) < 0.5 && share(2) < share(0),
+        "{} {}",
+        share(2),
+        share(0)
+    );
+    let outcome = report::outcome(&finding);
+    assert_eq!(outcome.figures[0].panels.len(), 3);
+    let text = report::document(&[outcome], &setting("cubic+trees"), &uncovered(), "x");
+    assert!(text.contains("| 0.1 |"), "{text}");
+}
+
+/// A scheme reaches the judged flows of drawn networks, whose own parts would take precedence.
+#[test]
+fn drawn_networks_have_the_scheme() {
+    let stop = AtomicBool::new(false);
+    let [harm, _] = drawn(2).try_into().expect("two criteria");
+    let run = run(
+        &harm,
+        &setting("bbr"),
+        &Registry::new(),
+        None,
+        &Unwatched,
+        &stop,
+    );
+    let found = run.expect("runs").expect("not stopped");
+    let harms: Vec<f64> = (0..2).map(|case| found.values[0][case][0].value).collect();
+    assert!(harms.iter().all(|harm| harm.abs() > 0.1), "{harms:?}");
+}

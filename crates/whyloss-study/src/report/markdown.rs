@@ -1,0 +1,62 @@
+//! Outcomes as tables of Markdown.
+
+use core::fmt::Write;
+
+use super::grid;
+use crate::Outcome;
+
+/// The tables of an outcome, without its heading; means have their intervals behind them if `intervals` says so.
+pub fn tables(outcome: &Outcome, intervals: bool) -> String {
+    let mut text = String::new();
+    for block in grid::blocks(&outcome.cells) {
+        let columns: Vec<String> = block.columns.iter().map(|name| escape(name)).collect();
+        let title = escape(block.title.as_deref().unwrap_or_default());
+        let _ = writeln!(text, "| {title} | {} |", columns.join(" | "));
+        let _ = writeln!(text, "|---|{}", "---|".repeat(columns.len()));
+        for row in &block.rows {
+            let _ = write!(text, "| {} |", escape(&row.label));
+            for cell in &row.cells {
+                let cell = cell.map_or_else(
+                    || "–".to_owned(),
+                    |cell| {
+                        let half_width = grid::half_width(cell, row.decimals);
+                        let mean = grid::mean(cell, row.decimals);
+                        if intervals && !half_width.is_empty() {
+                            format!("{mean} {half_width}")
+                        } else {
+                            mean
+                        }
+                    },
+                );
+                let _ = write!(text, " {cell} |");
+            }
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Without what would end a cell.
+fn escape(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mean;
+
+    #[test]
+    fn cells_by_hand() {
+        let cell =
+            |row: &str, column: &str, values: &[f64]| Mean::of(values).cell(row, column, "%");
+        let outcome = Outcome::new("x", "X", 2)
+            .cells([cell("lost", "A|B", &[10.0, 12.0]), cell("lost", "C", &[])]);
+        // Student's t for one degree of freedom is 12.7.
+        assert_eq!(
+            tables(&outcome, true),
+            "|  | A\\|B | C |\n|---|---|---|\n| lost (%) | 11.0 ±12.7 | – |\n\n"
+        );
+    }
+}

@@ -1,0 +1,26 @@
+//! Any bytes as RTCP: transport-wide and RFC 8888 feedback about packets that were sent, or nothing.
+//!
+//! The input is a list of RTCP packets, each behind a byte that says how many packets leave before it, and two for its
+//! length.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use whyloss_rtc::feedback::Session;
+use whyloss_rtc::{Estimator, Time};
+
+fuzz_target!(|input: &[u8]| {
+    let mut session = Session::new(Estimator::new(1e6, 1e5, 1e7));
+    let (mut rest, mut number, mut now) = (input, 65_500_u16, 1_u64 << 32);
+    while let [departures, high, low, behind @ ..] = rest {
+        for _ in 0..*departures {
+            now += 1_000_000;
+            session.on_sent(number, Time::from_nanos(now), 1_200);
+            number = number.wrapping_add(1);
+        }
+        let length = usize::from(u16::from_be_bytes([*high & 7, *low])).min(behind.len());
+        session.on_rtcp(Time::from_nanos(now + 30_000_000), &behind[..length]);
+        let target = session.estimator().target();
+        assert!((1e5..=1e7).contains(&target), "{target}");
+        rest = &behind[length..];
+    }
+});
