@@ -81,7 +81,6 @@ impl Service {
             Fate::Lost(Cause::Wireless, at) => Outcome::Channel(at),
             Fate::Lost(Cause::Congestion, at) if room => Outcome::Aqm(at),
             Fate::Lost(Cause::Congestion, at) => Outcome::Overflow(at),
-            Fate::Held => unreachable!("a network with links that hold packets is refused"),
         };
         let crossed = !matches!(outcome, Outcome::Overflow(_) | Outcome::Aqm(_));
         (waiting, outcome, bad.filter(|_| crossed))

@@ -255,7 +255,7 @@ impl EventLink {
     }
 
     /// The fate of a packet that is there at `now`, if that is known at once, since the link [tells at turns](Self::tell_at_turns) and is idle; then
-    /// it need not be [offered](Self::offer). [`Fate::Held`]: the channel loses it, which is told under its ticket when it is time.
+    /// it need not be [offered](Self::offer). [`Fate::HELD`]: the channel loses it, which is told under its ticket when it is time.
     #[inline]
     pub fn pass(&mut self, now: Time, ticket: u32, size: u32) -> Option<Fate> {
         let idle = self.busy_until <= now
@@ -270,7 +270,7 @@ impl EventLink {
         self.busy_until = sent.departure;
         if sent.harm == Harm::Lost {
             self.track(ticket, false, &sent);
-            return Some(Fate::Held);
+            return Some(Fate::HELD);
         }
         Some(self.server.fate(&sent))
     }
@@ -441,7 +441,6 @@ impl EventLink {
             Fate::Delivered(_) => (DELIVERED, 0),
             Fate::Damaged(_, bit) => (DAMAGED, bit),
             Fate::Lost(..) => (LOST, 0),
-            Fate::Held => return,
         };
         let kind = kind | if marked { MARKED } else { 0 };
         let entry = (fate.when(), self.served, ticket, kind, bit);

@@ -56,16 +56,16 @@ pub enum Fate {
     Damaged(Time, u32),
     /// It is lost, for this reason, at this time: on arrival at a full queue, or when its last bit left.
     Lost(Cause, Time),
-    /// It is not known yet: what comes later decides. The packet is for an [`EventLink`](crate::EventLink) to take.
-    Held,
 }
 
 impl Fate {
-    /// When it is fulfilled: [`Time::MAX`] while that is not known.
+    /// What a link says that cannot answer at once: not yet. The packet is for an [`EventLink`](crate::EventLink) to take.
+    pub const HELD: Self = Self::Lost(Cause::Congestion, Time::MAX);
+
+    /// When it is fulfilled.
     pub fn when(self) -> Time {
         match self {
             Self::Delivered(when) | Self::Damaged(when, _) | Self::Lost(_, when) => when,
-            Self::Held => Time::MAX,
         }
     }
 }
@@ -211,7 +211,7 @@ impl Link {
     #[inline(never)]
     fn offer_gated(&mut self, now: Time, size: u32) -> Fate {
         if self.rest.held {
-            return Fate::Held;
+            return Fate::HELD;
         }
         if let Some(traced) = &mut self.rest.traced {
             return traced.offer(now, size);

@@ -1,5 +1,7 @@
 //! A link with events of its own, and the packets that it holds, for either engine.
 
+use std::collections::VecDeque;
+
 use whyloss::Time;
 use whyloss_link::{Ecn, EventLink, Fate, LinkSpec, Streams};
 
@@ -10,6 +12,8 @@ pub(crate) struct Busy<T> {
     /// By ticket.
     held: Vec<Option<Held<T>>>,
     free: Vec<u32>,
+    /// Truths on their way to where they are told, if packets go on ahead of time: when they come, in that order.
+    pub(crate) truths: VecDeque<(Time, T)>,
     /// Whether packets go on as they begin to be sent ([`EventLink::tell_at_turns`]).
     pub(crate) is_prompt: bool,
     /// When its event is due; [`Time::MAX`]: it has none.
@@ -44,6 +48,7 @@ impl<T: Copy> Busy<T> {
             link: EventLink::new(spec, streams, index),
             held: Vec::new(),
             free: Vec::new(),
+            truths: VecDeque::new(),
             is_prompt: false,
             armed: Time::MAX,
         })
@@ -78,7 +83,7 @@ impl<T: Copy> Busy<T> {
         self.link.offer(since, ticket, flow, size, ecn);
     }
 
-    /// The fate of a packet of `size` bytes, if that is [known at once](EventLink::pass). One that is [`Fate::Held`] is to be
+    /// The fate of a packet of `size` bytes, if that is [known at once](EventLink::pass). One that is [`Fate::HELD`] is to be
     /// [taken](Self::take) next.
     #[inline]
     pub(crate) fn pass(&mut self, since: Time, size: u32) -> Option<Fate> {
@@ -146,6 +151,7 @@ impl<T: Copy> Busy<T> {
 
     /// When it must be asked again.
     pub(crate) fn next_event(&self) -> Time {
-        self.link.next_event()
+        let truth = self.truths.front().map_or(Time::MAX, |first| first.0);
+        truth.min(self.link.next_event())
     }
 }

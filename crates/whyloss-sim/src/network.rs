@@ -14,7 +14,7 @@ mod stretch;
 mod turns;
 
 use whyloss::{Cause, Duration, Time};
-use whyloss_link::{Ecn, Fate, Link, Streams};
+use whyloss_link::{Fate, Link, Streams};
 
 use crate::busy::Busy;
 use crate::event_queue::EventQueue;
@@ -22,7 +22,7 @@ use crate::measure::{LinkResult, Window};
 use crate::observe::{Event, Observer};
 use crate::packet::Packet;
 use crate::parcel::{Aside, Kind, Parcel};
-use crate::run::{Moment, RunError};
+use crate::run::RunError;
 use crate::scenario::{Connection, Router, Scenario};
 use crate::transit::Transit;
 
@@ -48,6 +48,8 @@ impl Hop {
     const STRETCH: u32 = 1 << 29;
     const SOURCE: Self = Self(Self::END);
     const SINK: Self = Self(Self::END + 1);
+    /// Not on any route: where the truth about a lost packet is on its way to.
+    const TRUTH: Self = Self(Self::END + 2);
     const FUSED_SINK: Self = Self(Self::FUSED | Self::SINK.0);
     const FUSED_SOURCE: Self = Self(Self::FUSED | Self::SOURCE.0);
 
@@ -100,8 +102,6 @@ pub(crate) enum Sent {
     AtGate(Time),
     /// It was lost, or will be, at this time: see [`Network::loss`].
     Lost(Cause, Time),
-    /// A link that cannot answer at once is to [hold](Network::hold) it.
-    Held,
 }
 
 /// The first place where a flow's packets wait, if they come there over links that nobody else uses (`fuse.rs`).
@@ -119,8 +119,8 @@ pub(crate) struct Loss {
     pub(crate) cause: Cause,
     /// When it is lost.
     pub(crate) when: Time,
-    /// When the source hears of it: as the packet comes to where it is lost.
-    pub(crate) told: Moment,
+    /// If that is worked out ahead of time: the link over which it comes to where it is lost, and when it does.
+    pub(crate) later: Option<(usize, Time)>,
 }
 
 /// Where a packet that left a link is next.
@@ -130,6 +130,8 @@ pub(crate) enum Arrived {
     AtSource,
     AtFusedSource,
     AtSink,
+    /// It is the [truth](Parcel::truth) about a packet.
+    Truth,
 }
 
 /// What a packet touches on its way over a link: 64 bytes, side by side.
@@ -194,7 +196,7 @@ pub(crate) struct Network {
 impl Network {
     /// The network of a scenario that passed its checks.
     pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window, fuse: Fuse) -> Self {
-        let mut hops = Vec::new();
+        let mut hops = vec![Hop::TRUTH];
         let mut routes = Vec::with_capacity(scenario.flows.len());
         let router = Router::new(scenario);
         for flow in &scenario.flows {
@@ -325,14 +327,10 @@ impl Network {
                 at = arrival;
             } else {
                 match self.offer(at, index, parcel, observer) {
-                    Fate::Delivered(arrival) | Fate::Damaged(arrival, _) => at = arrival,
-                    Fate::Lost(cause, when) => {
+                    Ok(arrival) => at = arrival,
+                    Err((cause, when)) => {
                         (parcel.hop, parcel.due) = (place as u32 - 1, at);
                         return Sent::Lost(cause, when);
-                    }
-                    Fate::Held => {
-                        (parcel.hop, parcel.due) = (place as u32 - 1, at);
-                        return Sent::Held;
                     }
                 }
             }
@@ -359,7 +357,7 @@ impl Network {
         }
     }
 
-    /// Offers a packet to a link, and counts what becomes of it.
+    /// Offers a packet to a link. Gives when it arrives, or why and when it was lost.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn offer<O: Observer>(
@@ -368,7 +366,7 @@ impl Network {
         index: usize,
         parcel: &mut Parcel,
         observer: &mut O,
-    ) -> Fate {
+    ) -> Result<Time, (Cause, Time)> {
         let (wire, size) = (&mut self.wires[index], parcel.size);
         let fate = if O::LINKS {
             let waiting = if O::QUEUE_LENGTH {
@@ -381,7 +379,7 @@ impl Network {
             if let Fate::Lost(..) = fate {
                 fate = self.mark_instead(now, index, parcel).unwrap_or(fate);
             }
-            if now <= self.window.end && fate != Fate::Held {
+            if now <= self.window.end && fate != Fate::HELD {
                 observer.on(&Event::Offered {
                     link: index,
                     at: now,
@@ -397,38 +395,49 @@ impl Network {
             let fate = wire.link.offer_at_length(now, size);
             if let Fate::Delivered(arrival) = fate {
                 wire.count_at(arrival, size, self.window);
-                return fate;
+                return Ok(arrival);
             }
             if let Fate::Lost(cause, when) = fate {
-                if parcel.ecn.is_capable() {
+                if parcel.kind == Kind::Aside {
                     return self.mark_or_lose(now, index, parcel, fate);
                 }
                 self.count_lost(now, index, parcel.size, (cause, when));
-                return fate;
+                return Err((cause, when));
             }
             fate
         };
         self.settle(now, index, parcel, fate)
     }
 
-    /// Counts what becomes of a packet at a link.
+    /// Counts what becomes of a packet at a link: when it arrives, or why and when it was lost.
     #[inline(never)]
-    fn settle(&mut self, now: Time, index: usize, parcel: &mut Parcel, fate: Fate) -> Fate {
+    fn settle(
+        &mut self,
+        now: Time,
+        index: usize,
+        parcel: &mut Parcel,
+        fate: Fate,
+    ) -> Result<Time, (Cause, Time)> {
         let size = parcel.size;
-        match fate {
-            Fate::Delivered(arrival) => self.wires[index].count_at(arrival, size, self.window),
+        let arrival = match fate {
+            Fate::Delivered(arrival) => arrival,
             Fate::Damaged(arrival, first) => {
-                parcel.damage(first);
-                self.counts[index].damaged += u64::from(self.window.contains(arrival));
-                self.wires[index].count_at(arrival, size, self.window);
+                *parcel = parcel.copy().damaged(first, &mut self.aside);
+                if self.window.contains(arrival) {
+                    self.counts[index].damaged += 1;
+                }
+                arrival
             }
-            Fate::Lost(cause, when) => self.count_lost(now, index, size, (cause, when)),
-            Fate::Held => {}
-        }
-        fate
+            Fate::Lost(cause, when) => {
+                self.count_lost(now, index, size, (cause, when));
+                return Err((cause, when));
+            }
+        };
+        self.wires[index].count_at(arrival, size, self.window);
+        Ok(arrival)
     }
 
-    /// Counts a packet that is lost at a link.
+    /// Counts a packet that is lost at a link. (One that is held is counted when its fate has come: that is never yet.)
     #[inline]
     fn count_lost(&mut self, now: Time, index: usize, size: u32, (cause, when): (Cause, Time)) {
         if self.window.contains(when) {
@@ -443,13 +452,13 @@ impl Network {
     /// The fate of a packet that link `index` would lose: if it is ECN-capable, the link may mark it instead.
     #[cold]
     #[inline(never)]
-    fn mark_instead(&mut self, now: Time, index: usize, parcel: &mut Parcel) -> Option<Fate> {
-        if !parcel.ecn.is_capable() {
+    fn mark_instead(&mut self, now: Time, index: usize, parcel: &Parcel) -> Option<Fate> {
+        if !parcel.ecn(&self.aside).is_capable() {
             return None;
         }
         let fate = self.wires[index].link.mark_instead(now, parcel.size)?;
         if let Fate::Delivered(arrival) | Fate::Damaged(arrival, _) = fate {
-            parcel.ecn = Ecn::Marked;
+            parcel.mark(&mut self.aside);
             self.marked = true;
             if self.window.contains(arrival) {
                 self.counts[index].marked += 1;
@@ -461,7 +470,13 @@ impl Network {
     /// [`Self::settle`] of one that is perhaps marked instead.
     #[cold]
     #[inline(never)]
-    fn mark_or_lose(&mut self, now: Time, index: usize, parcel: &mut Parcel, lost: Fate) -> Fate {
+    fn mark_or_lose(
+        &mut self,
+        now: Time,
+        index: usize,
+        parcel: &mut Parcel,
+        lost: Fate,
+    ) -> Result<Time, (Cause, Time)> {
         let fate = self.mark_instead(now, index, parcel).unwrap_or(lost);
         self.settle(now, index, parcel, fate)
     }
@@ -543,26 +558,34 @@ impl Network {
     /// The loss of a packet that was [sent](Self::send) at `now`.
     pub(crate) fn loss(&self, now: Time, parcel: &Parcel, cause: Cause, when: Time) -> Loss {
         let at = parcel.due;
-        let told = if at > now {
-            Moment::of_link(at, self.last_link(parcel.hop))
-        } else {
-            Moment::now(now)
-        };
-        Loss { cause, when, told }
+        let later = (at > now).then(|| (self.last_link(parcel.hop), at));
+        Loss { cause, when, later }
     }
 
     /// The loss of a packet that its sink drops at `at`.
     pub(crate) fn dropped(&self, at: Time, packet: &Packet) -> Loss {
-        let told = if self.hops[packet.hop as usize] == Hop::FUSED_SINK {
-            Moment::of_link(at, self.last_link(packet.hop))
-        } else {
-            Moment::now(at)
-        };
+        let fused = self.hops[packet.hop as usize] == Hop::FUSED_SINK;
         Loss {
             cause: Cause::Wireless,
             when: at,
-            told,
+            later: fused.then(|| (self.last_link(packet.hop), at)),
         }
+    }
+
+    /// Lets the truth about a packet that reaches the end of link `index` at `at` wait until then.
+    pub(crate) fn tell_later(
+        &mut self,
+        index: usize,
+        at: Time,
+        truth: Parcel,
+        events: &mut EventQueue,
+    ) {
+        debug_assert_eq!(self.hops[truth.hop as usize], Hop::TRUTH);
+        if self.is_busy(index) {
+            self.keep_truth(index, at, truth);
+            return self.arm_turn(index, events);
+        }
+        self.put(index, at, truth, events);
     }
 
     /// Takes the packet that is at the end of link `index` now, if there is one, says where that is, and arms the link for the
@@ -581,6 +604,7 @@ impl Network {
             hop if !hop.is_end() => Arrived::Between,
             Hop::SINK => Arrived::AtSink,
             Hop::SOURCE => Arrived::AtSource,
+            Hop::TRUTH => Arrived::Truth,
             _ => return Some((parcel, Arrived::AtFusedSource)),
         };
         if let Some(due) = next {
@@ -598,9 +622,8 @@ impl Network {
     #[inline]
     pub(crate) fn first_for_source(&self, index: usize) -> Option<&Parcel> {
         let first = self.transits[index].first()?;
-        let foreseeable = first.kind == Kind::Ack
-            && first.is_plain()
-            && self.hops[first.hop as usize] == Hop::FUSED_SOURCE;
+        let foreseeable =
+            first.kind == Kind::Ack && self.hops[first.hop as usize] == Hop::FUSED_SOURCE;
         foreseeable.then_some(first)
     }
 

@@ -36,6 +36,12 @@ impl Packet {
     /// No bit is damaged.
     pub const WHOLE: u32 = u32::MAX;
 
+    /// Whether ECN has nothing to do with it, nor damage, and it is no copy.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.is_damaged() && self.ecn == Ecn::NotCapable && !self.ecn_flag && !self.copy
+    }
+
     /// Whether any of its bits is damaged.
     #[inline]
     pub fn is_damaged(&self) -> bool {

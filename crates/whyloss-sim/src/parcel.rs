@@ -1,72 +1,40 @@
-//! A packet as the fast engine carries it: 64 bytes, from which the [`Packet`] that others see is made.
+//! A packet as the engine carries it: 48 bytes, from which the [`Packet`] that others see can be made.
 //!
 //! ```text
-//! due 8, sent 8, number 8, echo 8, rtt 8, flow 4, size 4, hop 4, first damaged 4, round 4, kind 1, ECN 2, copy 1     bytes
+//! due 8, sent 8, two numbers 16, flow 4, size 4, hop 4, kind 4              bytes
 //! ```
 //!
-//! Most payloads fit in these fields: TCP segments, acknowledgements without SACK blocks, datagrams, what IFTP sends, and TFRC
-//! data whose retransmission timeout is four round trips. Other payloads are kept [aside](Aside) under a number.
+//! What most packets carry (a TCP segment, an acknowledgement without SACK blocks, a datagram, what IFTP sends, TFRC data whose
+//! retransmission timeout is four round trips) fits in the numbers. What does not, and whatever ECN has to do with or is a copy, is kept [aside](Aside), and a number says where.
 
-use whyloss::{Duration, Time, iftp, tfrc};
+use whyloss::{Cause, Duration, Time, iftp, tfrc};
 use whyloss_link::Ecn;
 
 use crate::host::tcp::{Ack, SackBlocks, Segment};
 use crate::packet::{Packet, Payload};
 
 /// A packet under way. (Handed on by value, so that it stays in registers.)
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parcel {
     /// When it arrives at the end of the link that it is in transit over.
     pub(crate) due: Time,
     pub(crate) sent: Time,
-    /// The number of data, the next that an acknowledgement expects, or where the payload is aside.
+    /// The number of data, the next that an acknowledgement expects, or where aside.
     pub(crate) number: u64,
-    /// The stamp that an acknowledgement echoes.
+    /// What an acknowledgement echoes, or what [TFRC data says](of_tfrc).
     pub(crate) echo: Time,
-    /// The round trip that TFRC data tells.
-    pub(crate) rtt: Duration,
     pub(crate) flow: u32,
     pub(crate) size: u32,
     pub(crate) hop: u32,
-    /// The first of its bits that some link damaged; [`Packet::WHOLE`] if none was.
-    pub(crate) first_damaged: u32,
-    /// The round that TFRC data tells.
-    pub(crate) round: u32,
     pub(crate) kind: Kind,
-    pub(crate) ecn: Ecn,
-    /// CWR in a segment, ECE in an acknowledgement.
-    pub(crate) ecn_flag: bool,
-    /// Whether it is the [copy](Packet::copy) of a packet.
-    pub(crate) copy: bool,
 }
 
-impl Default for Parcel {
-    #[inline]
-    fn default() -> Self {
-        Self {
-            due: Time::ZERO,
-            sent: Time::ZERO,
-            number: 0,
-            echo: Time::ZERO,
-            rtt: Duration::ZERO,
-            flow: 0,
-            size: 0,
-            hop: 0,
-            first_damaged: Packet::WHOLE,
-            round: 0,
-            kind: Kind::Segment,
-            ecn: Ecn::NotCapable,
-            ecn_flag: false,
-            copy: false,
-        }
-    }
-}
-
-/// What a parcel carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
+/// (As wide as the padding behind it, which would be copied by itself otherwise.)
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
 pub(crate) enum Kind {
     /// A TCP segment, whose stamp says when it was sent.
+    #[default]
     Segment,
     Retransmission,
     Ack,
@@ -74,15 +42,25 @@ pub(crate) enum Kind {
     IftpData,
     IftpAck,
     TfrcData,
-    /// TFRC data that is to be answered at once.
-    UrgentTfrcData,
     Aside,
 }
 
-/// Payloads that do not fit parcels.
+/// Bits of a TFRC header's round trip, in nanoseconds, and of its count of rounds.
+const RTT_BITS: u32 = 34;
+const ROUND_BITS: u32 = 29;
+
+/// What TFRC data says beside its number and its stamp, if one word holds it.
+#[inline]
+fn of_tfrc(data: &tfrc::Data) -> Option<u64> {
+    let (rtt, round) = (data.rtt.as_nanos() as u64, u64::from(data.round));
+    let fits = rtt >> RTT_BITS == 0 && round >> ROUND_BITS == 0 && data.t_rto == data.rtt * 4;
+    fits.then(|| (rtt << ROUND_BITS | round) << 1 | u64::from(data.urgent))
+}
+
+/// What does not fit parcels.
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
-    kept: Vec<Payload>,
+    kept: Vec<Packet>,
     free: Vec<u32>,
 }
 
@@ -96,69 +74,85 @@ impl Parcel {
             flow: packet.flow,
             size: packet.size,
             hop: packet.hop,
-            first_damaged: packet.first_damaged,
-            ecn: packet.ecn,
-            ecn_flag: packet.ecn_flag,
-            copy: packet.copy,
             ..Self::default()
         };
         match &packet.payload {
-            Payload::Segment(segment) if segment.stamp == packet.sent => {
+            Payload::Segment(segment) if segment.stamp == packet.sent && packet.is_plain() => {
                 parcel.number = segment.sequence;
                 if segment.retransmission {
                     parcel.kind = Kind::Retransmission;
                 }
             }
-            Payload::Ack(ack) if ack.sack.is_empty() => {
+            Payload::Ack(ack) if ack.sack.is_empty() && packet.is_plain() => {
                 (parcel.number, parcel.echo) = (ack.next, ack.echo);
                 parcel.kind = Kind::Ack;
             }
-            Payload::Datagram(number) => {
+            Payload::Datagram(number) if packet.is_plain() => {
                 parcel.number = *number;
                 parcel.kind = Kind::Datagram;
             }
-            Payload::IftpData(data) if data.stamp == packet.sent => {
+            Payload::IftpData(data) if data.stamp == packet.sent && packet.is_plain() => {
                 parcel.number = data.sequence;
                 parcel.kind = Kind::IftpData;
             }
-            Payload::IftpAck(ack) => {
+            Payload::IftpAck(ack) if packet.is_plain() => {
                 (parcel.number, parcel.echo) = (ack.sequence, ack.echo);
                 parcel.kind = Kind::IftpAck;
             }
-            Payload::TfrcData(data) if data.stamp == packet.sent && data.t_rto == data.rtt * 4 => {
-                (parcel.number, parcel.rtt, parcel.round) = (data.sequence, data.rtt, data.round);
-                parcel.kind = if data.urgent {
-                    Kind::UrgentTfrcData
-                } else {
-                    Kind::TfrcData
-                };
+            Payload::TfrcData(data)
+                if data.stamp == packet.sent
+                    && packet.is_plain()
+                    && let Some(said) = of_tfrc(data) =>
+            {
+                (parcel.number, parcel.echo) = (data.sequence, Time::from_nanos(said));
+                parcel.kind = Kind::TfrcData;
             }
             _ => {
-                parcel.number = aside.keep(packet.payload);
+                parcel.number = aside.keep(packet);
                 parcel.kind = Kind::Aside;
             }
         }
         parcel
     }
 
-    /// The packet with this payload.
+    /// No packet, but the truth about one that was lost, on its way to the source.
+    pub(crate) fn truth(flow: u32, sequence: u64, cause: Cause) -> Self {
+        Self {
+            number: sequence,
+            flow,
+            size: cause as u32,
+            ..Self::default()
+        }
+    }
+
+    /// The [truth](Self::truth): which packet was lost, and why.
+    pub(crate) fn told(self) -> (u64, Cause) {
+        let wireless = self.size == Cause::Wireless as u32;
+        let cause = if wireless {
+            Cause::Wireless
+        } else {
+            Cause::Congestion
+        };
+        (self.number, cause)
+    }
+
+    /// The packet with this payload and no damage.
     #[inline]
-    pub(crate) fn with(&self, payload: Payload) -> Packet {
+    pub(crate) fn whole(&self, payload: Payload) -> Packet {
         Packet {
             hop: self.hop,
             flow: self.flow,
             size: self.size,
-            first_damaged: self.first_damaged,
-            ecn: self.ecn,
-            ecn_flag: self.ecn_flag,
-            copy: self.copy,
+            first_damaged: Packet::WHOLE,
+            ecn: Ecn::NotCapable,
+            ecn_flag: false,
+            copy: false,
             sent: self.sent,
             payload,
         }
     }
 
     /// The packet in it.
-    #[inline]
     pub(crate) fn open(self, aside: &Aside) -> Packet {
         let payload = match self.kind {
             Kind::Segment | Kind::Retransmission => Payload::Segment(self.segment()),
@@ -166,23 +160,36 @@ impl Parcel {
             Kind::Datagram => Payload::Datagram(self.number),
             Kind::IftpData => Payload::IftpData(self.iftp_data()),
             Kind::IftpAck => Payload::IftpAck(self.iftp_ack()),
-            Kind::TfrcData | Kind::UrgentTfrcData => Payload::TfrcData(self.tfrc_data()),
-            Kind::Aside => aside.kept[self.number as usize],
+            Kind::TfrcData => Payload::TfrcData(self.tfrc_data()),
+            Kind::Aside => {
+                return Packet {
+                    hop: self.hop,
+                    ..aside.kept[self.number as usize]
+                };
+            }
         };
-        self.with(payload)
+        self.whole(payload)
     }
 
-    /// Whether ECN has nothing to do with it, nor damage, and it is no copy.
+    /// Its ECN field.
     #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.first_damaged == Packet::WHOLE
-            && self.ecn == Ecn::NotCapable
-            && !self.ecn_flag
-            && !self.copy
+    pub(crate) fn ecn(&self, aside: &Aside) -> Ecn {
+        if self.kind == Kind::Aside {
+            aside.kept[self.number as usize].ecn
+        } else {
+            Ecn::NotCapable
+        }
+    }
+
+    /// Marks it, which is ECN-capable.
+    pub(crate) fn mark(&self, aside: &mut Aside) {
+        if self.kind == Kind::Aside {
+            aside.kept[self.number as usize].ecn = Ecn::Marked;
+        }
     }
 
     /// The packet in it, which has come to its end.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn unpack(self, aside: &mut Aside) -> Packet {
         let packet = self.open(aside);
         if self.kind == Kind::Aside {
@@ -191,24 +198,25 @@ impl Parcel {
         packet
     }
 
-    /// Notes damage that begins with this bit.
-    pub(crate) fn damage(&mut self, first: u32) {
-        self.first_damaged = self.first_damaged.min(first);
+    /// The parcel with damage that begins with this bit.
+    #[cold]
+    pub(crate) fn damaged(self, first: u32, aside: &mut Aside) -> Self {
+        let mut packet = self.unpack(aside);
+        packet.first_damaged = packet.first_damaged.min(first);
+        Self::pack(&packet, aside)
     }
 
-    /// One of a packet and its copy. If the other is still to come, each has its own payload aside.
+    /// One of a packet and its copy, which is what it is or the packet itself. If the other is still to come, that keeps what is
+    /// aside.
     #[cold]
-    pub(crate) fn one_of_two(
-        mut self,
-        is_copy: bool,
-        other_comes: bool,
-        aside: &mut Aside,
-    ) -> Self {
-        if other_comes && self.kind == Kind::Aside {
-            self.number = aside.keep(aside.kept[self.number as usize]);
-        }
-        self.copy |= is_copy;
-        self
+    pub(crate) fn one_of_two(self, is_copy: bool, other_comes: bool, aside: &mut Aside) -> Self {
+        let mut packet = if other_comes {
+            self.open(aside)
+        } else {
+            self.unpack(aside)
+        };
+        packet.copy |= is_copy;
+        Self::pack(&packet, aside)
     }
 
     /// The same, field by field: what is handed to a function that is not inlined lives in memory, so that the hot path
@@ -220,16 +228,10 @@ impl Parcel {
             sent: self.sent,
             number: self.number,
             echo: self.echo,
-            rtt: self.rtt,
             flow: self.flow,
             size: self.size,
             hop: self.hop,
-            first_damaged: self.first_damaged,
-            round: self.round,
             kind: self.kind,
-            ecn: self.ecn,
-            ecn_flag: self.ecn_flag,
-            copy: self.copy,
         }
     }
 
@@ -246,13 +248,15 @@ impl Parcel {
     /// The TFRC data that it is.
     #[inline]
     pub(crate) fn tfrc_data(self) -> tfrc::Data {
+        let said = self.echo.as_nanos();
+        let rtt = Duration::from_nanos((said >> (ROUND_BITS + 1)) as i64);
         tfrc::Data {
             sequence: self.number,
             stamp: self.sent,
-            rtt: self.rtt,
-            t_rto: self.rtt * 4,
-            round: self.round,
-            urgent: self.kind == Kind::UrgentTfrcData,
+            rtt,
+            t_rto: rtt * 4,
+            round: (said >> 1) as u32 & ((1 << ROUND_BITS) - 1),
+            urgent: said & 1 == 1,
         }
     }
 
@@ -286,12 +290,12 @@ impl Parcel {
 }
 
 impl Aside {
-    fn keep(&mut self, payload: Payload) -> u64 {
+    fn keep(&mut self, packet: &Packet) -> u64 {
         if let Some(free) = self.free.pop() {
-            self.kept[free as usize] = payload;
+            self.kept[free as usize] = *packet;
             u64::from(free)
         } else {
-            self.kept.push(payload);
+            self.kept.push(*packet);
             self.kept.len() as u64 - 1
         }
     }
@@ -311,7 +315,7 @@ mod tests {
 
     #[test]
     fn parcels_are_small() {
-        assert_eq!(size_of::<Parcel>(), 64);
+        assert_eq!(size_of::<Parcel>(), 48);
     }
 
     /// A packet of each kind.
@@ -383,7 +387,7 @@ mod tests {
                 let mut packet = packet(kind, number, before.unwrap_or(Packet::WHOLE));
                 let mut parcel = Parcel::pack(&packet, &mut aside);
                 if let Some(first) = then {
-                    parcel.damage(first);
+                    parcel = parcel.damaged(first, &mut aside);
                     packet.first_damaged = packet.first_damaged.min(first);
                 }
                 prop_assert_eq!(format!("{:?}", parcel.open(&aside)), format!("{packet:?}"));

@@ -32,7 +32,6 @@ use thiserror::Error;
 use whyloss::{Duration, Time};
 use whyloss_link::Streams;
 
-pub(crate) use self::ends::Moment;
 use self::fast::Engine;
 pub use self::measured::{Needs, Run};
 use self::plain::Plain;

@@ -100,7 +100,7 @@ impl Watch for Truth {
                             retransmission: segment.retransmission,
                             cause,
                         }),
-                        Fate::Damaged(..) | Fate::Held => {}
+                        Fate::Damaged(..) => {}
                     }
                 }
                 Payload::Ack(ack) if matches!(fate, Fate::Delivered(_)) => {

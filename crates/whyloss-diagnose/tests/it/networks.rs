@@ -59,7 +59,6 @@ impl Watch for Log {
                 .entry((packet.flow, data, sequence, packet.sent))
                 .or_insert(next);
             let (word, when) = match fate {
-                whyloss_link::Fate::Held => return,
                 whyloss_link::Fate::Lost(cause, when) => {
                     self.lost[usize::from(cause == Cause::Wireless)] += u64::from(data);
                     (

@@ -45,6 +45,8 @@ use self::web::Web;
 pub(crate) enum Source {
     Datagrams(Box<Datagrams>),
     Iftp(Box<IftpSource>),
+    /// TCP whose segments are ECN-capable: beside the hot path.
+    Capable(Box<tcp::Sender>),
     Outside(Box<outside::End>),
     Tcp(tcp::Sender),
     Tfrc(Box<tfrc_core::Sender>),
@@ -175,7 +177,11 @@ impl Source {
                 let random = streams.stream("verdict", index);
                 let (outside, classifier) = (controller.as_ref(), classifier.clone());
                 let sender = tcp::Sender::with_controller(options, outside, classifier, random);
-                Self::Tcp(sender)
+                if options.ecn {
+                    Self::Capable(Box::new(sender))
+                } else {
+                    Self::Tcp(sender)
+                }
             }
             Transport::Tfrc { options, .. } => Self::Tfrc(Box::new(tfrc_core::Sender::new(
                 options,
@@ -194,7 +200,6 @@ impl Source {
     pub(crate) fn may_be_foreseen(flow: &Flow) -> bool {
         matches!(&flow.transport, Transport::Tcp { options, controller, .. } if !tcp::Sender::is_always_alert(options, controller.as_ref()))
             && flow.application == Application::Greedy
-            && !flow.transport.is_ecn_capable()
             && flow.stop.is_none()
     }
 
@@ -202,6 +207,7 @@ impl Source {
     pub(crate) fn is_paced(&self) -> bool {
         match self {
             Self::Datagrams(_) | Self::Iftp(_) | Self::Tfrc(_) => true,
+            Self::Capable(sender) => sender.has_timers(),
             Self::Tcp(sender) => sender.has_timers(),
             Self::Supplied(supplied) => supplied.source.is_paced(),
             Self::Outside(_) | Self::Web(_) => false,
@@ -222,6 +228,17 @@ impl Source {
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {
         match self {
+            Self::Tcp(sender) => sender.next_timeout(),
+            Self::Iftp(source) => source.sender.next_timeout(),
+            Self::Tfrc(sender) => sender.next_timeout(),
+            _ => self.next_timeout_of_others(),
+        }
+    }
+
+    #[inline(never)]
+    fn next_timeout_of_others(&self) -> Time {
+        match self {
+            Self::Capable(sender) => sender.next_timeout(),
             Self::Datagrams(source) => source.next_timeout(),
             Self::Iftp(source) => source.sender.next_timeout(),
             Self::Outside(end) => end.next_timeout(),
@@ -247,6 +264,7 @@ impl Source {
     pub(crate) fn wake(&mut self, now: Time) -> bool {
         match self {
             Self::Tcp(sender) => expire(sender, now),
+            Self::Capable(sender) => expire(sender, now),
             Self::Iftp(source) => source.wake(now),
             Self::Outside(end) => {
                 end.wake(now);
@@ -262,10 +280,11 @@ impl Source {
     #[inline]
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet) {
         match (self, &packet.payload) {
-            (Self::Tcp(sender), Payload::Ack(ack)) if packet.ecn_flag => {
+            (Self::Tcp(sender), Payload::Ack(ack)) => sender.on_ack(now, ack, packet.sent),
+            (Self::Capable(sender), Payload::Ack(ack)) if packet.ecn_flag => {
                 sender.on_echo(now, ack, packet.sent);
             }
-            (Self::Tcp(sender), Payload::Ack(ack)) => sender.on_ack(now, ack, packet.sent),
+            (Self::Capable(sender), Payload::Ack(ack)) => sender.on_ack(now, ack, packet.sent),
             (Self::Iftp(source), Payload::IftpAck(ack)) => source.on_ack(now, ack),
             (Self::Web(web), Payload::Ack(ack)) => {
                 web.on_ack(now, ack, packet.sent, packet.ecn_flag);
@@ -284,6 +303,7 @@ impl Source {
         match self {
             Self::Datagrams(source) => source.poll(now).map(Payload::Datagram),
             Self::Iftp(source) => source.poll(now).map(Payload::IftpData),
+            Self::Capable(sender) => sender.poll_transmit(now).map(Payload::Segment),
             Self::Outside(end) => end.poll(now),
             Self::Tcp(sender) => sender.poll_transmit(now).map(Payload::Segment),
             Self::Tfrc(sender) => tfrc::poll(sender, now).map(Payload::TfrcData),
@@ -295,7 +315,7 @@ impl Source {
     /// Writes into a packet that leaves what an ECN-capable source says.
     pub(crate) fn dress(&mut self, packet: &mut Packet) {
         let said = match (self, &packet.payload) {
-            (Self::Tcp(sender), Payload::Segment(segment)) => sender.marking(segment),
+            (Self::Capable(sender), Payload::Segment(segment)) => sender.marking(segment),
             (Self::Web(web), Payload::Segment(segment)) => web.marking(segment),
             (Self::Supplied(supplied), _) => return supplied.source.dress(packet),
             (Self::Tfrc(_), Payload::TfrcData(_)) => (true, false),
@@ -311,6 +331,7 @@ impl Source {
     /// What congestion control knows and allows; `None` without.
     pub(crate) fn state(&self) -> Option<SourceState> {
         match self {
+            Self::Capable(sender) => Some(sender.state()),
             Self::Datagrams(_) => None,
             Self::Iftp(source) => Some(source.state()),
             Self::Outside(end) => Some(end.state()),
@@ -330,6 +351,7 @@ impl Source {
     pub(crate) fn tcp(&self) -> Option<&tcp::Sender> {
         match self {
             Self::Tcp(sender) => Some(sender),
+            Self::Capable(sender) => Some(sender),
             Self::Supplied(supplied) => supplied.source.tcp(),
             _ => None,
         }
@@ -339,6 +361,7 @@ impl Source {
     fn tcp_mut(&mut self) -> Option<&mut tcp::Sender> {
         match self {
             Self::Tcp(sender) => Some(sender),
+            Self::Capable(sender) => Some(sender),
             _ => None,
         }
     }
@@ -359,6 +382,17 @@ impl Source {
         match self {
             Self::Tcp(sender) => sender.judgement(),
             Self::Iftp(source) => source.judgement(),
+            Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => None,
+            Self::Capable(_) | Self::Outside(_) | Self::Supplied(_) => self.judgement_of_others(),
+        }
+    }
+
+    #[inline(never)]
+    fn judgement_of_others(&self) -> Option<(Judgement, &[(u64, Cause)])> {
+        match self {
+            Self::Tcp(sender) => sender.judgement(),
+            Self::Capable(sender) => sender.judgement(),
+            Self::Iftp(source) => source.judgement(),
             Self::Outside(end) => end.judgement(),
             Self::Supplied(supplied) => supplied.source.judgement(),
             Self::Datagrams(_) | Self::Tfrc(_) | Self::Web(_) => None,
@@ -369,6 +403,7 @@ impl Source {
     pub(crate) fn on_lost(&mut self, sequence: u64, cause: Cause) {
         match self {
             Self::Tcp(sender) => sender.on_lost(sequence, cause),
+            Self::Capable(sender) => sender.on_lost(sequence, cause),
             Self::Iftp(source) => source.on_lost(sequence, cause),
             Self::Outside(end) => end.on_lost(sequence, cause),
             Self::Supplied(supplied) => supplied.source.on_lost(sequence, cause),

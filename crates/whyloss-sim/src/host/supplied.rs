@@ -73,6 +73,10 @@ impl Supplied {
                 sender.supply(supply.produced());
                 return self.source.poll(now);
             }
+            Source::Capable(sender) => {
+                sender.supply(supply.produced());
+                return self.source.poll(now);
+            }
             Source::Datagrams(source) => {
                 if !waiting {
                     return None;

@@ -49,8 +49,9 @@
 //!
 //! An answer for which one of these does not hold waits for its time in transit over the link it came from.
 //!
-//! A loss that is worked out ahead of time is told to the source's judge in the plain engine's order (`run/ends/truths.rs`). A
-//! sink's judge hears of it at once, since only a later packet makes it ask.
+//! What is lost ahead of time is told to a source's judge only when the packet has come as far as where it is lost, by an
+//! event of the link that brings it there ([`Network::tell_later`]): a verdict may be asked for before. A sink's judge hears
+//! of it at once, since it is asked by a later packet.
 
 use whyloss::Duration;
 

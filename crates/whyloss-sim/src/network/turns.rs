@@ -1,15 +1,15 @@
 //! Links that cannot answer at once: what they are offered is held, and comes back at events of their own.
 //!
 //! Such a link has nothing in transit, so an event of its entity that finds nothing there is a turn of the link. The hot path
-//! knows nothing of it: the link's short cut never opens, and its long way answers [`Fate::Held`].
+//! knows nothing of it: the link's short cut never opens, and its long way answers [`Fate::HELD`].
 //!
 //! Where only the queue keeps it from answering (CoDel), it is known when a packet arrives as soon as that leaves the queue. If
 //! nobody looks at links, and all that a link feeds are links of which it is the one feeder, it is *prompt*: packets
 //! go on at their turn, ahead of time, through what is fused to it, as behind any other link. It has nothing in transit all the same: what would be is in
-//! transit over the links behind it.
+//! transit over the links behind it, and [truths](Busy::truths) wait in a list of their own.
 
-use whyloss::{Cause, Time};
-use whyloss_link::{Ecn, EventLink, Fate, Streams};
+use whyloss::Time;
+use whyloss_link::{EventLink, Fate, Streams};
 
 use super::fuse::Feeder;
 use super::{Arrived, Hop, Network};
@@ -23,7 +23,7 @@ use crate::scenario::{Connection, Scenario};
 pub(crate) struct Turned {
     pub(crate) parcel: Parcel,
     /// Where it is at the time at which it is due, or its loss.
-    pub(crate) place: Result<Arrived, (Cause, Time)>,
+    pub(crate) place: Result<Arrived, Fate>,
     /// Whether one that is the same is still held.
     pub(crate) comes_again: bool,
 }
@@ -78,6 +78,20 @@ impl Network {
         }
     }
 
+    /// Keeps a truth that comes to the end of a prompt link later.
+    pub(super) fn keep_truth(&mut self, link: usize, at: Time, truth: Parcel) {
+        if let Some(busy) = self.busy(link) {
+            busy.truths.push_back((at, truth));
+        }
+    }
+
+    /// The next truth that has come by `now` to the end of a prompt link.
+    pub(crate) fn truth(&mut self, link: usize, now: Time) -> Option<Parcel> {
+        let due = |first: &mut (Time, Parcel)| first.0 <= now;
+        let (_, truth) = self.busy(link)?.truths.pop_front_if(due)?;
+        Some(truth)
+    }
+
     /// Packets that a link holds.
     pub(super) fn held_at(&self, link: usize) -> usize {
         let busy = self.busy.get(link).and_then(Option::as_ref);
@@ -97,12 +111,13 @@ impl Network {
             return self.end(link, events);
         }
         self.room -= 1;
+        let ecn = parcel.ecn(&self.aside);
         let parcel = Parcel {
             hop: parcel.hop + 1,
             ..parcel.copy()
         };
         if let Some(busy) = self.busy(link) {
-            let whose = (parcel.flow, parcel.size, parcel.ecn);
+            let whose = (parcel.flow, parcel.size, ecn);
             busy.offer(now, whose, parcel, looks);
         }
         self.arm_turn(link, events);
@@ -127,7 +142,7 @@ impl Network {
             hop: parcel.hop + 1,
             ..parcel.copy()
         };
-        if fate != Fate::Held {
+        if fate != Fate::HELD {
             return Some(self.deliver(link, onward, fate, false));
         }
         if self.room == 0 {
@@ -181,13 +196,13 @@ impl Network {
             if self.window.contains(when) {
                 let count = &mut self.counts[link];
                 count.lost.add(cause);
-                if cause == Cause::Wireless && sent {
+                if cause == whyloss::Cause::Wireless && sent {
                     count.corrupted_bytes += u64::from(parcel.size);
                 }
             }
             return Some(Turned {
                 parcel,
-                place: Err((cause, when)),
+                place: Err(fate),
                 comes_again,
             });
         }
@@ -211,11 +226,11 @@ impl Network {
             self.wires[link].count(parcel.size);
         }
         if marked {
-            parcel.ecn = Ecn::Marked;
+            parcel.mark(&mut self.aside);
             self.counts[link].marked += u64::from(counted);
         }
         if let Fate::Damaged(_, first) = fate {
-            parcel.damage(first);
+            parcel = parcel.copy().damaged(first, &mut self.aside);
             self.counts[link].damaged += u64::from(counted);
         }
         parcel.due = fate.when();

@@ -4,13 +4,10 @@
 //! observer looks at it.
 
 mod late;
-mod truths;
 
 use whyloss::{Cause, Duration, Time};
-use whyloss_link::Ecn;
+use whyloss_link::Fate;
 
-pub(crate) use self::truths::Moment;
-use self::truths::Truths;
 use super::ANSWER_SIZE;
 use super::fast::Path;
 use super::flow::{Delivered, Flow};
@@ -36,8 +33,6 @@ pub(super) struct Ends {
     entities: [usize; 2],
     /// How long after its deadlines the source is woken (`network/fuse.rs`).
     late: Duration,
-    /// What it is still to be told about its packets.
-    truths: Truths,
     index: u32,
     /// Where the ways there and back begin in the network's table.
     there: u32,
@@ -68,7 +63,6 @@ impl Ends {
             overtaken: [Time::MAX; 2],
             entities: [gate.map_or(source, |gate| gate.link), source + 1],
             late: gate.map_or(Duration::ZERO, |gate| gate.crossing),
-            truths: Truths::default(),
             index: index as u32,
             there: network.forward(index),
             back: network.back(index),
@@ -87,26 +81,20 @@ impl Ends {
         counts
     }
 
-    /// An answer reaches the source over this link.
+    /// An answer reaches the source.
     #[inline(always)]
     pub(super) fn answered<O: Observer>(
         &mut self,
         now: Time,
-        link: usize,
         parcel: &Parcel,
         path: &mut Path,
         observer: &mut O,
     ) {
         self.catch_up(now, path, observer);
-        self.hear(Moment::of_link(now, link));
-        if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind)
-            && parcel.is_plain()
-        {
+        if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
             sender.on_ack(now, &parcel.ack(), parcel.sent);
             self.flow.judged(now, path.window, observer);
-        } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind)
-            && parcel.is_plain()
-        {
+        } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind) {
             source.on_ack(now, &parcel.iftp_ack());
             self.flow.judged(now, path.window, observer);
         } else {
@@ -127,7 +115,7 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) {
-        if parcel.kind == Kind::Ack && parcel.is_plain() && self.foresees(at, parcel.number) {
+        if parcel.kind == Kind::Ack && self.foresees(at, parcel.number) {
             let answer = Foreseen {
                 at,
                 sent: parcel.sent,
@@ -192,14 +180,12 @@ impl Ends {
         observer: &mut O,
     ) -> Option<Foreseen> {
         if let (Sink::Tcp(receiver), Kind::Segment) = (&mut self.flow.sink, parcel.kind)
-            && parcel.is_plain()
-            && !self.flow.capable
             && receiver.expects(&parcel.segment())
             && receiver.next_timeout() >= now
         {
             let acknowledged = receiver.on_expected(now, &parcel.segment());
             let payload = Payload::Segment(parcel.segment());
-            let packet = parcel.with(payload);
+            let packet = parcel.whole(payload);
             self.flow
                 .count_received(now, &packet, true, path.window, observer);
             self.arm(SINK, self.flow.sink.next_timeout(), path);
@@ -211,7 +197,7 @@ impl Ends {
                 ..self.blank_answer(now)
             };
             let at = send_answer(now, &mut answer, &mut self.flow, path, observer)?;
-            if answer.is_plain() && self.foresees(at, next) {
+            if answer.kind == Kind::Ack && self.foresees(at, next) {
                 return Some(Foreseen {
                     at,
                     sent: now,
@@ -263,7 +249,31 @@ impl Ends {
             let answer = self.flow.wake_sink(deadline);
             self.answer(deadline, answer, path, observer);
         }
-        let packet = &parcel.unpack(&mut path.network.aside);
+        // Those that fit parcels are delivered without a packet in memory.
+        match parcel.kind {
+            Kind::TfrcData => {
+                let packet = parcel.whole(Payload::TfrcData(parcel.tfrc_data()));
+                self.deliver_whole(now, &packet, path, observer);
+            }
+            Kind::IftpData => {
+                let packet = parcel.whole(Payload::IftpData(parcel.iftp_data()));
+                self.deliver_whole(now, &packet, path, observer);
+            }
+            _ => {
+                let packet = parcel.unpack(&mut path.network.aside);
+                self.deliver_whole(now, &packet, path, observer);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn deliver_whole<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
         match self.flow.deliver(now, packet, path.window, observer) {
             Delivered::Taken(answer) if !self.flow.sink.sends_more() => {
                 if let Some(payload) = answer {
@@ -274,6 +284,9 @@ impl Ends {
             Delivered::Taken(answer) => self.answer(now, answer, path, observer),
             Delivered::Dropped => {
                 let loss = path.network.dropped(now, packet);
+                if loss.later.is_none() {
+                    self.catch_up(now, path, observer);
+                }
                 self.lose_packet(packet, loss, path);
             }
         }
@@ -287,7 +300,6 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) {
-        self.hear(Moment::of_source(now));
         if self.flow.wake_source(now, path.window, observer) {
             self.transmit(now, path, observer);
         } else if now < self.flow.stop {
@@ -319,10 +331,8 @@ impl Ends {
                     self.deliver_at_once(at, parcel.copy(), path, observer);
                 }
                 Sent::AtSource(_) | Sent::AtGate(_) => debug_assert!(false, "data at its source"),
-                Sent::Lost(cause, when) => self.lose(now, parcel.copy(), (cause, when), path),
-                Sent::Held => {
-                    path.network
-                        .hold(now, &parcel.copy(), &mut path.events, O::QUEUE_LENGTH);
+                Sent::Lost(cause, when) => {
+                    self.lose(now, parcel.copy(), (cause, when), path, O::QUEUE_LENGTH);
                 }
             }
         }
@@ -355,33 +365,66 @@ impl Ends {
             let Some(segment) = sender.poll_transmit(now) else {
                 return false;
             };
-            let says = self.flow.capable.then(|| sender.marking(&segment));
             *parcel = self.blank(now);
             parcel.number = segment.sequence;
             if segment.retransmission {
                 parcel.kind = Kind::Retransmission;
             }
-            if let Some((capable, cwr)) = says {
-                parcel.ecn = if capable {
-                    Ecn::Capable
-                } else {
-                    Ecn::NotCapable
-                };
-                parcel.ecn_flag = cwr;
-            }
-            let packet = parcel.with(Payload::Segment(segment));
+            let packet = parcel.whole(Payload::Segment(segment));
             self.flow.count_sent(now, &packet, path.window, observer);
             return true;
         }
-        let Some(payload) = self.flow.source.poll(now) else {
-            return false;
-        };
-        let mut packet = self.blank(now).with(payload);
+        let next = self.next_of_others(now, path, observer);
+        if let Some(next) = next {
+            *parcel = next;
+        }
+        next.is_some()
+    }
+
+    /// The same of a source that is not plain TCP.
+    #[cold]
+    #[inline(never)]
+    fn next_of_others<O: Observer>(
+        &mut self,
+        now: Time,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Option<Parcel> {
+        let payload = self.flow.source.poll(now)?;
+        Some(self.pack_next(now, payload, path, observer))
+    }
+
+    /// Counts and packs what leaves the source.
+    #[inline(always)]
+    fn pack_next<O: Observer>(
+        &mut self,
+        now: Time,
+        payload: Payload,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Parcel {
+        let mut packet = self.blank(now).whole(payload);
         packet.size = payload.size().unwrap_or(packet.size);
+        if self.flow.is_capable() {
+            return self.pack_capable(now, packet, path, observer);
+        }
+        self.flow.count_sent(now, &packet, path.window, observer);
+        Parcel::pack(&packet, &mut path.network.aside)
+    }
+
+    /// Counts and packs a packet that leaves an ECN-capable source: by itself, so that others pay no more than the question.
+    #[cold]
+    #[inline(never)]
+    fn pack_capable<O: Observer>(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Parcel {
         self.flow.dress(&mut packet);
         self.flow.count_sent(now, &packet, path.window, observer);
-        *parcel = Parcel::pack(&packet, &mut path.network.aside);
-        true
+        Parcel::pack(&packet, &mut path.network.aside)
     }
 
     /// Sends what the sink answers, and notes its next deadline.
@@ -408,7 +451,7 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) {
-        let mut packet = self.blank_answer(now).with(payload);
+        let mut packet = self.blank_answer(now).whole(payload);
         packet.size = payload.size().unwrap_or(packet.size);
         self.flow.dress(&mut packet);
         let mut parcel = Parcel::pack(&packet, &mut path.network.aside);
@@ -428,7 +471,8 @@ impl Ends {
         }
     }
 
-    /// A packet that was sent at `now` is lost on its way.
+    /// A packet that was sent at `now` is lost on its way, or held by a link that cannot answer at once; somebody may look at
+    /// how many wait there.
     #[cold]
     pub(super) fn lose(
         &mut self,
@@ -436,7 +480,11 @@ impl Ends {
         parcel: Parcel,
         (cause, when): (Cause, Time),
         path: &mut Path,
+        looks: bool,
     ) {
+        if when == Fate::HELD.when() {
+            return path.network.hold(now, &parcel, &mut path.events, looks);
+        }
         let loss = path.network.loss(now, &parcel, cause, when);
         let packet = parcel.unpack(&mut path.network.aside);
         self.flow.forget(&packet.payload);
@@ -444,46 +492,26 @@ impl Ends {
     }
 
     /// A packet is lost at this very moment.
-    pub(super) fn lose_here(
-        &mut self,
-        now: Time,
-        parcel: Parcel,
-        (cause, when): (Cause, Time),
-        path: &mut Path,
-    ) {
-        let told = Moment::now(now);
+    pub(super) fn lose_here(&mut self, parcel: Parcel, cause: Cause, when: Time, path: &mut Path) {
+        let later = None;
         let packet = parcel.unpack(&mut path.network.aside);
         self.flow.forget(&packet.payload);
-        self.lose_packet(&packet, Loss { cause, when, told }, path);
+        self.lose_packet(&packet, Loss { cause, when, later }, path);
     }
 
-    /// Counts a lost data packet, and tells the truth about it: to the source in time, since a verdict may be asked for
-    /// before; to the sink at once, since only a later packet makes it ask.
+    /// Counts a lost data packet, and tells the truth about it: to the source when the packet has come as far as where it
+    /// is lost, since a verdict may be asked for before; to the sink at once, since only a later packet makes it ask.
     fn lose_packet(&mut self, packet: &Packet, loss: Loss, path: &mut Path) {
         let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;
         };
         self.flow.count_lost(loss.when, loss.cause, path.window);
-        if matches!(self.flow.sink, Sink::Tfrc(_)) {
-            self.flow.tell(sequence, loss.cause);
-        } else {
-            self.truths.add(loss.told, sequence, loss.cause);
-        }
-    }
-
-    /// Tells the source the truths that are due before what happens to it at this moment.
-    #[inline(always)]
-    fn hear(&mut self, moment: Moment) {
-        if !self.truths.is_empty() {
-            self.hear_before(moment);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn hear_before(&mut self, moment: Moment) {
-        while let Some((sequence, cause)) = self.truths.pop_before(moment) {
-            self.flow.tell(sequence, cause);
+        match loss.later {
+            Some((link, at)) if !matches!(self.flow.sink, Sink::Tfrc(_)) => {
+                let truth = Parcel::truth(self.index, sequence, loss.cause);
+                path.network.tell_later(link, at, truth, &mut path.events);
+            }
+            _ => self.flow.tell(sequence, loss.cause),
         }
     }
 
@@ -524,7 +552,7 @@ fn send_answer<O: Observer>(
     let (events, network) = (&mut path.events, &mut path.network);
     match network.send(now, parcel, events, observer) {
         Sent::AtSource(at) => return Some(at),
-        Sent::Held => {
+        Sent::Lost(_, when) if when == Fate::HELD.when() => {
             network.hold(now, parcel, events, O::QUEUE_LENGTH);
         }
         Sent::Lost(..) => {

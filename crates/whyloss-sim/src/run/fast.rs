@@ -1,8 +1,8 @@
 //! The fast engine: as few events as what must be the same allows. `run.rs` says what its words mean, `network/fuse.rs` what
 //! needs no event of its own.
 
-use whyloss::{Duration, Time};
-use whyloss_link::Streams;
+use whyloss::{Cause, Duration, Time};
+use whyloss_link::{Fate, Streams};
 
 use super::ends::{Ends, SINK};
 use super::flow::Flow;
@@ -140,7 +140,7 @@ impl Engine {
         match arrived {
             Arrived::Between => {}
             Arrived::AtSource => {
-                self.ends[flow].answered(now, link, &parcel, &mut self.path, observer);
+                self.ends[flow].answered(now, &parcel, &mut self.path, observer);
                 return;
             }
             Arrived::AtSink => {
@@ -149,6 +149,10 @@ impl Engine {
             }
             Arrived::AtFusedSource => {
                 self.arrival_at_fused_source(now, link, &parcel.copy(), observer);
+                return;
+            }
+            Arrived::Truth => {
+                self.tell(now, &parcel.copy(), observer);
                 return;
             }
         }
@@ -174,6 +178,16 @@ impl Engine {
         }
     }
 
+    /// The truth about a packet is where that was lost.
+    #[cold]
+    #[inline(never)]
+    fn tell<O: Observer>(&mut self, now: Time, truth: &Parcel, observer: &mut O) {
+        let (sequence, cause) = truth.copy().told();
+        let ends = &mut self.ends[truth.flow as usize];
+        ends.catch_up(now, &mut self.path, observer);
+        ends.flow.tell(sequence, cause);
+    }
+
     /// A packet goes on from between two links, where it is at `at`: now, or later if that is known.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
@@ -193,16 +207,31 @@ impl Engine {
                     ends.foreseen(&answer, &mut self.path, observer);
                 }
             }
-            Sent::Held => {
+            Sent::Lost(_, when) if when == Fate::HELD.when() => {
                 if let Some(onward) = network.hold_or_pass(at, &parcel, events, O::QUEUE_LENGTH) {
                     self.go_on(now, onward, observer);
                 }
             }
             Sent::Lost(cause, when) => {
-                self.ends[flow].lose(now, parcel.copy(), (cause, when), &mut self.path);
+                self.lose(now, parcel.copy(), (cause, when), observer);
             }
             Sent::AtGate(_) => debug_assert!(false, "beyond its gate"),
         }
+    }
+
+    /// A packet is lost on its way.
+    #[cold]
+    #[inline(never)]
+    fn lose<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        lost: (Cause, Time),
+        observer: &mut O,
+    ) {
+        let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
+        ends.catch_up(now, path, observer);
+        ends.lose(now, parcel, lost, path, O::QUEUE_LENGTH);
     }
 
     /// A link that cannot answer at once gives back the packets whose fate has come.
@@ -211,6 +240,9 @@ impl Engine {
     fn turn<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
         if !self.path.network.begin_turn(link, now) {
             return;
+        }
+        while let Some(truth) = self.path.network.truth(link, now) {
+            self.tell(now, &truth, observer);
         }
         while let Some(turned) = self.path.network.turn(link, now, observer) {
             let parcel = turned.parcel;
@@ -222,12 +254,14 @@ impl Engine {
             match turned.place {
                 Ok(Arrived::AtSink) => self.arrival_at_sink(now, &parcel, observer),
                 Ok(Arrived::AtSource) => {
-                    self.ends[flow].answered(now, link, &parcel, &mut self.path, observer);
+                    self.ends[flow].answered(now, &parcel, &mut self.path, observer);
                 }
                 Ok(_) => self.go_on(now, parcel, observer),
-                Err((cause, when)) => {
-                    self.ends[flow].lose_here(now, parcel, (cause, when), &mut self.path);
+                Err(Fate::Lost(cause, when)) => {
+                    self.ends[flow].catch_up(now, &mut self.path, observer);
+                    self.ends[flow].lose_here(parcel, cause, when, &mut self.path);
                 }
+                Err(_) => {}
             }
         }
         self.path.network.arm_turn(link, &mut self.path.events);
@@ -260,7 +294,7 @@ impl Engine {
         let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
         // If nothing is left in transit, what comes next arms the link.
         let more = path.network.some_wait(link);
-        ends.answered(now, link, parcel, path, observer);
+        ends.answered(now, parcel, path, observer);
         if more {
             ends.look_ahead(link, path, observer);
             path.network.arm(link, &mut path.events);

@@ -29,7 +29,7 @@ pub(super) struct Flow {
     transfer_segments: u64,
     completed: u64,
     /// Whether its packets have anything to do with ECN.
-    pub(super) capable: bool,
+    capable: bool,
 }
 
 /// What a data packet does to its sink.
@@ -88,6 +88,12 @@ impl Flow {
         };
         self.dress(&mut packet);
         packet
+    }
+
+    /// Whether its packets have anything to do with ECN.
+    #[inline]
+    pub(super) fn is_capable(&self) -> bool {
+        self.capable
     }
 
     /// Writes into a packet that leaves one of the ends what that says about ECN.

@@ -242,12 +242,12 @@ impl<'a> Plain<'a> {
             return Ok(());
         };
         let path = &mut self.links[entity];
+        if path.busy.is_some() {
+            return self.hold(now, entity, packet);
+        }
         let waiting = path.link.queue_len(now);
         // Without the short cut of an idle link.
         let mut fate = path.link.offer_at_length(now, packet.size);
-        if fate == Fate::Held {
-            return self.hold(now, entity, packet);
-        }
         let mut marked = false;
         if let Fate::Lost(..) = fate
             && packet.ecn.is_capable()
@@ -279,7 +279,6 @@ impl<'a> Plain<'a> {
                 self.lose(&packet, cause, at);
                 return Ok(());
             }
-            Fate::Held => return Ok(()),
         };
         path.under_way += 1;
         self.under_way += 1;
@@ -361,7 +360,6 @@ impl<'a> Plain<'a> {
                     self.arrival(now, packet)?;
                 }
                 Fate::Lost(cause, at) => self.lose(&packet, cause, at),
-                Fate::Held => {}
             }
         }
         self.set_turn(entity);
@@ -447,7 +445,6 @@ impl Path {
                     }
                 }
             }
-            Fate::Held => {}
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use whyloss::{Duration, Time};
 
-use super::{Ends, Moment, SOURCE};
+use super::{Ends, SOURCE};
+use crate::host::{Source, tfrc};
 use crate::network::Sent;
 use crate::observe::Observer;
+use crate::packet::Payload;
 use crate::parcel::Parcel;
 use crate::run::fast::Path;
 
@@ -63,7 +65,6 @@ impl Ends {
         path: &mut Path,
         observer: &mut O,
     ) -> Option<Parcel> {
-        self.hear(Moment::of_source(deadline));
         if !self.flow.wake_source(deadline, path.window, observer) {
             if deadline < self.flow.stop {
                 self.arm(SOURCE, self.flow.source.next_timeout(), path);
@@ -75,7 +76,7 @@ impl Ends {
         }
         let (mut first, event) = (None, deadline.later(self.late));
         let mut parcel = Parcel::default();
-        while self.poll(deadline, &mut parcel, path, observer) {
+        while self.poll_late(deadline, &mut parcel, path, observer) {
             let (network, events) = (&mut path.network, &mut path.events);
             match network.send_to_gate(deadline, &mut parcel, events, observer) {
                 Sent::AtGate(at) if Some(at) == now => first = Some(parcel),
@@ -83,7 +84,8 @@ impl Ends {
                     network.wait_at_gate(self.entities[SOURCE], at, parcel, at == event, events);
                 }
                 Sent::Lost(cause, when) => {
-                    self.lose(deadline, parcel.copy(), (cause, when), path);
+                    let looks = O::QUEUE_LENGTH;
+                    self.lose(deadline, parcel.copy(), (cause, when), path, looks);
                 }
                 _ => debug_assert!(false, "beyond its gate"),
             }
@@ -94,5 +96,33 @@ impl Ends {
         self.arm(SOURCE, self.flow.source.next_timeout(), path);
         self.flow.acted(deadline, path.window, observer);
         first
+    }
+
+    /// [`Self::poll`] of a source that is woken late. (What each kind is asked for itself is packed without having been a
+    /// [`Payload`] in memory.)
+    #[inline(always)]
+    fn poll_late<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> bool {
+        match &mut self.flow.source {
+            Source::Tfrc(sender) => {
+                let Some(data) = tfrc::poll(sender, now) else {
+                    return false;
+                };
+                *parcel = self.pack_next(now, Payload::TfrcData(data), path, observer);
+            }
+            Source::Iftp(source) => {
+                let Some(data) = source.poll(now) else {
+                    return false;
+                };
+                *parcel = self.pack_next(now, Payload::IftpData(data), path, observer);
+            }
+            _ => return self.poll(now, parcel, path, observer),
+        }
+        true
     }
 }
