@@ -32,7 +32,7 @@ impl TimedPattern {
     /// # Errors
     /// [`ChannelError::Times`] if a trial lacks a time, or times decrease.
     pub fn new<'t>(
-        pattern: ErrorPattern,
+        pattern: &ErrorPattern,
         times: impl IntoIterator<Item = &'t [i64]>,
     ) -> Result<Self, ChannelError> {
         let lost: Vec<Vec<bool>> = pattern.trials().map(Iterator::collect).collect();
@@ -142,7 +142,7 @@ mod tests {
         let lost = ErrorPattern::new([vec![false, true, false, false]]).unwrap();
         // 100 ms apart.
         let times: Vec<i64> = (0..4).map(|i| 5 + i * 100_000_000).collect();
-        TimedPattern::new(lost, [&times[..]]).unwrap()
+        TimedPattern::new(&lost, [&times[..]]).unwrap()
     }
 
     #[test]
@@ -175,9 +175,9 @@ mod tests {
     #[test]
     fn times_that_decrease_are_refused() {
         let lost = || ErrorPattern::new([vec![false, true]]).unwrap();
-        let refused = TimedPattern::new(lost(), [&[2, 1][..]]);
+        let refused = TimedPattern::new(&lost(), [&[2, 1][..]]);
         assert_eq!(refused, Err(ChannelError::Times { trial: 1 }));
-        let refused = TimedPattern::new(lost(), [&[1][..]]);
+        let refused = TimedPattern::new(&lost(), [&[1][..]]);
         assert_eq!(refused, Err(ChannelError::Times { trial: 1 }));
     }
 }

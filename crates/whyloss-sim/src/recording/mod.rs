@@ -248,7 +248,7 @@ impl Recording {
             return Err(RecordingError::NoTimes(untimed.count()));
         }
         let trials = self.trials.iter().map(|trial| &trial.times[..]);
-        Ok(TimedPattern::new(self.pattern()?, trials)?)
+        Ok(TimedPattern::new(&self.pattern()?, trials)?)
     }
 }
 

@@ -42,12 +42,14 @@ impl Numbers {
             raw + self.base
         } else if raw > last && raw - last > half && self.base >= modulus {
             // A late packet of before the wrap.
-            return self.fill(raw + self.base - modulus);
+            self.fill(raw + self.base - modulus);
+            return Ok(());
         } else {
             raw + self.base
         };
         if number <= self.highest {
-            return self.fill(number);
+            self.fill(number);
+            return Ok(());
         }
         let hole = number - self.highest - 1;
         if hole > LONGEST_HOLE {
@@ -74,19 +76,16 @@ impl Numbers {
     }
 
     /// Takes a packet that arrives late, or twice.
-    fn fill(&mut self, number: u64) -> Result<(), String> {
-        let Some(place) = number.checked_sub(self.first) else {
-            // It left before the recording began.
-            self.late += 1;
-            return Ok(());
-        };
-        let count = if std::mem::take(&mut self.trial.lost[place as usize]) {
+    fn fill(&mut self, number: u64) {
+        let place = number.checked_sub(self.first);
+        // A number before the first left before the recording began.
+        let is_late =
+            place.is_none_or(|place| std::mem::take(&mut self.trial.lost[place as usize]));
+        *if is_late {
             &mut self.late
         } else {
             &mut self.copies
-        };
-        *count += 1;
-        Ok(())
+        } += 1;
     }
 
     pub(super) fn len(&self) -> usize {

@@ -72,35 +72,32 @@ impl Table {
         let names: Vec<String> = names.map(|name| name.trim().to_ascii_lowercase()).collect();
         let find = |name: &str| names.iter().position(|known| known == name);
         let list = || one_line(&names.join(", ")).into_owned();
-        let outcome = match column {
-            Some(column) => {
-                let wanted = column.to_ascii_lowercase();
-                let known = OUTCOMES.iter().find(|(name, _)| *name == wanted);
-                let by_name = if wanted.contains("los") {
-                    Outcome::Lost
-                } else {
-                    Outcome::Received
-                };
-                let outcome = known.map_or(by_name, |(_, outcome)| *outcome);
-                let at = find(&wanted).ok_or_else(|| {
-                    format!(
-                        "no column is called `{}`; the columns are {}",
-                        one_line(column),
-                        list()
-                    )
-                })?;
-                (at, outcome)
-            }
-            None => {
-                let mut known = OUTCOMES.iter();
-                let found = known.find_map(|(name, outcome)| Some((find(name)?, *outcome)));
-                found.ok_or_else(|| {
-                    format!(
-                        "no column holds packets; {EXPECTED}; the columns are {}",
-                        list()
-                    )
-                })?
-            }
+        let outcome = if let Some(column) = column {
+            let wanted = column.to_ascii_lowercase();
+            let known = OUTCOMES.iter().find(|(name, _)| *name == wanted);
+            let by_name = if wanted.contains("los") {
+                Outcome::Lost
+            } else {
+                Outcome::Received
+            };
+            let outcome = known.map_or(by_name, |(_, outcome)| *outcome);
+            let at = find(&wanted).ok_or_else(|| {
+                format!(
+                    "no column is called `{}`; the columns are {}",
+                    one_line(column),
+                    list()
+                )
+            })?;
+            (at, outcome)
+        } else {
+            let mut known = OUTCOMES.iter();
+            let found = known.find_map(|(name, outcome)| Some((find(name)?, *outcome)));
+            found.ok_or_else(|| {
+                format!(
+                    "no column holds packets; {EXPECTED}; the columns are {}",
+                    list()
+                )
+            })?
         };
         let time = TIMES
             .iter()

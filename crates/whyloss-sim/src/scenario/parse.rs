@@ -531,15 +531,17 @@ mod tests {
         };
         let turns = "in_turn = true\n";
         let links = [link("a", 2, ""), link("b", 3, turns), link("c", 1, "")];
-        let flow = "[[flow]]\nfrom = \"a1\"\nto = \"r\"\ntransport = \"tcp\"\nbackground = true\n";
-        let text = format!("duration = \"1 s\"\n{}{flow}", links.concat());
+        let back = "[[link]]\nname = \"back\"\nfrom = \"r\"\nto = \"a1\"\nrate = \"1 Mbit/s\"\n\
+                    delay = \"1 ms\"\nqueue = { packets = 1 }\nboth_ways = false\n";
+        let flow = "[[flow]]\nfrom = \"a1\"\nto = \"r\"\ntransport = \"tcp\"\n";
+        let text = format!("duration = \"1 s\"\n{}{back}{flow}", links.concat());
         let scenario = Scenario::from_toml(&text, "turns", &[]);
         let error = scenario.as_ref().err().map(ToString::to_string);
         let names = scenario.map(|of| of.links.into_iter().map(|link| link.name));
         let names: Vec<String> = names.into_iter().flatten().collect();
         assert_eq!(
             names,
-            ["a-1", "b-1", "a-2", "b-2", "b-3", "c-1"],
+            ["a-1", "b-1", "a-2", "b-2", "b-3", "c-1", "back"],
             "{error:?}"
         );
     }

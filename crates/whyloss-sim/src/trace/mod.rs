@@ -378,35 +378,40 @@ impl<S: Sink> Watch for Trace<S> {
                     pending[index].verdict = Some((verdict, at));
                 }
             }
-            Event::Acted { flow, at, state } => {
-                if self.flows[flow].judge == Judge::Sender {
-                    self.settle(flow, state.una);
-                }
-                if !self.wants(at) {
-                    return;
-                }
-                let of = &mut self.flows[flow];
-                // The left edge is no column.
-                let state = SourceState { una: 0, ..*state };
-                if of.last != Some(state) && of.sources.due(at, self.options.thin) {
-                    of.last = Some(state);
-                    let whole = |value: Option<u64>| value.map_or(Cell::None, Cell::Whole);
-                    let seconds = |value: Option<Duration>| value.map_or(Cell::None, span);
-                    self.sources.push([
-                        time(at),
-                        word(flow),
-                        whole(state.cwnd),
-                        whole(state.ssthresh),
-                        whole(state.in_flight),
-                        state.rate.map_or(Cell::None, Cell::Real),
-                        seconds(state.rtt),
-                        seconds(state.srtt),
-                        seconds(state.rto),
-                    ]);
-                    hand_on(&mut self.sources, &mut self.sink, &mut self.error);
-                }
-            }
+            Event::Acted { flow, at, state } => self.acted(flow, at, state),
             _ => {}
+        }
+    }
+}
+
+impl<S: Sink> Trace<S> {
+    /// Writes a source's state, if it changed and is due.
+    fn acted(&mut self, flow: usize, at: Time, state: &SourceState) {
+        if self.flows[flow].judge == Judge::Sender {
+            self.settle(flow, state.una);
+        }
+        if !self.wants(at) {
+            return;
+        }
+        let of = &mut self.flows[flow];
+        // The left edge is no column.
+        let state = SourceState { una: 0, ..*state };
+        if of.last != Some(state) && of.sources.due(at, self.options.thin) {
+            of.last = Some(state);
+            let whole = |value: Option<u64>| value.map_or(Cell::None, Cell::Whole);
+            let seconds = |value: Option<Duration>| value.map_or(Cell::None, span);
+            self.sources.push([
+                time(at),
+                word(flow),
+                whole(state.cwnd),
+                whole(state.ssthresh),
+                whole(state.in_flight),
+                state.rate.map_or(Cell::None, Cell::Real),
+                seconds(state.rtt),
+                seconds(state.srtt),
+                seconds(state.rto),
+            ]);
+            hand_on(&mut self.sources, &mut self.sink, &mut self.error);
         }
     }
 }

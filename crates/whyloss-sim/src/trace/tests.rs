@@ -95,6 +95,29 @@ fn window(bytes: u64, una: u64) -> SourceState {
     }
 }
 
+fn acted<S: Sink>(trace: &mut Trace<S>, flow: usize, at: i64, state: &SourceState) {
+    let at = ms(at);
+    trace.on(&Event::Acted { flow, at, state });
+}
+
+fn offered<S: Sink>(
+    trace: &mut Trace<S>,
+    link: usize,
+    at: i64,
+    packet: &Packet,
+    waiting: usize,
+    fate: Fate,
+) {
+    trace.on(&Event::Offered {
+        link,
+        at: ms(at),
+        packet,
+        waiting,
+        fate,
+        marked: false,
+    });
+}
+
 /// Losses of both flows, those of the TFRC flow found out of order, some judged, and some of all else.
 fn feed<S: Sink>(trace: &mut Trace<S>) {
     use Cause::{Congestion, Wireless};
@@ -102,67 +125,16 @@ fn feed<S: Sink>(trace: &mut Trace<S>) {
         rate: Some(0.5),
         ..SourceState::default()
     };
-    trace.on(&Event::Acted {
-        flow: 0,
-        at: ms(0),
-        state: &window(1524, 0),
-    });
-    trace.on(&Event::Acted {
-        flow: 0,
-        at: ms(1),
-        state: &window(1524, 0),
-    });
-    trace.on(&Event::Acted {
-        flow: 0,
-        at: ms(2),
-        state: &window(2286, 0),
-    });
-    trace.on(&Event::Acted {
-        flow: 1,
-        at: ms(2),
-        state: &rate,
-    });
-    trace.on(&Event::Offered {
-        link: 0,
-        at: ms(3),
-        packet: &packet(0, 0, ms(3)),
-        waiting: 0,
-        fate: Fate::Delivered(ms(9)),
-        marked: false,
-    });
+    acted(trace, 0, 0, &window(1524, 0));
+    acted(trace, 0, 1, &window(1524, 0));
+    acted(trace, 0, 2, &window(2286, 0));
+    acted(trace, 1, 2, &rate);
+    offered(trace, 0, 3, &packet(0, 0, ms(3)), 0, Fate::Delivered(ms(9)));
     let lost = |truth, at| Fate::Lost(truth, ms(at));
-    trace.on(&Event::Offered {
-        link: 0,
-        at: ms(4),
-        packet: &packet(0, 1, ms(4)),
-        waiting: 1,
-        fate: lost(Wireless, 6),
-        marked: false,
-    });
-    trace.on(&Event::Offered {
-        link: 0,
-        at: ms(4),
-        packet: &packet(0, 2, ms(4)),
-        waiting: 1,
-        fate: lost(Wireless, 7),
-        marked: false,
-    });
-    trace.on(&Event::Offered {
-        link: 0,
-        at: ms(5),
-        packet: &packet(1, 8, ms(5)),
-        waiting: 2,
-        fate: lost(Congestion, 5),
-        marked: false,
-    });
-    trace.on(&Event::Offered {
-        link: 1,
-        at: ms(7),
-        packet: &packet(1, 7, ms(2)),
-        waiting: 0,
-        fate: lost(Wireless, 8),
-        marked: false,
-    });
+    offered(trace, 0, 4, &packet(0, 1, ms(4)), 1, lost(Wireless, 6));
+    offered(trace, 0, 4, &packet(0, 2, ms(4)), 1, lost(Wireless, 7));
+    offered(trace, 0, 5, &packet(1, 8, ms(5)), 2, lost(Congestion, 5));
+    offered(trace, 1, 7, &packet(1, 7, ms(2)), 0, lost(Wireless, 8));
     trace.on(&Event::Arrived {
         flow: 0,
         at: ms(9),
@@ -177,24 +149,9 @@ fn feed<S: Sink>(trace: &mut Trace<S>) {
         truth: Wireless,
         verdict: Congestion,
     });
-    trace.on(&Event::Acted {
-        flow: 0,
-        at: ms(11),
-        state: &window(1524, 1),
-    });
-    trace.on(&Event::Offered {
-        link: 0,
-        at: ms(11),
-        packet: &packet(0, 1, ms(11)),
-        waiting: 0,
-        fate: lost(Congestion, 11),
-        marked: false,
-    });
-    trace.on(&Event::Acted {
-        flow: 0,
-        at: ms(12),
-        state: &window(1524, 3),
-    });
+    acted(trace, 0, 11, &window(1524, 1));
+    offered(trace, 0, 11, &packet(0, 1, ms(11)), 0, lost(Congestion, 11));
+    acted(trace, 0, 12, &window(1524, 3));
     trace.on(&Event::Judged {
         flow: 1,
         at: ms(12),
@@ -209,14 +166,7 @@ fn feed<S: Sink>(trace: &mut Trace<S>) {
         classifier: None,
     });
     let late = packet(0, 3, ms(2000));
-    trace.on(&Event::Offered {
-        link: 0,
-        at: ms(2000),
-        packet: &late,
-        waiting: 0,
-        fate: lost(Wireless, 2000),
-        marked: false,
-    });
+    offered(trace, 0, 2000, &late, 0, lost(Wireless, 2000));
 }
 
 fn files(options: TraceOptions) -> String {
