@@ -49,7 +49,7 @@ fuzz_target!(|input: (f64, f64, f64, Vec<Operation>)| {
                     .iter()
                     .map(|packet| {
                         id = id.saturating_add_signed(i64::from(packet.ahead));
-                        let cause = |queue| if queue { Cause::Congestion } else { Cause::Wireless };
+                        let cause = Cause::congestion_if;
                         Report {
                             id,
                             departed: Time::from_nanos(now.saturating_sub(u64::from(packet.age))),

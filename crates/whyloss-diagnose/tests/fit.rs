@@ -54,8 +54,11 @@ fn bursts(loss: f64, lengths: &[f64], cv: Option<f64>) -> ChannelSpec {
     })
 }
 
+/// Names and values.
+type Parameters = Vec<(&'static str, f64)>;
+
 /// Each kind: the channel, its model, packets of a recording, and true parameters.
-fn kinds() -> Vec<(ChannelSpec, Model, usize, Vec<(&'static str, f64)>)> {
+fn kinds() -> Vec<(ChannelSpec, Model, usize, Parameters)> {
     vec![
         (
             ChannelSpec::Bernoulli { loss: 0.05 },

@@ -38,15 +38,14 @@ impl Watch for Recorder {
             fate,
             ..
         } = *event
+            && time <= self.end
         {
-            if time <= self.end {
-                self.links[link].push(Seen {
-                    time,
-                    packet: *packet,
-                    waiting,
-                    fate,
-                });
-            }
+            self.links[link].push(Seen {
+                time,
+                packet: *packet,
+                waiting,
+                fate,
+            });
         }
     }
 }

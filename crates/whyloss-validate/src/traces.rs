@@ -171,10 +171,9 @@ impl Watch for Packets {
         if let Event::Offered {
             link, at, packet, ..
         } = *event
+            && let (0, Some(sequence)) = (link, packet.payload.sequence())
         {
-            if let (0, Some(sequence)) = (link, packet.payload.sequence()) {
-                self.0.push((at.as_secs_f64(), sequence));
-            }
+            self.0.push((at.as_secs_f64(), sequence));
         }
     }
 }
@@ -272,16 +271,16 @@ mod tests {
 
     impl Watch for Losses {
         fn on(&mut self, event: &Event<'_>) {
-            if let Event::Offered { link, fate, .. } = *event {
-                if link as u64 == LOSSY {
-                    match fate {
-                        // What finds no room does not depart.
-                        Fate::Lost(Cause::Congestion, _) => return,
-                        Fate::Lost(Cause::Wireless, _) => self.1.push(self.0),
-                        _ => {}
-                    }
-                    self.0 += 1;
+            if let Event::Offered { link, fate, .. } = *event
+                && link as u64 == LOSSY
+            {
+                match fate {
+                    // What finds no room does not depart.
+                    Fate::Lost(Cause::Congestion, _) => return,
+                    Fate::Lost(Cause::Wireless, _) => self.1.push(self.0),
+                    _ => {}
                 }
+                self.0 += 1;
             }
         }
     }

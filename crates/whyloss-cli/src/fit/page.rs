@@ -60,7 +60,7 @@ pub(super) fn page(
         };
         let p = |of: fn(&Check) -> Option<f64>| -> Entry {
             own.as_ref()
-                .map_or("".to_owned(), |own| super::p(of(own)))
+                .map_or(String::new(), |own| super::p(of(own)))
                 .into()
         };
         let chosen = if index == found.chosen {

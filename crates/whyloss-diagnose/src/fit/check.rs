@@ -103,7 +103,7 @@ pub fn check(channel: &ChannelSpec, trials: &[Trial], seed: u64) -> Check {
     }
     let mean = |of: fn(&Seen) -> &Runs| {
         let mut mean = Runs::new();
-        for (&length, &count) in replicas.iter().flat_map(|seen| of(seen)) {
+        for (&length, &count) in replicas.iter().flat_map(&of) {
             *mean.entry(length).or_default() += count / replicas.len() as f64;
         }
         mean
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn distances_by_hand() {
-        let runs = |pairs: &[(u32, f64)]| Runs::from_iter(pairs.iter().copied());
+        let runs = |pairs: &[(u32, f64)]| pairs.iter().copied().collect::<Runs>();
         // Half of the runs have one packet where three in four should.
         let expected = runs(&[(1, 30.0), (2, 10.0)]);
         assert!((distance(&runs(&[(1, 2.0), (2, 2.0)]), &expected) - 0.25).abs() < 1e-12);

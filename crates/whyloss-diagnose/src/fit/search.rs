@@ -76,13 +76,11 @@ pub(super) fn covariance(at: &[f64], f: &mut dyn FnMut(&[f64]) -> f64) -> Option
         f(&point)
     };
     let mut matrix = vec![vec![0.0; n]; n];
-    for i in 0..n {
-        for j in 0..=i {
-            let second = (moved(i, H, j, H) - moved(i, H, j, -H) - moved(i, -H, j, H)
-                + moved(i, -H, j, -H))
-                / (4.0 * H * H);
-            (matrix[i][j], matrix[j][i]) = (second, second);
-        }
+    for (i, j) in (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))) {
+        let second = (moved(i, H, j, H) - moved(i, H, j, -H) - moved(i, -H, j, H)
+            + moved(i, -H, j, -H))
+            / (4.0 * H * H);
+        (matrix[i][j], matrix[j][i]) = (second, second);
     }
     invert(matrix)
 }
@@ -107,9 +105,9 @@ fn invert(mut a: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
         for row in (0..n).filter(|&row| row != column) {
             let factor = a[row][column];
             for matrix in [&mut a, &mut inverse] {
-                for k in 0..n {
-                    let part = factor * matrix[column][k];
-                    matrix[row][k] -= part;
+                let pivot = matrix[column].clone();
+                for (cell, part) in matrix[row].iter_mut().zip(pivot) {
+                    *cell -= factor * part;
                 }
             }
         }

@@ -23,19 +23,18 @@ impl Watch for Log {
         if let Event::Offered {
             at, packet, fate, ..
         } = *event
+            && let Payload::Segment(segment) = packet.payload
         {
-            if let Payload::Segment(segment) = packet.payload {
-                let fate = match fate {
-                    whyloss_link::Fate::Lost(cause, _) => Fate::Lost(cause),
-                    _ => Fate::Arrived,
-                };
-                self.0.push((
-                    segment.sequence,
-                    packet.sent.as_nanos(),
-                    at.as_nanos(),
-                    fate,
-                ));
-            }
+            let fate = match fate {
+                whyloss_link::Fate::Lost(cause, _) => Fate::Lost(cause),
+                _ => Fate::Arrived,
+            };
+            self.0.push((
+                segment.sequence,
+                packet.sent.as_nanos(),
+                at.as_nanos(),
+                fate,
+            ));
         }
     }
 }

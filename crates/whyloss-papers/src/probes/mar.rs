@@ -28,11 +28,11 @@ impl Watch for Queue {
             waiting,
             ..
         } = *event
+            && (link, packet.flow) == (0, 0)
+            && at >= self.from
         {
-            if (link, packet.flow) == (0, 0) && at >= self.from {
-                self.offered += 1;
-                self.queued += u64::from(waiting >= BETA);
-            }
+            self.offered += 1;
+            self.queued += u64::from(waiting >= BETA);
         }
     }
 }

@@ -130,11 +130,11 @@ struct Waits {
 
 impl Watch for Waits {
     fn on(&mut self, event: &Event<'_>) {
-        if let Event::Arrived { at, packet, .. } = *event {
-            if at >= self.from {
-                self.sum += (at - packet.sent - RATE.transmission_time(packet.size)).as_secs_f64();
-                self.count += 1;
-            }
+        if let Event::Arrived { at, packet, .. } = *event
+            && at >= self.from
+        {
+            self.sum += (at - packet.sent - RATE.transmission_time(packet.size)).as_secs_f64();
+            self.count += 1;
         }
     }
 }
