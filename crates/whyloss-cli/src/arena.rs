@@ -64,7 +64,8 @@ pub(crate) struct ArenaArgs {
     /// The channels of noisy links.
     #[arg(long, value_enum, default_value_t = Radio::Drawn)]
     radios: Radio,
-    /// Let noisy links repeat the trials of this recording that lose 0.3 to 30 %: a table, a pattern, or a directory of them.
+    /// Let noisy links repeat the trials of this recording that lose 0.3 to 30 %: a table, a
+    /// pattern, or a directory of them.
     #[arg(long, value_name = "PATH", conflicts_with = "radios")]
     recordings: Option<PathBuf>,
     /// Leave out harm to a plain flow, which takes two thirds of the time.
@@ -139,7 +140,8 @@ enum Format {
 }
 
 impl ArenaArgs {
-    /// The channels of noisy links; refuses a recording that cannot be replayed, before anything runs.
+    /// The channels of noisy links; refuses a recording that cannot be replayed, before anything
+    /// runs.
     fn radios(&self) -> Result<Radios, CliError> {
         let Some(path) = &self.recordings else {
             return Ok(match self.radios {

@@ -48,7 +48,8 @@ pub(crate) enum Command {
     Sweep(SweepArgs),
     /// Let classifiers compete on networks drawn at random, beside the oracle.
     Arena(ArenaArgs),
-    /// Evaluate a scheme by the criteria of RFC 9743, or search for the network in which it harms most.
+    /// Evaluate a scheme by the criteria of RFC 9743, or search for the network in which it harms
+    /// most.
     #[cfg(feature = "parquet")]
     Evaluate(EvaluateArgs),
     /// Say of a capture what was lost, and why.

@@ -1,4 +1,5 @@
-//! `whyloss evaluate`: a scheme on the criteria of RFC 9743, beside its peers, or before an adversary.
+//! `whyloss evaluate`: a scheme on the criteria of RFC 9743, beside its peers, or before an
+//! adversary.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -37,28 +38,33 @@ const OVER_QUIC: [&str; 6] = [
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct EvaluateArgs {
-    /// A scheme (`whyloss`), a controller (`bbr`), or a controller and a classifier (`cubic+trees`).
+    /// A scheme (`whyloss`), a controller (`bbr`), or a controller and a classifier
+    /// (`cubic+trees`).
     #[arg(value_name = "SCHEME")]
     scheme: String,
-    /// Write the page, the tables (Markdown, CSV, JSON) and the pictures here, and keep the runs; the same command goes on from them.
+    /// Write the page, the tables (Markdown, CSV, JSON) and the pictures here, and keep the runs;
+    /// the same command goes on from them.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Only criteria whose section begins so (`7` or `5.2.1`), or the one of this id (`satellite`).
     #[arg(long, value_name = "SECTION")]
     only: Option<String>,
-    /// Runs of each case, under seeds from 1 on [default: 5; 1 with --quick; drawn networks and recorded links have one].
+    /// Runs of each case, under seeds from 1 on [default: 5; 1 with --quick; drawn networks and
+    /// recorded links have one].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
     /// How many networks are drawn [default: 40; 2 with --quick].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     networks: Option<u64>,
-    /// Run two cases of each criterion under one seed, beside CUBIC alone: a check that all of it works.
+    /// Run two cases of each criterion under one seed, beside CUBIC alone: a check that all of it
+    /// works.
     #[arg(long)]
     quick: bool,
     /// What carries the judged flows.
     #[arg(long, value_enum, default_value_t = Transport::Tcp)]
     transport: Transport,
-    /// Replay recorded links as channels, too: a CSV file with a column `received` of digits (1 arrived, 0 lost), or a directory of such files.
+    /// Replay recorded links as channels, too: a CSV file with a column `received` of digits (1
+    /// arrived, 0 lost), or a directory of such files.
     #[arg(long, value_name = "PATH")]
     recordings: Option<PathBuf>,
     /// Search for the network in which the scheme harms a CUBIC flow most, instead.

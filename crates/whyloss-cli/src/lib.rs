@@ -1,7 +1,8 @@
 //! The `whyloss` command: parses, calls, prints.
 //!
-//! As a library, it lets another program run the same command with algorithms of its own. Scenario files, sweeps and the
-//! arena take them by name, and `list` shows them. `examples/own_classifier.rs` is such a program.
+//! As a library, it lets another program run the same command with algorithms of its own. Scenario
+//! files, sweeps and the arena take them by name, and `list` shows them.
+//! `examples/own_classifier.rs` is such a program.
 //!
 //! ```no_run
 //! use whyloss_cli::Registry;

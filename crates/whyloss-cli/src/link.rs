@@ -56,8 +56,9 @@ pub(crate) struct LinkArgs {
         conflicts_with = "file"
     )]
     queue: String,
-    /// What corrupts packets: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good, mean time bad, loss while bad),
-    /// bits:1e-6 (damaged bits), recorded:NAME (`whyloss list`), pattern:PATH (a recording), or a channel as scenarios have it.
+    /// What corrupts packets: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good, mean time
+    /// bad, loss while bad), bits:1e-6 (damaged bits), recorded:NAME (`whyloss list`), pattern:PATH
+    /// (a recording), or a channel as scenarios have it.
     #[arg(
         long,
         value_name = "CHANNEL",

@@ -1,4 +1,5 @@
-//! `whyloss fit` as a process: what it prints is a channel, and what says too little is refused in words.
+//! `whyloss fit` as a process: what it prints is a channel, and what says too little is refused in
+//! words.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Simulated channels come back: their parameters within the intervals, and their model as the one that is chosen.
+//! Simulated channels come back: their parameters within the intervals, and their model as the one
+//! that is chosen.
 
 use whyloss::{Duration, Time};
 use whyloss_diagnose::fit::{Model, TooLittle, enough, fit, fit_one};
@@ -115,7 +116,8 @@ fn kinds() -> Vec<(ChannelSpec, Model, usize, Parameters)> {
     ]
 }
 
-/// Of 200 draws with a chance of 0.95 each, 181 to 198 hit: outside lie 0.7 %. Recordings have half of the lengths above.
+/// Of 200 draws with a chance of 0.95 each, 181 to 198 hit: outside lie 0.7 %. Recordings have half
+/// of the lengths above.
 #[test]
 fn parameters_come_back_within_their_intervals() {
     std::thread::scope(|scope| {

@@ -1,4 +1,5 @@
-//! The same networks in ns-2 2.35: our throughput against the figures kept in `tests/data/ns2-wireless.csv`.
+//! The same networks in ns-2 2.35: our throughput against the figures kept in
+//! `tests/data/ns2-wireless.csv`.
 //!
 //! Limits: within 4 points for TFRC, 6 for TCP, in every row.
 
@@ -91,7 +92,8 @@ fn scenario(row: &Row) -> (Scenario, u64) {
     (scenario, bottleneck)
 }
 
-/// Throughput and congestion loss in ns-2's terms: packets of 762 bytes, whatever headers they have on the wire.
+/// Throughput and congestion loss in ns-2's terms: packets of 762 bytes, whatever headers they have
+/// on the wire.
 fn measure(row: &Row) -> (f64, f64) {
     let (scenario, bottleneck) = scenario(row);
     let (mut throughput, mut congestion) = (0.0, 0.0);

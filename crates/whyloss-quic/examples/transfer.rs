@@ -4,8 +4,8 @@
 //! cargo run --release -p whyloss-quic --features sockets --example transfer -- FILE COPY [SCHEME | CONTROLLER CLASSIFIER]
 //! ```
 //!
-//! A client sends FILE, a server in the same process writes it to COPY, under the scheme `whyloss` by default. The
-//! three marked lines make it ours; all else is any program with quinn.
+//! A client sends FILE, a server in the same process writes it to COPY, under the scheme `whyloss`
+//! by default. The three marked lines make it ours; all else is any program with quinn.
 
 use std::error::Error;
 use std::fs::File;

@@ -81,7 +81,8 @@ fn an_oracle_is_right_and_its_verdicts_are_scored() {
     }
 }
 
-/// Short episodes call a loss wireless when it is repaired: the stacks ask then, and that verdict is scored.
+/// Short episodes call a loss wireless when it is repaired: the stacks ask then, and that verdict
+/// is scored.
 #[test]
 fn a_verdict_waits_for_the_end_of_the_recovery() {
     for stack in ["quinn", "noq"] {

@@ -3,9 +3,10 @@
 //! A [`Watch`] is told of every [`Event`] of a flow or at a link, in the order of their times
 //! ([`Simulation::watch`](crate::Simulation::watch)). No time lies behind the end of the run.
 //!
-//! Where that is too slow, an [`Observer`] says what it needs, and in which [`Order`], and the engine is compiled for it
-//! ([`Simulation::observe`](crate::Simulation::observe)). The less it asks for, the more the engine may work out ahead of
-//! time, and the faster it is; what it tells is the same. A run without a watch pays nothing.
+//! Where that is too slow, an [`Observer`] says what it needs, and in which [`Order`], and the
+//! engine is compiled for it ([`Simulation::observe`](crate::Simulation::observe)). The less it
+//! asks for, the more the engine may work out ahead of time, and the faster it is; what it tells is
+//! the same. A run without a watch pays nothing.
 
 use whyloss::receiver::Classifier;
 use whyloss::{Cause, Duration, Time};
@@ -23,7 +24,8 @@ pub enum Order {
     /// What concerns one flow is told in the order of its times, whichever end it happens at; what happens at one link
     /// likewise.
     Flow,
-    /// Everything is told in the order of its times: the [plain engine](crate::Simulation::plain) is used.
+    /// Everything is told in the order of its times: the [plain engine](crate::Simulation::plain)
+    /// is used.
     Run,
 }
 
@@ -121,8 +123,8 @@ pub enum Event<'a> {
         /// The classifier's answer.
         verdict: Cause,
     },
-    /// A source with congestion control took an answer or was woken, and has sent all that it then may. An observer is
-    /// told of it only if [`Observer::STATES`].
+    /// A source with congestion control took an answer or was woken, and has sent all that it then
+    /// may. An observer is told of it only if [`Observer::STATES`].
     Acted {
         /// Index of the flow.
         flow: usize,
@@ -131,7 +133,8 @@ pub enum Event<'a> {
         /// The source afterwards.
         state: &'a SourceState,
     },
-    /// A TCP source took an acknowledgement or was woken by its timer. An observer is told of it only if
+    /// A TCP source took an acknowledgement or was woken by its timer. An observer is told of it
+    /// only if
     /// [`Observer::SOURCES`].
     Reacted {
         /// Index of the flow.
@@ -154,7 +157,8 @@ pub trait Observer: Watch {
     /// The order in which it must be told.
     const ORDER: Order = Order::Flow;
 
-    /// Whether it wants to hear of [`Event::Offered`], which keeps packets from taking a link's short cut.
+    /// Whether it wants to hear of [`Event::Offered`], which keeps packets from taking a link's
+    /// short cut.
     const LINKS: bool = true;
 
     /// Whether [`Event::Offered`] needs the length of the queue, which costs a look at it.

@@ -95,8 +95,8 @@ pub enum RunError {
 /// ```
 ///
 /// # Errors
-/// Each way to run fails with what [`Scenario::check`] finds wrong or with [`RunError::NoEngine`], before anything is run,
-/// and with [`RunError::TooManyPackets`].
+/// Each way to run fails with what [`Scenario::check`] finds wrong or with [`RunError::NoEngine`],
+/// before anything is run, and with [`RunError::TooManyPackets`].
 #[must_use = "nothing is run before `run`, `measure` or `observe`"]
 pub struct Simulation<'a> {
     scenario: &'a Scenario,
@@ -120,8 +120,8 @@ impl<'a> Simulation<'a> {
 
     /// Uses the plain engine: one event per arrival and per deadline.
     ///
-    /// The result is the same but for [`Measurement::events`]; it takes several times as long. Every event is told in the
-    /// order of its time.
+    /// The result is the same but for [`Measurement::events`]; it takes several times as long.
+    /// Every event is told in the order of its time.
     pub fn plain(mut self) -> Self {
         self.plain = true;
         self
@@ -133,8 +133,8 @@ impl<'a> Simulation<'a> {
         self
     }
 
-    /// Asks every few milliseconds of work, and at the end, whether to go on, and says how far the run is. A run that is
-    /// stopped returns what it has counted so far.
+    /// Asks every few milliseconds of work, and at the end, whether to go on, and says how far the
+    /// run is. A run that is stopped returns what it has counted so far.
     pub fn ask(mut self, goes_on: &'a mut dyn FnMut(Time) -> bool) -> Self {
         self.goes_on = Some(goes_on);
         self
@@ -181,8 +181,9 @@ impl<'a> Simulation<'a> {
         })
     }
 
-    /// Runs it with an engine that is compiled for what this observer needs. If there is a [watch](Self::watch) as well, or
-    /// the [plain](Self::plain) engine is asked for, both hear everything.
+    /// Runs it with an engine that is compiled for what this observer needs. If there is a
+    /// [watch](Self::watch) as well, or the [plain](Self::plain) engine is asked for, both hear
+    /// everything.
     ///
     /// # Errors
     /// See [`Simulation`].

@@ -53,8 +53,9 @@ macro_rules! any {
 }
 pub(crate) use any;
 
-/// Makes the lines of a registry of what builds `$of`. Each line has an id, a name, a summary, a source, parameters, and a
-/// constructor, which sees each parameter's value under its name; after `where` stands what must hold between them.
+/// Makes the lines of a registry of what builds `$of`. Each line has an id, a name, a summary, a
+/// source, parameters, and a constructor, which sees each parameter's value under its name; after
+/// `where` stands what must hold between them.
 macro_rules! entries {
     ($of:ty {$(
         $id:literal, $name:literal, $summary:literal, $source:literal,
@@ -80,7 +81,8 @@ macro_rules! entries {
 }
 pub(crate) use entries;
 
-/// Declares the only registry of a module: `Entry`, `REGISTRY` with [these lines](entries), and `find`.
+/// Declares the only registry of a module: `Entry`, `REGISTRY` with [these lines](entries), and
+/// `find`.
 macro_rules! registry {
     ($(#[$about:meta])* $of:ty { $($lines:tt)+ }) => {
         /// One line of the registry.

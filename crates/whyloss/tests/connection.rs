@@ -102,7 +102,8 @@ fn marks_and_timeouts_by_hand() {
     assert_eq!((connection.window(), connection.in_flight()), (2_000, 0));
 }
 
-/// Repaired within two round trips of 100 ms, a loss turns out wireless, and the window is as before.
+/// Repaired within two round trips of 100 ms, a loss turns out wireless, and the window is as
+/// before.
 #[test]
 fn a_verdict_is_revised_when_the_recovery_ends() {
     for (repaired, window, cause) in [
@@ -167,7 +168,8 @@ fn no_packet_size_stops_the_clock() {
     assert_eq!(connection.in_flight(), 0);
 }
 
-/// A naive ledger: every packet that the connection remembers, with its bytes under way, in the order of sending.
+/// A naive ledger: every packet that the connection remembers, with its bytes under way, in the
+/// order of sending.
 #[derive(Default)]
 struct Model {
     packets: Vec<(u64, u64)>,
@@ -214,7 +216,8 @@ impl Model {
 }
 
 proptest! {
-    /// Any calls in any order: exactly what a naive ledger holds is under way, at least two packets may be, no panic.
+    /// Any calls in any order: exactly what a naive ledger holds is under way, at least two packets
+    /// may be, no panic.
     #[test]
     fn any_order_of_calls(
         controller in 0..congestion::REGISTRY.len(),

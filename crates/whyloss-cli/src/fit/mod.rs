@@ -21,7 +21,8 @@ use crate::error::CliError;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct FitArgs {
-    /// Tables (CSV), patterns, directories of them, logs of emulated links, captures, qlogs, or traces of rates.
+    /// Tables (CSV), patterns, directories of them, logs of emulated links, captures, qlogs, or
+    /// traces of rates.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// The column of a table that holds packets [default: received, lost, number or sequence].
@@ -211,7 +212,8 @@ fn is_capture(input: &Path) -> Result<bool, CliError> {
     ))
 }
 
-/// Returns a trace of rates: a file whose first line is a number of more than the digits 0 and 1, and no table.
+/// Returns a trace of rates: a file whose first line is a number of more than the digits 0 and 1,
+/// and no table.
 fn rate_trace(input: &Path) -> Result<Option<String>, CliError> {
     const MOST: u64 = 100_000_000;
     let Ok(data) = fs::metadata(input) else {
@@ -363,7 +365,8 @@ fn json(
     Ok(writeln!(out, "{object}")?)
 }
 
-/// Says for what share of other trials the chosen model, Bernoulli and Gilbert–Elliott are not rejected at 1 %.
+/// Says for what share of other trials the chosen model, Bernoulli and Gilbert–Elliott are not
+/// rejected at 1 %.
 fn judge(found: &Fit, trials: &[Trial], seed: u64, out: &mut dyn Write) -> Result<(), CliError> {
     let models = [
         ("the chosen model", Some(found.best())),

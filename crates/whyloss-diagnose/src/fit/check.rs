@@ -6,8 +6,9 @@
 //! p             (1 + replicas at least as far off) / (1 + replicas)
 //! ```
 //!
-//! Expected is the mean of all replicas, and each replica has the trials' lengths and times, so that runs which a trial's ends
-//! cut are cut alike. Parameters are not fitted anew to each replica: p then errs towards 1.
+//! Expected is the mean of all replicas, and each replica has the trials' lengths and times, so
+//! that runs which a trial's ends cut are cut alike. Parameters are not fitted anew to each
+//! replica: p then errs towards 1.
 
 use std::collections::BTreeMap;
 
@@ -148,7 +149,8 @@ fn draw(
     let one = |(index, (trial, recorded)): (usize, (&Trial, &Vec<bool>))| {
         let stream = replica << 32 | index as u64;
         let fresh = || channel.build(streams.stream("replica", stream));
-        // By packet a chain begins in its good state: one goes on through all trials, past its beginning.
+        // By packet a chain begins in its good state: one goes on through all trials, past its
+        // beginning.
         let is_chain = matches!(channel, ChannelSpec::GilbertElliott(_));
         let machine = if is_chain {
             alone.get_or_insert_with(|| {

@@ -1,4 +1,5 @@
-//! Channels fitted to recordings: maximum likelihood, a choice by held-out likelihood, and tests that can reject it.
+//! Channels fitted to recordings: maximum likelihood, a choice by held-out likelihood, and tests
+//! that can reject it.
 //!
 //! | step | |
 //! |---|---|
@@ -6,7 +7,8 @@
 //! | choose | ten parts, of trials or of blocks: each model is fitted on nine and told the tenth. A model stands if its log-likelihood lies no more than [`STANDARD_ERRORS`], or one unit in all, behind the best. The simplest that stands and that no test rejects is chosen; if tests reject all, the simplest that stands |
 //! | test | runs of losses (chi-square) and of good packets (Kolmogorov–Smirnov) beside those of [`REPLICAS`] simulated recordings of the same lengths ([`check`]) |
 //!
-//! Models with hidden states look at a part of a long recording ([`MOST_RUNS`], [`MOST_STEPS`]); the others look at all of it.
+//! Models with hidden states look at a part of a long recording ([`MOST_RUNS`], [`MOST_STEPS`]);
+//! the others look at all of it.
 
 pub mod check;
 mod model;
@@ -303,7 +305,8 @@ fn told_of(model: Model, at: &[f64], data: &Data) -> Fitted {
     let covariance = search::covariance(at, &mut |at| model.cost(at, data) + model.prior(at));
     let parameters = told(&channel);
     let z = Normal::standard().inverse_cdf(0.975);
-    // Intervals lie on the scale of logits (probabilities) or logarithms, so that they stay within bounds.
+    // Intervals lie on the scale of logits (probabilities) or logarithms, so that they stay within
+    // bounds.
     let is_share = |name: &str| !name.starts_with("mean_") && name != "good_run_cv";
     let scale = |name: &str, x: f64| {
         if is_share(name) {

@@ -6,8 +6,9 @@
 //! hidden     Gilbert–Elliott: product of transition and outcome matrices, run by run (by packet) or step by step (by time)
 //! ```
 //!
-//! Parameters are logits of probabilities and logarithms of times, so that every real is allowed. Each probability has half an
-//! observation of either outcome beside the data (Jeffreys, 1946), which keeps estimates off 0 and 1.
+//! Parameters are logits of probabilities and logarithms of times, so that every real is allowed.
+//! Each probability has half an observation of either outcome beside the data (Jeffreys, 1946),
+//! which keeps estimates off 0 and 1.
 
 use whyloss::Duration;
 use whyloss_link::ChannelSpec;
@@ -29,7 +30,8 @@ pub enum Model {
     Gilbert,
     /// Two states in continuous time, every packet lost in one of them.
     TimedGilbert,
-    /// Bursts whose first `explicit` lengths are free, then geometric; good runs geometric, or with a tail.
+    /// Bursts whose first `explicit` lengths are free, then geometric; good runs geometric, or with
+    /// a tail.
     Renewal {
         /// Lengths with a probability of their own.
         explicit: u8,

@@ -200,7 +200,8 @@ mod tests {
 
     use super::*;
 
-    /// Ten seconds of 12 Mbit/s in turn with five of 1.2: 1 and a tenth of an opportunity each millisecond.
+    /// Ten seconds of 12 Mbit/s in turn with five of 1.2: 1 and a tenth of an opportunity each
+    /// millisecond.
     #[test]
     fn two_states_come_back() {
         let mut text = String::new();

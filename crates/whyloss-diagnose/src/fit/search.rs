@@ -1,4 +1,5 @@
-//! Minima of functions without derivatives (Nelder and Mead, 1965), and curvature at them by central differences.
+//! Minima of functions without derivatives (Nelder and Mead, 1965), and curvature at them by
+//! central differences.
 
 /// Returns the place of a minimum near `start`.
 pub(super) fn minimise(
@@ -119,7 +120,8 @@ fn invert(mut a: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
 mod tests {
     use super::*;
 
-    /// (x − 1)² + 10·(y − x)²: the minimum is (1, 1), the matrix [[22, −20], [−20, 20]], its inverse [[½, ½], [½, 0.55]].
+    /// (x − 1)² + 10·(y − x)²: the minimum is (1, 1), the matrix [[22, −20], [−20, 20]], its
+    /// inverse [[½, ½], [½, 0.55]].
     #[test]
     fn a_valley_by_hand() {
         let mut f = |p: &[f64]| (p[0] - 1.0).powi(2) + 10.0 * (p[1] - p[0]).powi(2);

@@ -20,9 +20,10 @@ struct Line<'l> {
     enqueued: u64,
 }
 
-/// Reads the log of an emulated link (`packets.jsonl` of `whyloss link --log`): a trial for each link whose channel lost
-/// packets. Packets that a queue dropped never met the channel. Packets are in the order in which they came to the link, with
-/// the times of that, so that models in time blur by what a queue delays.
+/// Reads the log of an emulated link (`packets.jsonl` of `whyloss link --log`): a trial for each
+/// link whose channel lost packets. Packets that a queue dropped never met the channel. Packets are
+/// in the order in which they came to the link, with the times of that, so that models in time blur
+/// by what a queue delays.
 ///
 /// # Errors
 /// If it cannot be read, or a line is none of such a log.
@@ -67,7 +68,8 @@ pub fn emulated(path: &Path) -> Result<Recording, Error> {
             recording.notes.push(note);
             continue;
         }
-        // A line is written as a packet leaves or is lost, which for a lost one is a link's delay earlier.
+        // A line is written as a packet leaves or is lost, which for a lost one is a link's delay
+        // earlier.
         packets.sort_unstable();
         recording.trials.push(Trial {
             lost: packets.iter().map(|(.., lost)| *lost).collect(),
@@ -77,8 +79,8 @@ pub fn emulated(path: &Path) -> Result<Recording, Error> {
     Ok(recording)
 }
 
-/// Takes the losses that `diagnosis` attributes to the link: a trial for each flow. Losses to congestion are left out, and so
-/// are those whose cause cannot be told.
+/// Takes the losses that `diagnosis` attributes to the link: a trial for each flow. Losses to
+/// congestion are left out, and so are those whose cause cannot be told.
 pub fn diagnosed(diagnosis: &Diagnosis) -> Recording {
     let mut recording = Recording::default();
     let (mut congested, mut untold) = (0, 0);

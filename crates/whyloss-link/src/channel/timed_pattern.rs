@@ -4,8 +4,9 @@
 //! trial of duration T = t_last − t_first + mean interval;  packet at time t → the last recorded packet with t_i ≤ t mod T
 //! ```
 //!
-//! The channel starts at a moment drawn uniformly from all trials, and goes on as [`NextTrial`] says. Packets closer together
-//! than those recorded share one outcome; packets further apart skip some.
+//! The channel starts at a moment drawn uniformly from all trials, and goes on as [`NextTrial`]
+//! says. Packets closer together than those recorded share one outcome; packets further apart skip
+//! some.
 
 use std::sync::Arc;
 

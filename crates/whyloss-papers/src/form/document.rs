@@ -251,7 +251,8 @@ pub(crate) struct Row {
     pub(crate) share: Option<f64>,
     /// Which of the paper's values, from 0, are shown and no target.
     pub(crate) shown: Vec<usize>,
-    /// What every loss called congestion would get, and every loss called what it is: a line or a number.
+    /// What every loss called congestion would get, and every loss called what it is: a line or a
+    /// number.
     pub(crate) unaware: Option<Text>,
     pub(crate) oracle: Option<Text>,
 }

@@ -138,7 +138,8 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// The scope for each combination of these dimensions, of which the figure may have some items alone.
+    /// The scope for each combination of these dimensions, of which the figure may have some items
+    /// alone.
     pub(crate) fn each(&self, dimensions: Option<&'static Vec<Text>>) -> Result<Vec<Self>, Fault> {
         let some = |name: &'static Text| {
             let mut over = self.figure.over.iter().flatten();

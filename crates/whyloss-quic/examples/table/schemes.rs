@@ -1,4 +1,5 @@
-//! The first table of `docs/quic.md`: `whyloss` beside the stacks' own controllers, ours, and the truth.
+//! The first table of `docs/quic.md`: `whyloss` beside the stacks' own controllers, ours, and the
+//! truth.
 
 use std::fmt::Write as _;
 use std::sync::Mutex;

@@ -1,8 +1,9 @@
 //! A connection of either stack as a host. The stacks' engines have the same methods by the same names; where they differ,
 //! the file of each says how (`quinn.rs`, `noq.rs`).
 
-/// Defines `Peer`, one end of a connection, and `hosts`, with the `proto` and the functions of the file that calls it. The
-/// traits of the handshake differ in how they take connection ids and sessions, and in whether a key knows its path.
+/// Defines `Peer`, one end of a connection, and `hosts`, with the `proto` and the functions of the
+/// file that calls it. The traits of the handshake differ in how they take connection ids and
+/// sessions, and in whether a key knows its path.
 macro_rules! hosts {
     (id: $id:ty, session: [$($receiver:tt)+], path: [$($path:tt)*]) => {
         /// Where the other end is; nobody looks at it.

@@ -70,7 +70,8 @@ impl Media {
         }
     }
 
-    /// Counts of the frames of each flow of the scenario, for each playout delay; none without a stream.
+    /// Counts of the frames of each flow of the scenario, for each playout delay; none without a
+    /// stream.
     pub fn into_counts(self) -> Vec<Vec<FrameCounts>> {
         let counts =
             |flow: &Option<StreamResult>| flow.as_ref().map_or_else(Vec::new, StreamResult::counts);

@@ -7,8 +7,8 @@
 //! | CSV with one digit per row | a packet per row; `trial` parts trials |
 //! | CSV with `number` or `sequence` | the numbers that arrived, in order of arrival; holes are losses |
 //!
-//! Rows of one packet may have a `time` (s), `time_ms`, `time_us` or `time_ns`. A directory holds files of these kinds, read in
-//! the order of their names.
+//! Rows of one packet may have a `time` (s), `time_ms`, `time_us` or `time_ns`. A directory holds
+//! files of these kinds, read in the order of their names.
 
 mod numbers;
 mod table;
@@ -102,7 +102,8 @@ pub enum RecordingError {
     Channel(#[from] ChannelError),
 }
 
-/// Reads a recording: a file, or a directory of them. `column` names the column of a table that holds the packets.
+/// Reads a recording: a file, or a directory of them. `column` names the column of a table that
+/// holds the packets.
 ///
 /// # Errors
 /// [`RecordingError`], which names the file and the line.

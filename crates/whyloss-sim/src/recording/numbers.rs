@@ -1,4 +1,5 @@
-//! Received numbers as a trial: holes are losses, numbers of 16 or 32 bits may wrap, late packets and copies are counted.
+//! Received numbers as a trial: holes are losses, numbers of 16 or 32 bits may wrap, late packets
+//! and copies are counted.
 
 use super::Trial;
 

@@ -54,7 +54,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// Returns whether a file with this beginning is a table: its first line has a letter that no pattern has.
+    /// Returns whether a file with this beginning is a table: its first line has a letter that no
+    /// pattern has.
     pub(super) fn begins(head: &[u8]) -> bool {
         let line = head.split(|&byte| byte == b'\n').next().unwrap_or(head);
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);

@@ -331,7 +331,8 @@ impl Builder<'_> {
         })
     }
 
-    /// Connects as many copies as `count` says: all of the first link, unless the next ones take turns with it.
+    /// Connects as many copies as `count` says: all of the first link, unless the next ones take
+    /// turns with it.
     fn copies(&mut self, group: &[Copies<'_>]) -> Result<(), Fault> {
         let most = group.iter().map(|link| link.count.unwrap_or(1)).max();
         for i in 1..=most.unwrap_or(0) {

@@ -1,4 +1,5 @@
-//! The library of channels fitted to public recordings: parameters alone, with where they come from.
+//! The library of channels fitted to public recordings: parameters alone, with where they come
+//! from.
 //!
 //! `recorded.toml` beside this file is the output of the commands that its entries name.
 

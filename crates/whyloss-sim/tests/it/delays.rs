@@ -3,8 +3,8 @@
 use crate::tiny;
 use whyloss_sim::{Needs, Run, Scenario, Simulation};
 
-/// Counts and delays of a run, as the command measures them. (An observer of ours would need one more
-/// engine compiled.)
+/// Counts and delays of a run, as the command measures them. (An observer of ours would need one
+/// more engine compiled.)
 pub(crate) fn run(scenario: &Scenario) -> Run {
     let needs = Needs {
         delays: true,

@@ -105,7 +105,8 @@ pub enum Radios {
     Drawn,
     /// Channels fitted to recordings, one for each noisy link, as likely as it has trials.
     Recorded,
-    /// The trials of this recording that lose 0.3 to 30 %: each noisy link repeats one, drawn at random.
+    /// The trials of this recording that lose 0.3 to 30 %: each noisy link repeats one, drawn at
+    /// random.
     Replayed(&'static str),
 }
 

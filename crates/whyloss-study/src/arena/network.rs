@@ -416,7 +416,8 @@ fn channel(random: &mut Random, loss: f64) -> String {
     }
 }
 
-/// Recorded channels in the place of the one drawn, by a stream of their own: all else stays as it was.
+/// Recorded channels in the place of the one drawn, by a stream of their own: all else stays as it
+/// was.
 fn recorded_channels(seed: u64, index: u64, links: u64, radios: Radios) -> Option<Vec<String>> {
     match radios {
         Radios::Drawn => None,

@@ -4,9 +4,10 @@
 //! harm = 1 − d/d′    d, d′: packets that the CUBIC flow delivers beside the scheme, beside as many CUBIC flows; means over seeds
 //! ```
 //!
-//! Each round has the same number of candidates, whatever the number of threads: fresh draws, or mutations of the best network
-//! since the last restart. Ten rounds without a worse network begin a new climb. The worst network of each climb is judged
-//! again under seeds that took no part in the search, so that the largest of many noisy values is not taken for the truth.
+//! Each round has the same number of candidates, whatever the number of threads: fresh draws, or
+//! mutations of the best network since the last restart. Ten rounds without a worse network begin a
+//! new climb. The worst network of each climb is judged again under seeds that took no part in the
+//! search, so that the largest of many noisy values is not taken for the truth.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -133,7 +134,8 @@ impl Network {
         self
     }
 
-    /// The scenario of this network, whose judged flows are plain CUBIC's until they are set to be others'.
+    /// The scenario of this network, whose judged flows are plain CUBIC's until they are set to be
+    /// others'.
     pub fn scenario(&self) -> String {
         let packets =
             (self.rate * self.round_trip * self.buffer / 12_000.0).clamp(4.0, 5_000.0) as u64;
@@ -209,7 +211,8 @@ impl Network {
         format!("{text}{flow}")
     }
 
-    /// The harm under each seed, %, against the mean of CUBIC in the same place; `None` where nothing can be measured.
+    /// The harm under each seed, %, against the mean of CUBIC in the same place; `None` where
+    /// nothing can be measured.
     fn harms(
         &self,
         contender: &Contender,

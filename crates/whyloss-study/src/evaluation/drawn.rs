@@ -42,7 +42,8 @@ fn received() -> Measure {
     )
 }
 
-/// Drawn networks, as the arena draws them: what is received, and what a CUBIC flow loses where no channel does.
+/// Drawn networks, as the arena draws them: what is received, and what a CUBIC flow loses where no
+/// channel does.
 pub fn drawn(networks: u64) -> Vec<Criterion> {
     let setting = arena::Setting::default();
     let case = |index: u64, variant: Variant| {
@@ -113,8 +114,8 @@ classifier = \"unaware\"";
     ]
 }
 
-/// Returns the criterion whose channels replay recorded links. Writes their patterns into `patterns`. `None` if no
-/// link loses between nothing and 30 %.
+/// Returns the criterion whose channels replay recorded links. Writes their patterns into
+/// `patterns`. `None` if no link loses between nothing and 30 %.
 ///
 /// # Errors
 /// If a pattern cannot be written.
@@ -131,7 +132,8 @@ pub fn recorded(recording: &Recording, patterns: &Path) -> Result<Option<Criteri
         let file = format!("link-{}.txt", number + 1);
         let digits = link.lost.iter().map(|lost| if *lost { '1' } else { '0' });
         report::write(patterns, &file, &digits.chain(['\n']).collect::<String>())?;
-        // Round trips of 20, 60 and 200 ms in turn; the buffer is one product of rate and round trip.
+        // Round trips of 20, 60 and 200 ms in turn; the buffer is one product of rate and round
+        // trip.
         let one_way = [10, 30, 100][number % 3];
         let mut set = toml::Table::new();
         let mut put = |key: &str, value: toml::Value| set.insert(key.to_owned(), value);

@@ -18,7 +18,8 @@ use crate::sweep::{Part, Plan, Store, Sweep, SweepError};
 /// How often finished runs are written.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Where runs are kept, and those that were there before: read once, since an evaluation is many sweeps.
+/// Where runs are kept, and those that were there before: read once, since an evaluation is many
+/// sweeps.
 #[derive(Debug)]
 pub struct Kept {
     store: Store,
@@ -216,7 +217,8 @@ fn toml_value(text: String) -> Value {
     parsed.unwrap_or(Value::String(text))
 }
 
-/// The names of a scenario's judged flows, which begin with `own` or, in the arena's networks, with `judged`.
+/// The names of a scenario's judged flows, which begin with `own` or, in the arena's networks, with
+/// `judged`.
 fn judged(scenario: &str) -> Vec<String> {
     let table = scenario.parse::<Table>().unwrap_or_default();
     let flows = table.get("flow").and_then(Value::as_array);
@@ -227,7 +229,8 @@ fn judged(scenario: &str) -> Vec<String> {
         .collect()
 }
 
-/// Values of the contenders that are shown, relative where a measure is: seed by seed, over the mean of the reference.
+/// Values of the contenders that are shown, relative where a measure is: seed by seed, over the
+/// mean of the reference.
 fn set_against(
     criterion: &Criterion,
     shown: &[Contender],

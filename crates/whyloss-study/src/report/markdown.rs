@@ -5,7 +5,8 @@ use core::fmt::Write;
 use super::grid;
 use crate::Outcome;
 
-/// The tables of an outcome, without its heading; means have their intervals behind them if `intervals` says so.
+/// The tables of an outcome, without its heading; means have their intervals behind them if
+/// `intervals` says so.
 pub fn tables(outcome: &Outcome, intervals: bool) -> String {
     let mut text = String::new();
     for block in grid::blocks(&outcome.cells) {

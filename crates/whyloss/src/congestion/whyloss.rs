@@ -424,7 +424,8 @@ mod tests {
             }
         }
 
-        /// While every loss meets a queue of more than 4 ms, ρ stays 0: the base controller, to the byte, however deep the queue is.
+        /// While every loss meets a queue of more than 4 ms, ρ stays 0: the base controller, to the
+        /// byte, however deep the queue is.
         #[test]
         fn losses_at_a_queue_cut_in_full(events in what()) {
             let mut path = Path::new(Under::Cubic);
@@ -445,7 +446,8 @@ mod tests {
             }
         }
 
-        /// Whatever came before, marks and persistent congestion leave what they leave the base controller.
+        /// Whatever came before, marks and persistent congestion leave what they leave the base
+        /// controller.
         #[test]
         fn marks_and_persistent_congestion_always_cut_in_full(events in what()) {
             let mut path = Path::new(Under::Cubic);

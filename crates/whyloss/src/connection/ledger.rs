@@ -68,7 +68,8 @@ pub(super) struct Ledger {
     meter: Option<Box<DeliveryRate>>,
     sent: u64,
     last: Option<u64>,
-    /// Leading entries whose numbers need not rise: those of several packet-number spaces, sent during a handshake.
+    /// Leading entries whose numbers need not rise: those of several packet-number spaces, sent
+    /// during a handshake.
     mixed: usize,
     /// The batch of acknowledgements that is being told, counting from 1, and the bytes that it acknowledged so far.
     batch: u64,

@@ -190,8 +190,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.control.pacing_rate()
     }
 
-    /// Returns the classifier's verdict on the last loss event; `None` before the first. A classifier that revises
-    /// verdicts (`episode`) changes the cause when the recovery ends.
+    /// Returns the classifier's verdict on the last loss event; `None` before the first. A
+    /// classifier that revises verdicts (`episode`) changes the cause when the recovery ends.
     pub fn last_verdict(&self) -> Option<Verdict> {
         self.verdict
     }

@@ -110,9 +110,9 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         self.control.on_packet_lost(packet);
     }
 
-    /// Ends a recovery; the window must not exceed `at_most` now ([`u64::MAX`]: no such bound). Returns the final cause of
-    /// the loss if the classifier [revises](SenderClassifier::revises) its verdicts. If that is wireless, the window is as
-    /// before the loss.
+    /// Ends a recovery; the window must not exceed `at_most` now ([`u64::MAX`]: no such bound).
+    /// Returns the final cause of the loss if the classifier [revises](SenderClassifier::revises)
+    /// its verdicts. If that is wireless, the window is as before the loss.
     pub fn on_recovery_end(&mut self, now: Time, at_most: u64) -> Option<Cause> {
         self.control.on_recovery_end(now, at_most);
         let revises = self.classifier.revises();

@@ -13,8 +13,9 @@
 //! Several packets that are lost to a full queue take several round trips, or one long one. One packet takes one round
 //! trip, whatever lost it: so the rule also forgives a queue that overflows by a packet and is no longer than the way.
 //!
-//! The verdict is final when the recovery ends: [`SenderClassifier::on_recovery_end`]. TCP in the simulator and
-//! `connection` (QUIC) ask then. For a transport that does not ask, every loss is congestion.
+//! The verdict is final when the recovery ends: [`SenderClassifier::on_recovery_end`]. TCP in the
+//! simulator and `connection` (QUIC) ask then. For a transport that does not ask, every loss is
+//! congestion.
 //!
 //! Departure: in QUIC a recovery ends when a packet is acknowledged that left after it began, in TCP when all that was under
 //! way then is, retransmissions among it; a single loss takes one round trip in either.

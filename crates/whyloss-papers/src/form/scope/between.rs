@@ -57,7 +57,8 @@ impl Scope<'_> {
         given.iter().flat_map(lines).collect()
     }
 
-    /// What a trivial answer would get: a number, or a line in the metric of its row. A line that was not run says nothing.
+    /// What a trivial answer would get: a number, or a line in the metric of its row. A line that
+    /// was not run says nothing.
     pub(crate) fn null(
         &self,
         text: &'static Text,
@@ -96,8 +97,8 @@ impl Scope<'_> {
         lines.collect()
     }
 
-    /// How many pairs of lines whose means are `apart` in the other scope are the other way round here, by `least`; NaN without
-    /// such a pair.
+    /// How many pairs of lines whose means are `apart` in the other scope are the other way round
+    /// here, by `least`; NaN without such a pair.
     pub(super) fn turned(
         &self,
         other: &Self,
@@ -134,7 +135,8 @@ impl Scope<'_> {
         Ok(Value::Number(if pairs == 0 { f64::NAN } else { turned }))
     }
 
-    /// Whether the means of these lines are within so much of those in the other scope; two that do not exist agree.
+    /// Whether the means of these lines are within so much of those in the other scope; two that do
+    /// not exist agree.
     pub(super) fn agree(
         &self,
         other: &Self,

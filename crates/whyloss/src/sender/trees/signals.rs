@@ -416,7 +416,8 @@ impl Density {
     }
 }
 
-/// A rate after this share of it is forgotten. It becomes 0 below 1e-30, because subnormal numbers are slow.
+/// A rate after this share of it is forgotten. It becomes 0 below 1e-30, because subnormal numbers
+/// are slow.
 #[inline]
 fn decayed(rate: f64, share: f64) -> f64 {
     let rate = rate * (1.0 - share.min(0.5));
@@ -499,7 +500,8 @@ mod tests {
         assert!((signals.recent_losses - recent * 0.95 * 0.95).abs() < 1e-12);
     }
 
-    /// 1e-30 is 69 factors of e below 1: after 20,000 segments nothing of a loss remains, and nothing is subnormal on the way.
+    /// 1e-30 is 69 factors of e below 1: after 20,000 segments nothing of a loss remains, and
+    /// nothing is subnormal on the way.
     #[test]
     fn rates_of_loss_end_at_zero() {
         let mut rates = [1.0_f64; 2];
