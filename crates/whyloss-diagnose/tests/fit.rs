@@ -172,7 +172,7 @@ fn the_right_model_is_chosen() {
 
 /// The claim: nine draws of ten.
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes more than a minute; CI runs it"]
 fn the_right_model_is_chosen_in_nine_of_ten_draws() {
     choose(30);
 }
