@@ -115,7 +115,7 @@ impl Arrival {
     }
 }
 
-/// What a field of an event may be.
+/// Kinds of an event's field.
 trait Field: Sized {
     /// Refuses what is no number of seconds, where the field is one.
     fn checked(self, _name: &str) -> PyResult<Self> {

@@ -25,7 +25,7 @@ const NETWORKS: u64 = 40;
 /// The same under `--quick`.
 const FEW: u64 = 2;
 
-/// What a command with QUIC also asks of quinn.
+/// Criteria that run over quinn too, in a command with QUIC.
 const OVER_QUIC: [&str; 6] = [
     "beside-cubic",
     "drawn-harm",
@@ -60,7 +60,7 @@ pub(crate) struct EvaluateArgs {
     /// works.
     #[arg(long)]
     quick: bool,
-    /// What carries the judged flows.
+    /// Transport of the judged flows.
     #[arg(long, value_enum, default_value_t = Transport::Tcp)]
     transport: Transport,
     /// Replay recorded links as channels, too: a CSV file with a column `received` of digits (1
@@ -76,7 +76,7 @@ pub(crate) struct EvaluateArgs {
     /// The search ends after so long.
     #[arg(long, value_name = "MINUTES", requires = "adversary", default_value_t = 10.0, value_parser = minutes)]
     minutes: f64,
-    /// What the search draws with.
+    /// Seed of the search.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 1)]
     seed: u64,
     /// Threads [default: one per core]. The results do not depend on it.

@@ -56,7 +56,7 @@ pub(crate) struct LinkArgs {
         conflicts_with = "file"
     )]
     queue: String,
-    /// What corrupts packets: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good, mean time
+    /// Channel that corrupts packets: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good, mean time
     /// bad, loss while bad), bits:1e-6 (damaged bits), recorded:NAME (`whyloss list`), pattern:PATH
     /// (a recording), or a channel as scenarios have it.
     #[arg(

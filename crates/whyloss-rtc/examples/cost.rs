@@ -27,7 +27,10 @@ fn report(id: u64) -> Report {
 
 fn main() {
     let mut estimator = Estimator::new(3e6, 1e5, 1e7);
-    #[allow(clippy::disallowed_methods)]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "this program times the estimator"
+    )]
     let before = std::time::Instant::now();
     for number in 1..=BATCHES {
         let now = Time::from_nanos(1_030_000_000 + number * PACKETS * 3_000_000);

@@ -55,7 +55,7 @@ impl Least {
     }
 }
 
-/// What a round says of the queue.
+/// Queue as a round shows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Queue {
     /// Seconds.
@@ -102,7 +102,7 @@ impl Line {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Delay {
-    /// Of the latest packets, in order of arrival.
+    /// Delays of the latest packets, in order of arrival.
     rotts: [i64; 2 * MANY],
     next: usize,
     /// Packets of this round, and the departure and rott of its first.

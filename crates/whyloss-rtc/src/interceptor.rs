@@ -113,8 +113,10 @@ mod tests {
                     .checked_sub(Duration::from_millis(100 - 10 * id))
                     .unwrap(),
                 arrival: Some(Duration::from_millis(10 * id)),
-                // Its type is in a crate that nothing else here needs.
-                #[allow(clippy::default_trait_access)]
+                #[allow(
+                    clippy::default_trait_access,
+                    reason = "its type is in a crate that nothing else here needs"
+                )]
                 ecn: Default::default(),
             })
             .collect();

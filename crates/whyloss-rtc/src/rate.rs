@@ -49,7 +49,7 @@ const BUCKET: Duration = Duration::from_secs(5);
 /// No rate is larger: 1 Tbit/s.
 const MOST: f64 = 1e12;
 
-/// What a round says.
+/// Evidence of one round.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) queue: Queue,

@@ -18,7 +18,7 @@ use whyloss::{Duration, Time};
 const PACKETS: u32 = 5;
 const SPAN: Duration = Duration::from_millis(15);
 
-/// What the fastest train of a round showed.
+/// Capacity shown by the fastest train of a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shown {
     /// bit/s.

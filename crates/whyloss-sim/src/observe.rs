@@ -85,7 +85,7 @@ pub enum Event<'a> {
         packet: &'a Packet,
         /// Packets that waited then; zero unless [`Observer::QUEUE_LENGTH`].
         waiting: usize,
-        /// What becomes of the packet.
+        /// Fate of the packet.
         fate: Fate,
         /// Whether the link's queue marks the packet (ECN), which arrives.
         marked: bool,

@@ -20,7 +20,7 @@ use crate::line::{Line, Lines};
 use crate::memo::Replications;
 use crate::replicate::Precision;
 
-/// What is read off a run.
+/// Measured values.
 #[derive(Debug)]
 pub struct Metric<R> {
     /// What it is called, in tables and on the axis.
@@ -100,7 +100,7 @@ impl<I> Plan<I> {
         self
     }
 
-    /// What is to be run: the line's id, the place, and the item.
+    /// One run: the line's id, the place, and the item.
     pub fn items(&self) -> impl Iterator<Item = (&str, f64, &I)> {
         self.rows.iter().flat_map(|row| {
             let points = self.xs.iter().zip(&row.points);

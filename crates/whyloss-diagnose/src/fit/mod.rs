@@ -72,7 +72,7 @@ pub enum TooLittle {
     Losses {
         /// How many were lost.
         losses: u64,
-        /// Of how many.
+        /// Packets of the recording.
         packets: u64,
     },
     /// Nothing but losses.

@@ -80,7 +80,7 @@ pub const MODELS: [Model; 12] = [
     },
 ];
 
-/// What a likelihood looks at.
+/// Holds the data that a likelihood depends on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Data {
     pub(super) summary: Summary,

@@ -133,7 +133,7 @@ pub(crate) struct Item {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Figure {
     pub(crate) id: Option<Text>,
-    /// What it shows, in a few words.
+    /// Title in a few words.
     pub(crate) title: Option<String>,
     /// The title of its outcome.
     pub(crate) heading: Option<String>,
@@ -251,7 +251,7 @@ pub(crate) struct Row {
     pub(crate) share: Option<f64>,
     /// Which of the paper's values, from 0, are shown and no target.
     pub(crate) shown: Vec<usize>,
-    /// What every loss called congestion would get, and every loss called what it is: a line or a
+    /// Scores if every loss is called congestion, and if each is called by its cause: a line or a
     /// number.
     pub(crate) unaware: Option<Text>,
     pub(crate) oracle: Option<Text>,

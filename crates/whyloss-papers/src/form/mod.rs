@@ -381,7 +381,7 @@ pub(crate) fn find<'a, T>(
     find_at(table, name.get_ref(), name, what)
 }
 
-/// What a table calls by a name that stands in this text.
+/// Finds the entry of a table whose name stands in this text.
 pub(crate) fn find_at<'a, T>(
     table: &'a BTreeMap<String, T>,
     name: &str,

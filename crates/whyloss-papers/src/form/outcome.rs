@@ -195,7 +195,7 @@ impl Paper {
         Ok(())
     }
 
-    /// What a cell in this unit is scored as; `{metric}` stands for the metric's own name.
+    /// Metric under which a cell in this unit is scored; `{metric}` stands for the metric's own name.
     fn score(&'static self, unit: &str, metric: &'static str) -> &'static str {
         let score = &self.document.score;
         match score

@@ -120,7 +120,7 @@ impl Paper {
         Ok((plan, network.to_owned(), text))
     }
 
-    /// What is set everywhere; an axis for x, one for the lines, and one for each dimension.
+    /// Common settings; an axis for x, one for the lines, and one for each dimension.
     fn axes(
         &'static self,
         figure: &'static Figure,

@@ -339,7 +339,7 @@ impl<'p> Scope<'p> {
         let mut values = values.collect::<Result<Vec<_>, _>>()?;
         if let ("max" | "min", 2..) = (name, values.len()) {
             let of = |a: f64, b: f64| match name {
-                // Of a hole nothing is known.
+                // A hole has no value.
                 _ if a.is_nan() || b.is_nan() => f64::NAN,
                 "max" => a.max(b),
                 _ => a.min(b),

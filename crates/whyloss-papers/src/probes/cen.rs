@@ -1,4 +1,4 @@
-//! What the hybrids see of the topology (CEN-65).
+//! Measures how hybrids see the topology (CEN-65).
 
 use whyloss::Time;
 use whyloss::receiver::Classifier;

@@ -73,7 +73,7 @@ fn flow((stack, _, transport, keys): Row) -> String {
     format!("transport = {{ kind = \"quic\", stack = \"{stack}\"{comma}{transport} }}\n{keys}")
 }
 
-/// What a line came to.
+/// Results of a line.
 #[derive(Clone, Debug)]
 struct Found {
     /// Packets that the judged flows delivered in each drawn network.

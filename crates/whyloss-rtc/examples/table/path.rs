@@ -80,13 +80,13 @@ impl Path {
         }
     }
 
-    /// What is left for one sender.
+    /// Capacity left for one sender.
     pub(crate) fn left_at(&self, at: f64) -> f64 {
         self.capacity_at(at) - self.cross_at(at)
     }
 }
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
     /// When the other end knows.

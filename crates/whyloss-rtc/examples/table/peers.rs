@@ -94,8 +94,10 @@ impl Peer for Theirs {
                 arrived: sample.fate.is_ok(),
                 departure: self.epoch + at(sample.departed),
                 arrival: sample.fate.ok().map(at),
-                // Its type is in a crate that nothing else here needs.
-                #[allow(clippy::default_trait_access)]
+                #[allow(
+                    clippy::default_trait_access,
+                    reason = "its type is in a crate that nothing else here needs"
+                )]
                 ecn: Default::default(),
             })
             .collect();

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 pub(crate) const PACKET: f64 = 9_600.0;
 const FEEDBACK: f64 = 0.100;
 
-/// What a run showed.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
     /// Seconds and bit/s, at each feedback.

@@ -69,7 +69,7 @@ pub enum RecordingError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// A text that is no pattern.
@@ -77,7 +77,7 @@ pub enum RecordingError {
     Pattern {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The problem and its place.
         source: TraceFileError,
     },
     /// A table that holds no packets.
@@ -85,7 +85,7 @@ pub enum RecordingError {
     Table {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The problem and its place.
         problem: String,
     },
     /// A directory without a recording.

@@ -15,7 +15,7 @@ pub(super) struct Numbers {
     raw: Option<u64>,
     /// The highest number with its wraps.
     highest: u64,
-    /// What wraps add to numbers.
+    /// Offset that wraps add to numbers.
     base: u64,
     pub(super) copies: u64,
     pub(super) late: u64,

@@ -264,7 +264,7 @@ fn time_of(text: &[u8], unit: f64) -> Result<i64, String> {
         .ok_or_else(|| format!("found {} as a time; expected a number", show(text)))
 }
 
-/// What stands in a cell, for a message.
+/// Returns a cell's text, shortened for a message.
 fn show(value: &[u8]) -> String {
     let text = String::from_utf8_lossy(&value[..value.len().min(40)]);
     format!("`{}`", one_line(&text))

@@ -1,4 +1,4 @@
-//! What most programs ask of a run.
+//! The measurements that most programs need of a run.
 
 use whyloss::Time;
 

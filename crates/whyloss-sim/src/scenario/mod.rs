@@ -39,7 +39,7 @@ use crate::registry::OutsideController;
 /// A network and what happens on it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scenario {
-    /// What it shows, in a few words.
+    /// Title in a few words.
     pub title: String,
     /// The nodes' names; links and flows refer to them by index.
     pub nodes: Vec<String>,

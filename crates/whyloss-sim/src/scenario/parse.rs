@@ -225,7 +225,7 @@ fn optional<'a, T>(
     fields.get(key).map(|field| read(&field)).transpose()
 }
 
-/// What one `[[link]]` says.
+/// The content of one `[[link]]`.
 #[derive(Clone)]
 struct Copies<'a> {
     from: Template<'a>,

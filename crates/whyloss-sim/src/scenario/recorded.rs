@@ -14,7 +14,7 @@ const LIBRARY: &str = include_str!("recorded.toml");
 pub struct Recorded {
     /// Its name in `channel = { kind = "recorded", name = "…" }`.
     pub name: &'static str,
-    /// Who recorded it, and where it is published.
+    /// Author and place of publication.
     pub source: &'static str,
     /// The year of the recording.
     pub year: &'static str,

@@ -18,7 +18,7 @@ use whyloss_sim::{Registry, Scenario};
 use crate::{Context, ExperimentError};
 use network::PLAIN;
 
-/// What carries the judged flows.
+/// Transport of the judged flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
     /// TFRC of RFC 5348, with receiver classifiers.
@@ -133,7 +133,7 @@ pub struct Setting {
     pub networks: u64,
     /// The seed that they are drawn with.
     pub seed: u64,
-    /// What carries the judged flows.
+    /// Transport of the judged flows.
     pub transport: Transport,
     /// Another queue than was drawn.
     pub queue: Queue,

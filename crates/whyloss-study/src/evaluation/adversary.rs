@@ -51,11 +51,11 @@ pub struct Network {
     rate: f64,
     /// Round trip without waiting, s.
     round_trip: f64,
-    /// Of rate and round trip.
+    /// Buffer, as a share of the product of rate and round trip.
     buffer: f64,
     /// DropTail, RED, `CoDel`, PIE or FQ-CoDel.
     queue: u64,
-    /// Of the scheme.
+    /// Flows of the scheme.
     flows: u64,
     /// Share of packets that the channel loses; 0 without one.
     loss: f64,
@@ -78,7 +78,7 @@ pub struct Found {
     pub scenario: String,
 }
 
-/// What a search found.
+/// Result of a search.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The worst network.
@@ -244,7 +244,7 @@ impl Network {
 /// Checks that the scheme can be carried by the flows of the search.
 ///
 /// # Errors
-/// What the scenario says of it.
+/// The scenario's error.
 pub fn check(
     contender: &Contender,
     carrier: Carrier,
@@ -259,7 +259,7 @@ pub fn check(
 /// Searches until the effort is spent or `stop` is set.
 ///
 /// # Errors
-/// What fails in a run.
+/// The error of a run that fails.
 ///
 /// # Panics
 /// If the scheme cannot be carried by the flows of the search: check it on one scenario before.
@@ -396,7 +396,7 @@ mod tests {
         .expect("runs")
     }
 
-    /// The same search finds the same network, which is a scenario.
+    /// Repeats a search: it finds an equal network, which is a scenario.
     #[test]
     fn it_is_deterministic_and_writes_a_scenario() {
         let [one, other] = [short("whyloss", 16), short("whyloss", 16)];
@@ -414,7 +414,7 @@ mod tests {
         assert!(harm("cubic").abs() < 1e-9);
     }
 
-    /// What a mutation leads to can always be run.
+    /// Runs mutated networks: each is a valid scenario.
     #[test]
     fn mutations_are_valid() {
         let mut random = Streams::new(3).stream("mutations", 0);

@@ -19,7 +19,7 @@ enum What {
     Pair(String, String),
 }
 
-/// What carries the judged flows.
+/// Transport of the judged flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Carrier {
     /// TCP with RACK-TLP.
@@ -131,7 +131,7 @@ impl Contender {
         std::iter::once(judged.clone()).chain(peers).collect()
     }
 
-    /// The same controller, told the cause of every loss.
+    /// Returns this controller, told the cause of every loss.
     #[must_use]
     pub fn told(&self) -> Self {
         let controller = match &self.what {
@@ -149,7 +149,7 @@ impl Contender {
         matches!(&self.what, What::Pair(_, classifier) if classifier == "oracle")
     }
 
-    /// What a scenario must set so that this flow has it.
+    /// Returns the settings that give a scenario's flow this contender.
     pub(super) fn sets(&self, flow: &str, carrier: Carrier) -> Vec<(String, String)> {
         let key = |what: &str| format!("flow.{flow}.{what}");
         let mut sets = Vec::new();

@@ -12,19 +12,19 @@ pub struct Criterion {
     pub id: String,
     /// The section of RFC 9743 that asks for it.
     pub section: String,
-    /// What it shows, in a few words.
+    /// Title in a few words.
     pub title: String,
-    /// What the numbers that name the cases are; empty if the cases have names.
+    /// Name of the numbers that name the cases; empty if the cases have names.
     pub axis: String,
     /// Whether every contender also runs with its controller told the truth.
     pub(super) truth: bool,
-    /// What carries its judged flows, where that is not the setting's to say.
+    /// Transport of its judged flows, if it overrides the setting.
     pub(super) carrier: Option<Carrier>,
     /// Whether tables show the mean and a quantile over the cases instead of each case.
     pub(super) many: bool,
     pub(super) cases: Vec<Case>,
     pub(super) measures: Vec<Measure>,
-    /// What a reader must know.
+    /// Notes for the reader.
     pub(super) notes: Vec<String>,
 }
 
@@ -34,12 +34,12 @@ pub(super) struct Case {
     pub(super) name: String,
     pub(super) x: Option<f64>,
     pub(super) scenario: String,
-    /// What the sweep's parts call the scenario.
+    /// Name of the scenario in the sweep.
     pub(super) file: String,
     pub(super) set: Table,
 }
 
-/// What is read off a run.
+/// Measured values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Measure {
@@ -52,7 +52,7 @@ pub(super) struct Measure {
     pub(super) column: Option<Column>,
 }
 
-/// What a value is set against.
+/// Reference of a value.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Against {
@@ -141,7 +141,7 @@ struct WrittenCase {
 }
 
 impl Criterion {
-    /// The same over QUIC, under an id of its own; `None` where QUIC cannot answer.
+    /// Returns the criterion over QUIC, under an id of its own; `None` where QUIC cannot answer.
     #[must_use]
     pub fn over_quic(mut self) -> Option<Self> {
         if self.carrier.is_some() {
@@ -175,7 +175,7 @@ pub fn criteria() -> Vec<Criterion> {
     document().criterion.into_iter().map(read).collect()
 }
 
-/// What is left out, with the reasons.
+/// Returns the criteria left out, with reasons.
 ///
 /// # Panics
 /// Never: a test reads the file that is built in.

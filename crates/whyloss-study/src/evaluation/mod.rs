@@ -22,12 +22,12 @@ pub use criterion::{Criterion, Uncovered, criteria, uncovered};
 pub use drawn::{drawn, recorded};
 pub use run::{Finding, Kept, run};
 
-/// What an evaluation is about.
+/// Settings of an evaluation.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The judged one.
     pub scheme: Contender,
-    /// What carries the judged flows.
+    /// Transport of the judged flows.
     pub carrier: Carrier,
     /// Runs of each case.
     pub seeds: u64,

@@ -9,7 +9,7 @@ use crate::report::page::{Entry, Page, Table};
 use crate::report::{html, markdown};
 use crate::{Cell, Figure, Look, Mean, Outcome, Panel, Series, Sign, statistics};
 
-/// What was found about a criterion, as tables and pictures.
+/// Returns the findings of a criterion as tables and pictures.
 pub fn outcome(finding: &Finding) -> Outcome {
     let criterion = &finding.criterion;
     let title = format!("§{}. {}", criterion.section, criterion.title);
@@ -108,7 +108,7 @@ fn known(values: impl Iterator<Item = Mean>) -> Vec<f64> {
     values.filter(|value| value.is_finite()).collect()
 }
 
-/// What a contender comes to over all criteria.
+/// Totals of a contender over all criteria.
 struct Overview {
     name: String,
     received: Vec<f64>,

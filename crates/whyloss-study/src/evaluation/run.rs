@@ -39,7 +39,7 @@ impl Kept {
     }
 }
 
-/// What was found out about a criterion.
+/// Findings of a criterion.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The criterion, with the cases that were run.
@@ -50,7 +50,7 @@ pub struct Finding {
     pub seeds: u64,
     /// By contender, case and measure, with an interval over the seeds.
     pub(super) values: Vec<Vec<Vec<Mean>>>,
-    /// What carried the judged flows.
+    /// Transport of the judged flows.
     pub carrier: Carrier,
     /// Runs that failed, and why the first one did.
     pub failed: Option<(usize, String)>,
@@ -74,7 +74,7 @@ pub fn run(
     }
     let carrier = criterion.carrier.unwrap_or(setting.carrier);
     let shown = contenders(setting, criterion.truth);
-    // What the others are set against runs as well, but is not shown.
+    // The reference of the others runs as well, but is not shown.
     let mut all = shown.clone();
     if criterion.truth {
         let told = shown

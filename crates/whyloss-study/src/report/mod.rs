@@ -39,7 +39,7 @@ pub enum ReportError {
     Directory {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The directory is there, but nothing can be written into it.
@@ -47,7 +47,7 @@ pub enum ReportError {
     Closed {
         /// The directory.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// A file cannot be written.
@@ -55,13 +55,13 @@ pub enum ReportError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl ReportError {
-    /// What the system says.
+    /// Error of the system.
     pub fn reason(&self) -> &io::Error {
         match self {
             Self::Directory { source, .. }

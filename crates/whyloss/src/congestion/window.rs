@@ -185,7 +185,7 @@ macro_rules! by_real_window {
         }
 
         fn set_window(&mut self, cwnd: u64, _ssthresh: u64) {
-            // What is a fraction of a byte stays.
+            // The fraction of a byte stays.
             if cwnd != self.window() {
                 self.cwnd = (cwnd as f64).max(self.segment());
             }

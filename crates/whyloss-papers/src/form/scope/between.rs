@@ -57,7 +57,7 @@ impl Scope<'_> {
         given.iter().flat_map(lines).collect()
     }
 
-    /// What a trivial answer would get: a number, or a line in the metric of its row. A line that
+    /// Score of a trivial answer: a number, or a line in the metric of its row. A line that
     /// was not run says nothing.
     pub(crate) fn null(
         &self,
