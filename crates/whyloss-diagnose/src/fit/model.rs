@@ -518,14 +518,20 @@ fn by_packet(chain: &GilbertElliott, stretch: &Stretch) -> f64 {
     let mut cost = 0.0;
     for (at, &run) in stretch.runs.iter().enumerate() {
         row = powers[at % 2].apply(row, run);
-        let sum = row[0] + row[1];
-        if sum < 1e-100 {
-            cost -= libm::log(sum.max(1e-300));
-            let scale = 1.0 / sum.max(1e-300);
-            row = [row[0] * scale, row[1] * scale];
-        }
+        cost += rescale(&mut row);
     }
     cost - libm::log((row[0] + row[1]).max(1e-300))
+}
+
+/// Keeps a row of probabilities away from underflow. Returns the cost of what it takes out.
+fn rescale(row: &mut [f64; 2]) -> f64 {
+    let sum = row[0] + row[1];
+    if sum >= 1e-100 {
+        return 0.0;
+    }
+    let sum = sum.max(1e-300);
+    *row = row.map(|share| share * (1.0 / sum));
+    -libm::log(sum)
 }
 
 fn by_time(mean_good: f64, mean_bad: f64, loss_bad: f64, stretch: &Stretch) -> f64 {
@@ -546,12 +552,7 @@ fn by_time(mean_good: f64, mean_bad: f64, loss_bad: f64, stretch: &Stretch) -> f
         } else {
             [now_good, now_bad * (1.0 - loss_bad)]
         };
-        let sum = row[0] + row[1];
-        if sum < 1e-100 {
-            cost -= libm::log(sum.max(1e-300));
-            let scale = 1.0 / sum.max(1e-300);
-            row = [row[0] * scale, row[1] * scale];
-        }
+        cost += rescale(&mut row);
     }
     cost - libm::log((row[0] + row[1]).max(1e-300))
 }
