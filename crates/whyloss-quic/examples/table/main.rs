@@ -16,8 +16,8 @@ mod schemes;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::sync::Mutex;
 
+use rayon::prelude::*;
 use whyloss_sim::{Delays, Scenario, Simulation};
 
 const FROM: u32 = 10;
@@ -145,30 +145,9 @@ impl Job {
     }
 }
 
-/// Runs jobs on all cores; their results in their order.
+/// Runs jobs on all cores. Returns their results in order.
 fn run_all(jobs: &[Job]) -> Vec<Vec<Vec<Found>>> {
-    let next = Mutex::new(0);
-    let done = Mutex::new(vec![Vec::new(); jobs.len()]);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let index = {
-                        let mut next = next.lock().expect("no thread panicked");
-                        *next += 1;
-                        *next - 1
-                    };
-                    let Some(job) = jobs.get(index) else {
-                        break;
-                    };
-                    let found = job.run();
-                    done.lock().expect("no thread panicked")[index] = found;
-                }
-            });
-        }
-    });
-    done.into_inner().expect("no thread panicked")
+    jobs.par_iter().map(Job::run).collect()
 }
 
 fn mean(found: &[Vec<Found>], flow: usize, of: fn(&Found) -> f64) -> (f64, f64) {

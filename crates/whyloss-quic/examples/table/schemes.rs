@@ -2,8 +2,8 @@
 //! truth.
 
 use std::fmt::Write as _;
-use std::sync::Mutex;
 
+use rayon::prelude::*;
 use whyloss_sim::{Scenario, Simulation};
 use whyloss_study::arena::{LEAST, Network, Setting, Transport, Variant, quantile};
 use whyloss_study::statistics;
@@ -161,28 +161,7 @@ impl Job {
 
 fn find(row: Row) -> Found {
     let jobs = Job::all();
-    let next = Mutex::new(0);
-    let done = Mutex::new(vec![None; jobs.len()]);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let index = {
-                        let mut next = next.lock().expect("no thread panicked");
-                        *next += 1;
-                        *next - 1
-                    };
-                    let Some(job) = jobs.get(index) else {
-                        break;
-                    };
-                    let found = job.run(row);
-                    done.lock().expect("no thread panicked")[index] = found;
-                }
-            });
-        }
-    });
-    let done = done.into_inner().expect("no thread panicked");
+    let done: Vec<Option<f64>> = jobs.par_iter().map(|job| job.run(row)).collect();
     let of = |wanted: &dyn Fn(Job) -> bool| -> Vec<Option<f64>> {
         let found = jobs.iter().zip(&done);
         let found = found.filter(|(job, _)| wanted(**job));
