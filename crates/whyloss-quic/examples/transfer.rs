@@ -1,7 +1,7 @@
-//! Sends a file with quinn, through real sockets on the loopback, under a classifier and a controller of ours.
+//! Sends a file with quinn, through real sockets on the loopback, under a scheme of ours.
 //!
 //! ```text
-//! cargo run --release -p whyloss-quic --features sockets --example transfer -- FILE COPY [SCHEME | CONTROLLER CLASSIFIER]
+//! cargo run --release -p whyloss-quic --features sockets --example transfer -- FILE COPY [SCHEME]
 //! ```
 //!
 //! A client sends FILE, a server in the same process writes it to COPY, under the scheme `whyloss`
@@ -74,11 +74,7 @@ async fn transfer(file: &str, copy: &str, scheme: Scheme) -> Result<()> {
 async fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let name = |index: usize, default| arguments.get(index).map_or(default, String::as_str);
-    let scheme = match arguments.get(3) {
-        Some(classifier) => Scheme::of(name(2, ""), "keep", classifier)?,
-        None => schemes::find(name(2, "whyloss"))
-            .ok_or("no scheme has this name")?
-            .build(&[])?,
-    };
+    let scheme = schemes::find(name(2, "whyloss")).ok_or("no scheme has this name")?;
+    let scheme = scheme.build(&[])?;
     transfer(name(0, "FILE"), name(1, "COPY"), scheme).await
 }
