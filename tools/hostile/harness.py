@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MIB = 1 << 20
+
+# Under `nohup` commands would inherit an ignored SIGHUP, and cases that send one would wait for ever.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @dataclass(frozen=True)
