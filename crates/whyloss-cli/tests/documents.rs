@@ -15,6 +15,7 @@ fn examples_print_what_they_say() {
         .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
         .register_bin("whyloss", Path::new(env!("CARGO_BIN_EXE_whyloss")))
         .case("README.md")
+        .case("docs/*.md")
         .case("docs/*/*.md")
         .case("crates/whyloss-cli/tests/cases/*.trycmd");
 }
