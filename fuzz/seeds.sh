@@ -14,6 +14,10 @@ case ${1-} in
       mkdir -p "corpus/seeds/$target"
       tar -xzf "$archive" -C "corpus/seeds/$target"
     done
+    # Seeds not packed yet.
+    for loose in seeds/*/; do
+      [ ! -d "$loose" ] || { mkdir -p "corpus/$loose" && cp "$loose"* "corpus/$loose"; }
+    done
     ;;
   pack)
     target=$2
