@@ -54,7 +54,7 @@ pub(crate) struct FitArgs {
     format: Format,
 }
 
-const HELP: &str = "docs/radios.md says how models are estimated, chosen and tested.";
+const HELP: &str = "docs/guides/radios.md says how models are estimated, chosen and tested.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Rows {
