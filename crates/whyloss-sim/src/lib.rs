@@ -33,6 +33,7 @@ pub mod trace;
 mod transit;
 
 pub use delay::{DelaySummary, Delays};
+pub use host::rtp::CallResult;
 pub use host::transfers::TransferResult;
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use media::{FrameCounts, Media};

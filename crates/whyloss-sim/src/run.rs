@@ -36,12 +36,12 @@ use self::fast::Engine;
 pub use self::measured::{Needs, Run};
 use self::plain::Plain;
 use crate::delay::Delays;
-use crate::host::quic;
+use crate::host::{quic, rtp};
 use crate::measure::Measurement;
 use crate::media::Media;
 use crate::network::Fuse;
 use crate::observe::{Observer, Order, Watch};
-use crate::scenario::{CheckError, Flow, Scenario, Transport};
+use crate::scenario::{CheckError, Scenario, Transport};
 
 /// Bytes of an acknowledgement or a feedback packet on the wire, headers included.
 pub(crate) const ANSWER_SIZE: u32 = 40;
@@ -58,6 +58,11 @@ pub enum RunError {
         "flow `{0}`: its QUIC engine is not built into this program; `cargo build --release --features quic` builds the command with it"
     )]
     NoEngine(String),
+    /// An RTP flow needs an estimator that is not [installed](crate::host::rtp::install).
+    #[error(
+        "flow `{0}`: its estimator is not built into this program; `cargo build --release --features rtc` builds the command with all of them"
+    )]
+    NoEstimator(String),
     /// More packets were under way or waiting than [`Scenario::most_packets`] allows, or than there is memory for.
     #[error(
         "link `{link}` holds too many packets: at {:.6} s more than {most} are under way or waiting in the network; give the link a queue with a limit, or raise `most_packets`",
@@ -229,11 +234,18 @@ fn by_fast<O: Observer>(
 /// Fails if the scenario cannot be run, or not by this program.
 fn ready(scenario: &Scenario) -> Result<(), RunError> {
     scenario.check()?;
-    let lacks = |flow: &&Flow| matches!(flow.transport, Transport::Quic { .. });
-    match scenario.flows.iter().find(lacks) {
-        Some(flow) if !quic::is_installed() => Err(RunError::NoEngine(flow.name.clone())),
-        _ => Ok(()),
+    for flow in &scenario.flows {
+        match &flow.transport {
+            Transport::Quic { .. } if !quic::is_installed() => {
+                return Err(RunError::NoEngine(flow.name.clone()));
+            }
+            Transport::Rtp { options } if !rtp::knows(options.estimator) => {
+                return Err(RunError::NoEstimator(flow.name.clone()));
+            }
+            _ => {}
+        }
     }
+    Ok(())
 }
 
 /// Events between two questions whether to go on ([`Simulation::ask`]): a few milliseconds.
