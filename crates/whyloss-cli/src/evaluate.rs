@@ -89,7 +89,7 @@ pub(crate) struct EvaluateArgs {
     jobs: Option<u16>,
 }
 
-const HELP: &str = "docs/evaluation.md is what it makes of `whyloss`.";
+const HELP: &str = "docs/evidence/evaluation.md is what it makes of `whyloss`.";
 
 fn minutes(text: &str) -> Result<f64, String> {
     let minutes: f64 = text

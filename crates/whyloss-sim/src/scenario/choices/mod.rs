@@ -152,7 +152,7 @@ mod tests {
     /// The reference has a row for every key, so that it cannot fall behind.
     #[test]
     fn every_key_is_documented() {
-        let reference = include_str!("../../../../../docs/scenarios.md");
+        let reference = include_str!("../../../../../docs/reference/scenarios.md");
         for key in [
             &super::tcp::KEYS[..],
             &super::tfrc::KEYS,
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn every_parameter_is_documented_with_its_default() {
-        let reference = include_str!("../../../../../docs/scenarios.md");
+        let reference = include_str!("../../../../../docs/reference/scenarios.md");
         let named = |name: &str| {
             let start = format!("| `{name}` | ");
             reference.lines().filter(move |row| row.starts_with(&start))
