@@ -1,10 +1,11 @@
-//! Runs a scenario: a fast engine, and a plain one that says what the fast one must give.
+//! Runs a scenario. `plain.rs` is the engine to read first. `fast.rs` is the same with fewer events,
+//! which `shortcuts` licenses.
 //!
 //! | word | what happens | where |
 //! |---|---|---|
 //! | *wake* | an end's deadline has come: it acts | `flow.rs` |
-//! | *wake late* | what a source sends at its deadline can be at its *gate*, the first place where it waits: it acts as of then | `ends/late.rs` |
-//! | *catch up* | something reaches a source that is woken late: it acts as of all its deadlines before | `ends/late.rs` |
+//! | *wake late* | what a source sends at its deadline can be at its *gate*, the first place where it waits: it acts as of then | `shortcuts/gate.rs` |
+//! | *catch up* | something reaches a source that is woken late: it acts as of all its deadlines before | `shortcuts/gate.rs` |
 //! | *transmit* | a source sends all that it may send now, each packet by *send* | `ends.rs` |
 //! | *send* | a packet enters the first link of its way, or the next, and every one fused behind it | `network.rs` |
 //! | *pass* | a link is idle and nothing is in the way: the packet's arrival is known without more ado | `whyloss_link` |
@@ -13,7 +14,7 @@
 //! | *take* | the packet in transit that is due leaves: the next *send*, a sink or a source follows | `network.rs` |
 //! | *deliver* | a data packet reaches its sink, which may *answer* | `flow.rs`, `ends.rs` |
 //! | *answer* | a sink's packet is *sent* on its way home | `ends.rs` |
-//! | *foresee* | a source learns of an answer before its time, if nothing can come between; then it *transmits* | `ends.rs` |
+//! | *foresee* | a source learns of an answer before its time, if nothing can come between; then it *transmits* | `shortcuts/foresee.rs` |
 //!
 //! In the order in which they happen to a segment of TCP and its acknowledgement:
 //!
@@ -22,56 +23,35 @@
 //!                                                                                          or → put … take → transmit
 //! ```
 
+mod busy;
 mod ends;
+pub(crate) mod event_queue;
 mod fast;
 mod flow;
+mod hops;
 mod measured;
+mod network;
+mod parcel;
 mod plain;
+mod shortcuts;
+mod stop;
+mod transit;
+mod turns;
 
-use thiserror::Error;
-use whyloss::{Duration, Time};
-use whyloss_link::Streams;
+use whyloss::Time;
 
 use self::fast::Engine;
 pub use self::measured::{Needs, Run};
 use self::plain::Plain;
+pub use self::shortcuts::Shortcut;
+use self::shortcuts::Shortcuts;
+pub use self::stop::RunError;
 use crate::delay::Delays;
 use crate::host::quic;
 use crate::measure::Measurement;
 use crate::media::Media;
-use crate::network::Fuse;
 use crate::observe::{Observer, Order, Watch};
-use crate::scenario::{CheckError, Flow, Scenario, Transport};
-
-/// Bytes of an acknowledgement or a feedback packet on the wire, headers included.
-pub(crate) const ANSWER_SIZE: u32 = 40;
-
-/// Why a run gave no result.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The scenario is wrong; nothing was run.
-    #[error(transparent)]
-    Check(#[from] CheckError),
-    /// A flow's protocol engine is not part of this program; nothing was run.
-    #[error(
-        "flow `{0}`: its QUIC engine is not built into this program; `cargo build --release --features quic` builds the command with it"
-    )]
-    NoEngine(String),
-    /// More packets were under way or waiting than [`Scenario::most_packets`] allows, or than there is memory for.
-    #[error(
-        "link `{link}` holds too many packets: at {:.6} s more than {most} are under way or waiting in the network; give the link a queue with a limit, or raise `most_packets`",
-        at.as_secs_f64()
-    )]
-    TooManyPackets {
-        /// The link that holds most of them.
-        link: String,
-        /// When the last straw was sent.
-        at: Time,
-        /// The limit.
-        most: u64,
-    },
-}
+use crate::scenario::{Flow, Scenario, Transport};
 
 /// One replication of a scenario, about to run.
 ///
@@ -102,6 +82,7 @@ pub struct Simulation<'a> {
     scenario: &'a Scenario,
     seed: u64,
     plain: bool,
+    shortcuts: Shortcuts,
     watch: Option<&'a mut dyn Watch>,
     goes_on: Option<&'a mut dyn FnMut(Time) -> bool>,
 }
@@ -113,6 +94,7 @@ impl<'a> Simulation<'a> {
             scenario,
             seed,
             plain: false,
+            shortcuts: Shortcuts::ALL,
             watch: None,
             goes_on: None,
         }
@@ -124,6 +106,13 @@ impl<'a> Simulation<'a> {
     /// Every event is told in the order of its time.
     pub fn plain(mut self) -> Self {
         self.plain = true;
+        self
+    }
+
+    /// Turns a short cut of the fast engine off. The result is the same but for
+    /// [`Measurement::events`].
+    pub fn without(mut self, shortcut: Shortcut) -> Self {
+        self.shortcuts = self.shortcuts.without(shortcut);
         self
     }
 
@@ -194,7 +183,7 @@ impl<'a> Simulation<'a> {
     /// Runs it. Returns the counts, and until when it was simulated.
     fn simulate<O: Observer>(self, observer: &mut O) -> Result<(Measurement, Time), RunError> {
         ready(self.scenario)?;
-        let (scenario, seed) = (self.scenario, self.seed);
+        let (scenario, seed, shortcuts) = (self.scenario, self.seed, self.shortcuts);
         let mut always = |_| true;
         let goes_on = self.goes_on.unwrap_or(&mut always);
         // (Of a constant, so that only one of the engines is compiled for an observer.)
@@ -202,28 +191,15 @@ impl<'a> Simulation<'a> {
             return Plain::new(scenario, seed, &mut (observer, self.watch)).run(goes_on);
         }
         match self.watch {
-            Some(watch) => by_fast(
-                scenario,
-                seed,
-                &mut (&mut (observer, watch) as &mut dyn Watch),
-                goes_on,
-            ),
-            None => by_fast(scenario, seed, observer, goes_on),
+            Some(watch) => {
+                let mut both = (observer, watch);
+                let mut watch: &mut dyn Watch = &mut both;
+                Engine::new(scenario, seed, shortcuts.heard_by::<&mut dyn Watch>())
+                    .run(&mut watch, goes_on)
+            }
+            None => Engine::new(scenario, seed, shortcuts.heard_by::<O>()).run(observer, goes_on),
         }
     }
-}
-
-fn by_fast<O: Observer>(
-    scenario: &Scenario,
-    seed: u64,
-    observer: &mut O,
-    goes_on: &mut dyn FnMut(Time) -> bool,
-) -> Result<(Measurement, Time), RunError> {
-    let fuse = Fuse {
-        ends: O::ORDER == Order::Place,
-        stretches: !O::LINKS,
-    };
-    Engine::new(scenario, seed, fuse).run(observer, goes_on)
 }
 
 /// Fails if the scenario cannot be run, or not by this program.
@@ -234,35 +210,6 @@ fn ready(scenario: &Scenario) -> Result<(), RunError> {
         Some(flow) if !quic::is_installed() => Err(RunError::NoEngine(flow.name.clone())),
         _ => Ok(()),
     }
-}
-
-/// Events between two questions whether to go on ([`Simulation::ask`]): a few milliseconds.
-const ASK_EVERY: u64 = 1 << 16;
-
-/// When a flow starts and stops.
-struct Start {
-    start: Time,
-    stop: Time,
-}
-
-impl Start {
-    /// Draws both from what the scenario says.
-    fn draw(scenario: &Scenario, index: usize, streams: Streams) -> Self {
-        let flow = &scenario.flows[index];
-        let mut random = streams.stream("times", index as u64);
-        let mut between = |(first, last): (Time, Time)| {
-            first + Duration::from_secs_f64((last - first).as_secs_f64() * random.uniform())
-        };
-        Self {
-            start: between(flow.start),
-            stop: flow.stop.map_or(Time::MAX, between),
-        }
-    }
-}
-
-/// Entities of the event queue: every link, and the two ends of every flow.
-pub(crate) fn entities(scenario: &Scenario) -> usize {
-    scenario.links.len() + 2 * scenario.flows.len()
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use whyloss::Time;
 use whyloss_link::{Ecn, EventLink, Fate, LinkSpec, Streams};
 
+use crate::scenario::Connection;
+
 /// The link at work, with what it holds: `T` is a packet as the engine carries it.
 #[derive(Debug)]
 pub(crate) struct Busy<T> {
@@ -39,6 +41,19 @@ pub(crate) struct Given<T> {
     pub(crate) is_copy: bool,
     /// Whether one that is the same is still held.
     pub(crate) comes_again: bool,
+}
+
+/// The links that cannot answer at once, in their places; empty if there is none.
+pub(super) fn of<T: Copy>(links: &[Connection], streams: Streams) -> Vec<Option<Box<Busy<T>>>> {
+    let links = links.iter().enumerate();
+    let busy: Vec<_> = links
+        .map(|(index, link)| Busy::new(&link.link, streams, index as u64).map(Box::new))
+        .collect();
+    if busy.iter().any(Option::is_some) {
+        busy
+    } else {
+        Vec::new()
+    }
 }
 
 impl<T: Copy> Busy<T> {

@@ -3,92 +3,25 @@
 //! A FIFO link tells at once when a packet will arrive ([`whyloss_link::Link::offer`]), so each link needs one pending
 //! event, that of the first packet in transit over it, however many there are. And a link whose packets all come from one
 //! other link needs none of its own: nothing can come between, so its answer is worked out in the same step
-//! ([`Network::send`]). Such a link is *fused* with its feeder; so are some sinks, links behind them, and sources: `fuse.rs` says
-//! which. The results are those of the plain engine.
+//! ([`Network::send`]). Such a link is *fused* with its feeder; so are some sinks, links behind them, and
+//! sources: `shortcuts` has the rules. The results are those of the plain engine.
 //!
-//! A link that cannot answer at once, since what comes later changes what becomes of a packet, has events of its
-//! own (`network/turns.rs`): [`Network::fuse`] leaves such a link and what it feeds alone.
-
-mod fuse;
-mod stretch;
-mod turns;
+//! A link that cannot answer at once, since what comes later changes what becomes of a packet, has
+//! events of its own (`turns.rs`).
 
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Link, Streams};
 
-use crate::busy::Busy;
-use crate::event_queue::EventQueue;
+use super::busy::{self, Busy};
+use super::event_queue::EventQueue;
+use super::hops::{Gate, Hop, Stretch};
+use super::parcel::{Aside, Kind, Parcel};
+use super::stop::RunError;
+use super::transit::Transit;
 use crate::measure::{LinkResult, Window};
 use crate::observe::{Event, Observer};
 use crate::packet::Packet;
-use crate::parcel::{Aside, Kind, Parcel};
-use crate::run::RunError;
 use crate::scenario::{Connection, Router, Scenario};
-use crate::transit::Transit;
-
-use self::stretch::Stretch;
-
-/// What is worked out without an event of its own, beside links.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fuse {
-    /// Sinks, and sources that learn of nothing else in between.
-    pub(crate) ends: bool,
-    /// [Stretches](stretch) are crossed in one step: nobody looks at their links.
-    pub(crate) stretches: bool,
-}
-
-/// An entry of the table of hops: a link, a stretch of links, or an end of a route.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hop(u32);
-
-impl Hop {
-    /// The packet goes on there in the same step.
-    const FUSED: u32 = 1 << 31;
-    const END: u32 = 1 << 30;
-    const STRETCH: u32 = 1 << 29;
-    const SOURCE: Self = Self(Self::END);
-    const SINK: Self = Self(Self::END + 1);
-    /// Not on any route: where the truth about a lost packet is on its way to.
-    const TRUTH: Self = Self(Self::END + 2);
-    const FUSED_SINK: Self = Self(Self::FUSED | Self::SINK.0);
-    const FUSED_SOURCE: Self = Self(Self::FUSED | Self::SOURCE.0);
-
-    /// Stretch number `index`.
-    fn stretch(index: usize, fused: bool) -> Self {
-        let hop = Self(index as u32 | Self::STRETCH);
-        if fused { hop.fused() } else { hop }
-    }
-
-    /// The link, if it is one.
-    fn link(self) -> Option<usize> {
-        (self.0 & (Self::END | Self::STRETCH) == 0).then_some(self.index())
-    }
-
-    /// The link, or the stretch, which it is.
-    #[inline]
-    fn index(self) -> usize {
-        (self.0 & !(Self::FUSED | Self::STRETCH)) as usize
-    }
-
-    #[inline]
-    fn is_stretch(self) -> bool {
-        self.0 & Self::STRETCH != 0
-    }
-
-    #[inline]
-    fn is_end(self) -> bool {
-        self.0 & Self::END != 0
-    }
-
-    fn fused(self) -> Self {
-        Self(self.0 | Self::FUSED)
-    }
-
-    #[inline]
-    fn is_fused(self) -> bool {
-        self.0 & Self::FUSED != 0
-    }
-}
 
 /// What became of a packet that was sent.
 pub(crate) enum Sent {
@@ -102,15 +35,6 @@ pub(crate) enum Sent {
     AtGate(Time),
     /// It was lost, or will be, at this time: see [`Network::loss`].
     Lost(Cause, Time),
-}
-
-/// The first place where a flow's packets wait, if they come there over links that nobody else uses (`fuse.rs`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Gate {
-    /// The link at whose far end it is.
-    pub(crate) link: usize,
-    /// How long a packet takes to come there if it waits for none before it; no packet takes less.
-    pub(crate) crossing: Duration,
 }
 
 /// The loss of a packet.
@@ -137,8 +61,8 @@ pub(crate) enum Arrived {
 /// What a packet touches on its way over a link: 64 bytes, side by side.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Wire {
-    link: Link,
+pub(super) struct Wire {
+    pub(super) link: Link,
     delivered: u64,
     delivered_bytes: u64,
 }
@@ -146,7 +70,7 @@ struct Wire {
 impl Wire {
     /// Counts a packet of this size.
     #[inline]
-    fn count(&mut self, size: u32) {
+    pub(super) fn count(&mut self, size: u32) {
         self.delivered += 1;
         self.delivered_bytes += u64::from(size);
     }
@@ -163,39 +87,39 @@ impl Wire {
 /// The network at work.
 #[derive(Debug)]
 pub(crate) struct Network {
-    wires: Vec<Wire>,
-    stretches: Vec<Stretch>,
+    pub(super) wires: Vec<Wire>,
+    pub(super) stretches: Vec<Stretch>,
     /// The links of every stretch, one after the other, and how long a packet takes over each.
-    stretched: Vec<(u32, Duration)>,
+    pub(super) stretched: Vec<(u32, Duration)>,
     /// Of each link, the packets on their way to a place that must wait for their arrival.
-    transits: Vec<Transit>,
+    pub(super) transits: Vec<Transit>,
     /// Of each link that cannot answer at once, what it holds; empty if there is none.
-    busy: Vec<Option<Box<Busy<Parcel>>>>,
+    pub(super) busy: Vec<Option<Box<Busy<Parcel>>>>,
     /// Packets for which there may be room in all of these.
-    most_packets: u64,
-    room: u64,
+    pub(super) most_packets: u64,
+    pub(super) room: u64,
     /// The link for whose packet there was none.
-    overfull: Option<usize>,
+    pub(super) overfull: Option<usize>,
     /// Whether a link has marked the packet at hand, for observers.
-    marked: bool,
+    pub(super) marked: bool,
     /// Of each link, what is counted but for what is delivered.
-    counts: Vec<LinkResult>,
+    pub(super) counts: Vec<LinkResult>,
     /// Every route's links, one after the other, each ended by its host.
-    hops: Vec<Hop>,
+    pub(super) hops: Vec<Hop>,
     /// Where each flow's route and return route begin in `hops`.
-    routes: Vec<(u32, u32)>,
+    pub(super) routes: Vec<(u32, u32)>,
     /// Of each flow, its gate.
-    gates: Vec<Option<Gate>>,
+    pub(super) gates: Vec<Option<Gate>>,
     /// Of each link, the flow at whose gate it ends.
-    gated: Vec<Option<u32>>,
-    window: Window,
+    pub(super) gated: Vec<Option<u32>>,
+    pub(super) window: Window,
     /// What packets carry that does not fit a parcel.
     pub(crate) aside: Aside,
 }
 
 impl Network {
     /// The network of a scenario that passed its checks.
-    pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window, fuse: Fuse) -> Self {
+    pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window) -> Self {
         let mut hops = vec![Hop::TRUTH];
         let mut routes = Vec::with_capacity(scenario.flows.len());
         let router = Router::new(scenario);
@@ -220,12 +144,12 @@ impl Network {
             ..LinkResult::default()
         };
         let links = &scenario.links;
-        let mut network = Self {
+        Self {
             wires: links.iter().enumerate().map(link).collect(),
             stretches: Vec::new(),
             stretched: Vec::new(),
             transits: links.iter().map(|_| Transit::default()).collect(),
-            busy: turns::busy(links, streams),
+            busy: busy::of(links, streams),
             most_packets: scenario.packet_limit(),
             room: scenario.packet_limit(),
             overfull: None,
@@ -237,14 +161,19 @@ impl Network {
             routes,
             window,
             aside: Aside::default(),
-        };
-        network.fuse(scenario, fuse);
-        network
+        }
     }
 
     /// Links: the entities `0..links()` of the event queue.
     pub(crate) fn links(&self) -> usize {
         self.wires.len()
+    }
+
+    /// Lets every link be asked at length ([`Shortcut::Idle`](super::Shortcut::Idle)).
+    pub(super) fn close_short_cuts(&mut self) {
+        for wire in &mut self.wires {
+            wire.link.close_short_cut();
+        }
     }
 
     /// Where the route from source to sink begins.
@@ -498,7 +427,7 @@ impl Network {
     /// Ends the run: there is no room for a packet that is under way over link `index`.
     #[cold]
     #[inline(never)]
-    fn end(&mut self, index: usize, events: &mut EventQueue) {
+    pub(super) fn end(&mut self, index: usize, events: &mut EventQueue) {
         self.overfull = Some(index);
         events.close();
     }
@@ -611,6 +540,29 @@ impl Network {
             events.push_next(index, due);
         }
         Some((parcel, arrived))
+    }
+
+    /// Counts a packet that enters a stretch at `now`, and not all of whose arrivals need belong to the window.
+    #[cold]
+    #[inline(never)]
+    fn count_each(&mut self, stretch: usize, now: Time) {
+        let stretch = &self.stretches[stretch];
+        let mut at = now;
+        for &(link, crossing) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
+            at = at.later(crossing);
+            self.wires[link as usize].count_at(at, stretch.size, self.window);
+        }
+    }
+
+    /// Counts, at the end, for each link what crossed it in stretches.
+    fn count_stretches(&mut self) {
+        for stretch in &self.stretches {
+            for &(link, _) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
+                let wire = &mut self.wires[link as usize];
+                wire.delivered += stretch.count;
+                wire.delivered_bytes += stretch.count * u64::from(stretch.size);
+            }
+        }
     }
 
     /// Whether packets are in transit over link `index`.

@@ -1,25 +1,58 @@
-//! Sources that are woken late: when what they send is at its gate (`network/fuse.rs`).
+//! *Gate*: a source that paces its packets is woken late, when what it sends is at the first place
+//! where it waits.
+//!
+//! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its *gate*,
+//! the first place where it waits. One event at the gate serves both.
+//!
+//! **Licence.** Only the flow uses the links to its gate, which have neither a channel nor a discipline
+//! nor a change of delay.
+//!
+//! **Proof.** Nothing of the flow is at the gate sooner than a packet takes to cross these links.
+//! Whatever reaches the source meanwhile, an answer or a truth, finds it as if it had been woken at
+//! its deadlines: it acts as of these first (`Ends::catch_up`), and so it does at the end.
 
 use whyloss::{Duration, Time};
 
-use super::{Ends, SOURCE};
+use super::super::ends::{Ends, Path, SOURCE};
+use super::super::hops::Gate;
+use super::super::network::{Network, Sent};
+use super::super::parcel::Parcel;
 use crate::host::{Source, tfrc};
-use crate::network::Sent;
 use crate::observe::Observer;
 use crate::packet::Payload;
-use crate::parcel::Parcel;
-use crate::run::fast::Path;
+use crate::scenario::Scenario;
+
+impl Network {
+    /// The gate of a flow.
+    pub(super) fn find_gate(&self, scenario: &Scenario, uses: &[u32], flow: usize) -> Option<Gate> {
+        let (there, back) = self.routes[flow];
+        let way = &self.hops[there as usize..back as usize];
+        let length = 1 + way[1..].iter().position(|hop| !hop.is_fused())?;
+        let size = scenario.flows[flow].wire_size();
+        let mut crossing = Duration::ZERO;
+        for link in way[..length].iter().map(|hop| hop.index()) {
+            if uses[link] != 1 || self.is_busy(link) || !self.wires[link].link.is_steady() {
+                return None;
+            }
+            let spec = &scenario.links[link].link;
+            crossing = crossing + spec.rate.transmission_time(size) + spec.delay;
+        }
+        let goes_on = way[length].link().is_some() && crossing < Duration::MAX;
+        let link = way[length - 1].index();
+        goes_on.then_some(Gate { link, crossing })
+    }
+}
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
     /// Whether the source is woken late.
-    pub(in crate::run) fn is_late(&self) -> bool {
+    pub(in super::super) fn is_late(&self) -> bool {
         self.late > Duration::ZERO
     }
 
     /// What the gate of a source that is woken late waits for may be there. Gives it.
     #[inline(always)]
-    pub(in crate::run) fn wake_late<O: Observer>(
+    pub(in super::super) fn wake_late<O: Observer>(
         &mut self,
         now: Time,
         path: &mut Path,
@@ -34,7 +67,7 @@ impl Ends {
 
     /// Lets a source that is woken late act as of all its deadlines before now: something reaches it, or asks what it is like.
     #[inline(always)]
-    pub(in crate::run) fn catch_up<O: Observer>(
+    pub(in super::super) fn catch_up<O: Observer>(
         &mut self,
         now: Time,
         path: &mut Path,

@@ -4,7 +4,7 @@
 
 use whyloss::Time;
 
-use crate::parcel::Parcel;
+use super::parcel::Parcel;
 
 /// Parcels, first in, first out.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@
 //! deadlines.
 
 use whyloss::event::Detection;
-use whyloss::{Cause, Time};
+use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Ecn, Streams};
 
 use crate::host::{self, Sink, Source};
@@ -30,6 +30,27 @@ pub(super) struct Flow {
     completed: u64,
     /// Whether its packets have anything to do with ECN.
     capable: bool,
+}
+
+/// When a flow starts and stops.
+pub(super) struct Start {
+    pub(super) start: Time,
+    pub(super) stop: Time,
+}
+
+impl Start {
+    /// Draws both from what the scenario says.
+    pub(super) fn draw(scenario: &Scenario, index: usize, streams: Streams) -> Self {
+        let flow = &scenario.flows[index];
+        let mut random = streams.stream("times", index as u64);
+        let mut between = |(first, last): (Time, Time)| {
+            first + Duration::from_secs_f64((last - first).as_secs_f64() * random.uniform())
+        };
+        Self {
+            start: between(flow.start),
+            stop: flow.stop.map_or(Time::MAX, between),
+        }
+    }
 }
 
 /// What a data packet does to its sink.

@@ -1,80 +1,36 @@
-//! Stretches: links one behind the other on which nobody ever waits, crossed in one step.
+//! *Stretch*: links one behind the other on which packets never wait are crossed in one step.
 //!
-//! Where the packets that come to a link are as far apart as its transmission of one takes, each finds it idle. If they
-//! are all of one size, and neither a channel nor a discipline nor a change of delay is in the way, each takes the same
-//! time to cross it, and the link need not be asked. How far apart they are at least:
+//! **Idea.** Where packets come at least one transmission time apart, each finds the link idle and
+//! takes the same time to cross it. The link need not be asked.
+//!
+//! **Licence.** All packets of the link are of one size, and neither a channel nor a discipline nor a
+//! change of delay is in the way. Nothing observes links. The least distance between packets is at
+//! least the transmission time:
 //!
 //! ```text
-//! behind a link            as far as that needs for one of them, or as they were when they came to it; unless its delay changes
-//! behind a sink            as far as its data, if it answers at once and nobody else sends into the link
-//! at a merge               as far as the root needs for the data that is answered (`fuse.rs`)
-//! behind a source, or where several links meet      not at all
+//! behind a link   what that needs for one of them, or as they came to it; unless its delay changes
+//! behind a sink   that of its data, if it answers at once and only it sends into the link
+//! at a merge      what the root needs for the data that is answered (`sinks.rs`)
+//! behind a source, or where several links meet   none
 //! ```
 //!
-//! The table of hops holds one entry for a stretch. What is delivered is counted once for all its links, and link by link
-//! near the ends of the measurement window.
+//! **Proof.** By induction along the way: what comes to an idle link so far apart leaves it as far
+//! apart.
+//!
+//! The table of hops holds one entry for a stretch. What is delivered is counted once for all its
+//! links, and link by link near the ends of the measurement window.
 
-use whyloss::{Duration, Time};
+use whyloss::Duration;
 
+use super::super::hops::{Hop, Stretch};
+use super::super::network::Network;
 use super::fuse::Feeder;
-use super::{Hop, Network};
 use crate::host::Sink;
-use crate::measure::Window;
-use crate::run::ANSWER_SIZE;
+use crate::packet::ANSWER_SIZE;
 use crate::scenario::Scenario;
 
-/// Links that a flow's packets cross one after the other, and never wait.
-#[derive(Debug)]
-pub(super) struct Stretch {
-    crossing: Duration,
-    /// All arrivals of a packet that enters less than this after the window's beginning belong to the window.
-    within: u64,
-    /// Packets whose arrivals all did.
-    count: u64,
-    size: u32,
-    /// The last link.
-    pub(super) last: u32,
-    /// The links, in [`Network::stretched`], and how long each takes.
-    begin: u32,
-    end: u32,
-}
-
-impl Stretch {
-    /// Counts a packet that enters at `now`, if that is easy, and says when it leaves.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    pub(super) fn cross(&mut self, now: Time, window: Window) -> (Time, bool) {
-        let inside = now.as_nanos().wrapping_sub(window.from.as_nanos()) < self.within;
-        self.count += u64::from(inside);
-        (now.later(self.crossing), inside)
-    }
-}
-
 impl Network {
-    /// Counts a packet that enters a stretch at `now`, and not all of whose arrivals need belong to the window.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn count_each(&mut self, stretch: usize, now: Time) {
-        let stretch = &self.stretches[stretch];
-        let mut at = now;
-        for &(link, crossing) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
-            at = at.later(crossing);
-            self.wires[link as usize].count_at(at, stretch.size, self.window);
-        }
-    }
-
-    /// Counts, at the end, for each link what crossed it in stretches.
-    pub(super) fn count_stretches(&mut self) {
-        for stretch in &self.stretches {
-            for &(link, _) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
-                let wire = &mut self.wires[link as usize];
-                wire.delivered += stretch.count;
-                wire.delivered_bytes += stretch.count * u64::from(stretch.size);
-            }
-        }
-    }
-
-    /// Joins links on which nobody waits, in the table of hops. `merges` are the links known to be merges, and how far
+    /// Joins links on which packets never wait, in the table of hops. `merges` are the links known to be merges, and how far
     /// apart packets are there.
     pub(super) fn stretch(
         &mut self,
@@ -151,7 +107,7 @@ impl Network {
         }
     }
 
-    /// Of each link on which nobody ever waits, how far apart packets come to it at least.
+    /// Returns, of each link on which packets never wait, how far apart packets come to it at least.
     fn idle(
         &self,
         scenario: &Scenario,
@@ -180,7 +136,7 @@ impl Network {
                         let last = last.filter(|_| Sink::answers_at_once(&data.transport));
                         last.and_then(|last| behind(&idle, last, data.wire_size()))
                     }
-                    Feeder::Nobody | Feeder::Several => merges[link],
+                    Feeder::None | Feeder::Several => merges[link],
                 };
                 let spec = &scenario.links[link].link;
                 let transmission = spec.rate.transmission_time(size);
@@ -244,28 +200,26 @@ fn crossing(scenario: &Scenario, link: usize, size: u32) -> Duration {
 mod tests {
     use whyloss_link::Streams;
 
-    use super::super::Fuse;
+    use super::super::Shortcuts;
     use super::*;
+    use crate::measure::Window;
 
-    const DUMBBELL: &str = include_str!("../../../../scenarios/dumbbell.toml");
+    const DUMBBELL: &str = include_str!("../../../../../scenarios/dumbbell.toml");
 
     /// How many links each stretch of a network has.
     fn lengths(overrides: &[(&str, &str)]) -> Vec<u32> {
         let own = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
         let overrides: Vec<_> = overrides.iter().map(own).collect();
         let scenario = Scenario::from_toml(DUMBBELL, "dumbbell.toml", &overrides).expect("valid");
-        let fuse = Fuse {
-            ends: true,
-            stretches: true,
-        };
-        let network = Network::new(&scenario, Streams::new(1), Window::of(&scenario), fuse);
+        let mut network = Network::new(&scenario, Streams::new(1), Window::of(&scenario));
+        Shortcuts::ALL.license(&mut network, &scenario);
         let stretches = network.stretches.iter();
         stretches
             .map(|stretch| stretch.end - stretch.begin)
             .collect()
     }
 
-    /// Behind the bottleneck nobody waits: one link to each sink, and three home.
+    /// Behind the bottleneck packets never wait: one link to each sink, and three home.
     #[test]
     fn a_dumbbell_has_two_for_each_flow() {
         assert_eq!(lengths(&[]), [1, 3].repeat(10));

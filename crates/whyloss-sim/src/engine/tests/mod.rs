@@ -8,20 +8,17 @@ use super::*;
 use crate::host::TfrcSink;
 use crate::host::{Sink, Source};
 
-const DUMBBELL: &str = include_str!("../../../../scenarios/dumbbell.toml");
-const PARKING_LOT: &str = include_str!("../../../../scenarios/parking-lot.toml");
-const LAST_HOP: &str = include_str!("../../../../scenarios/wlh.toml");
+const DUMBBELL: &str = include_str!("../../../../../scenarios/dumbbell.toml");
+const PARKING_LOT: &str = include_str!("../../../../../scenarios/parking-lot.toml");
+const LAST_HOP: &str = include_str!("../../../../../scenarios/wlh.toml");
 
-/// All that can be.
-const FUSED: Fuse = Fuse {
-    ends: true,
-    stretches: true,
-};
-/// Links alone.
-const APART: Fuse = Fuse {
-    ends: false,
-    stretches: false,
-};
+/// Every short cut.
+const FUSED: Shortcuts = Shortcuts::ALL;
+
+/// Short cuts of links alone, which every observer allows.
+fn apart() -> Shortcuts {
+    FUSED.heard_by::<&mut dyn Watch>()
+}
 
 fn scenario(text: &str, end: f64) -> Scenario {
     let mut scenario = Scenario::from_toml(text, "a scenario", &[]).expect("a valid scenario");
@@ -40,8 +37,8 @@ fn damage(scenario: &mut Scenario, rate: f64) {
     }
 }
 
-fn measure(scenario: &Scenario, seed: u64, fuse: Fuse) -> Measurement {
-    let run = Engine::new(scenario, seed, fuse).run(&mut (), &mut |_| true);
+fn measure(scenario: &Scenario, seed: u64, shortcuts: Shortcuts) -> Measurement {
+    let run = Engine::new(scenario, seed, shortcuts).run(&mut (), &mut |_| true);
     run.expect("room for its packets").0
 }
 

@@ -10,6 +10,13 @@
 
 use whyloss::Time;
 
+use crate::scenario::Scenario;
+
+/// Entities of the event queue: every link, and the two ends of every flow.
+pub(crate) fn entities(scenario: &Scenario) -> usize {
+    scenario.links.len() + 2 * scenario.flows.len()
+}
+
 /// Children per node.
 const WIDTH: usize = 4;
 

@@ -2,22 +2,16 @@
 //!
 //! Such a link has nothing in transit, so an event of its entity that finds nothing there is a turn of the link. The hot path
 //! knows nothing of it: the link's short cut never opens, and its long way answers [`Fate::HELD`].
-//!
-//! Where only the queue keeps it from answering (CoDel), it is known when a packet arrives as soon as that leaves the queue. If
-//! nobody looks at links, and all that a link feeds are links of which it is the one feeder, it is *prompt*: packets
-//! go on at their turn, ahead of time, through what is fused to it, as behind any other link. It has nothing in transit all the same: what would be is in
-//! transit over the links behind it, and [truths](Busy::truths) wait in a list of their own.
 
 use whyloss::Time;
-use whyloss_link::{EventLink, Fate, Streams};
+use whyloss_link::Fate;
 
-use super::fuse::Feeder;
-use super::{Arrived, Hop, Network};
-use crate::busy::Busy;
-use crate::event_queue::EventQueue;
+use super::busy::Busy;
+use super::event_queue::EventQueue;
+use super::hops::Hop;
+use super::network::{Arrived, Network};
+use super::parcel::Parcel;
 use crate::observe::{Event, Observer};
-use crate::parcel::Parcel;
-use crate::scenario::{Connection, Scenario};
 
 /// A packet that such a link gives back.
 pub(crate) struct Turned {
@@ -28,26 +22,13 @@ pub(crate) struct Turned {
     pub(crate) comes_again: bool,
 }
 
-/// The links that cannot answer at once, in their places; empty if there is none.
-pub(super) fn busy(links: &[Connection], streams: Streams) -> Vec<Option<Box<Busy<Parcel>>>> {
-    let links = links.iter().enumerate();
-    let busy: Vec<_> = links
-        .map(|(index, link)| Busy::new(&link.link, streams, index as u64).map(Box::new))
-        .collect();
-    if busy.iter().any(Option::is_some) {
-        busy
-    } else {
-        Vec::new()
-    }
-}
-
 impl Network {
     /// Whether a link cannot answer at once.
     pub(super) fn is_busy(&self, link: usize) -> bool {
         self.busy.get(link).is_some_and(Option::is_some)
     }
 
-    fn busy(&mut self, link: usize) -> Option<&mut Busy<Parcel>> {
+    pub(super) fn busy(&mut self, link: usize) -> Option<&mut Busy<Parcel>> {
         self.busy.get_mut(link)?.as_deref_mut()
     }
 
@@ -55,27 +36,6 @@ impl Network {
     pub(super) fn is_prompt(&self, link: usize) -> bool {
         let busy = self.busy.get(link).and_then(Option::as_ref);
         busy.is_some_and(|busy| busy.is_prompt)
-    }
-
-    /// Makes links prompt that can be: every one of `feeders` is the feeder of a link, if it has but one.
-    pub(super) fn make_prompt(&mut self, scenario: &Scenario, feeders: &[Feeder]) {
-        for link in 0..self.busy.len() {
-            let follows = self
-                .hops
-                .windows(2)
-                .filter(|pair| pair[0].link() == Some(link));
-            let mut next = follows.map(|pair| pair[1].link());
-            let alone = next.all(|next| {
-                next.is_some_and(|next| feeders[next] == Feeder::Link(link) && !self.is_busy(next))
-            });
-            let knows = EventLink::knows_at_turns(&scenario.links[link].link);
-            if alone
-                && knows
-                && let Some(busy) = self.busy(link)
-            {
-                busy.make_prompt();
-            }
-        }
     }
 
     /// Keeps a truth that comes to the end of a prompt link later.
@@ -123,7 +83,8 @@ impl Network {
         self.arm_turn(link, events);
     }
 
-    /// The same of a packet that arrives there, or gives it at the far end, with the time at which it is there, if it goes on at once.
+    /// Takes a packet that arrives at a link. Returns it with its arrival time at the far end if the
+    /// link is prompt and knows that time now.
     #[inline(never)]
     pub(crate) fn hold_or_pass(
         &mut self,

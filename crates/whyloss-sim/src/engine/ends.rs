@@ -3,51 +3,55 @@
 //! A greedy TCP flow is the hot case: while nothing is lost it goes from parcel to parcel, without a [`Packet`] unless an
 //! observer looks at it.
 
-mod late;
-
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::Fate;
 
-use super::ANSWER_SIZE;
-use super::fast::Path;
+use super::event_queue::EventQueue;
 use super::flow::{Delivered, Flow};
-use crate::host::tcp::{Ack, SackBlocks};
+use super::network::{Loss, Network, Sent};
+use super::parcel::{Kind, Parcel};
 use crate::host::{Sink, Source};
-use crate::network::{Loss, Sent};
+use crate::measure::Window;
 use crate::observe::Observer;
-use crate::packet::{Packet, Payload};
-use crate::parcel::{Kind, Parcel};
+use crate::packet::{ANSWER_SIZE, Packet, Payload};
 
 /// Ends of a flow.
-const SOURCE: usize = 0;
+pub(super) const SOURCE: usize = 0;
 pub(super) const SINK: usize = 1;
+
+/// What lies between the hosts.
+pub(super) struct Path {
+    pub(super) window: Window,
+    pub(super) network: Network,
+    pub(super) events: EventQueue,
+}
 
 /// The two ends of a flow.
 pub(super) struct Ends {
     pub(super) flow: Flow,
     /// The deadlines for which source and sink will be woken.
-    armed: [Time; 2],
+    pub(super) armed: [Time; 2],
     /// An event of theirs that an earlier one overtook, and that comes all the same.
-    overtaken: [Time; 2],
+    pub(super) overtaken: [Time; 2],
     /// Their entities in the event queue.
-    entities: [usize; 2],
-    /// How long after its deadlines the source is woken (`network/fuse.rs`).
-    late: Duration,
-    index: u32,
+    pub(super) entities: [usize; 2],
+    /// How long after its deadlines the source is woken (`shortcuts/gate.rs`).
+    pub(super) late: Duration,
+    pub(super) index: u32,
     /// Where the ways there and back begin in the network's table.
-    there: u32,
-    back: u32,
+    pub(super) there: u32,
+    pub(super) back: u32,
 }
 
 /// An answer that the source [foresees](crate::host::tcp::Sender::foresees): an acknowledgement. (A whole
 /// parcel would do as well, for 23 instructions more per packet.)
 pub(super) struct Foreseen {
     /// When it comes.
-    at: Time,
+    pub(super) at: Time,
     /// When it left.
-    sent: Time,
-    next: u64,
-    echo: Time,
+    pub(super) sent: Time,
+    pub(super) next: u64,
+    pub(super) echo: Time,
 }
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
@@ -106,70 +110,6 @@ impl Ends {
         self.transmit(now, path, observer);
     }
 
-    /// An answer whose way home is clear reaches the source at `at`: now, if that is foreseen.
-    #[inline(never)]
-    pub(super) fn nears<O: Observer>(
-        &mut self,
-        at: Time,
-        parcel: Parcel,
-        path: &mut Path,
-        observer: &mut O,
-    ) {
-        if parcel.kind == Kind::Ack && self.foresees(at, parcel.number) {
-            let answer = Foreseen {
-                at,
-                sent: parcel.sent,
-                next: parcel.number,
-                echo: parcel.echo,
-            };
-            self.foreseen(&answer, path, observer);
-        } else {
-            path.network.wait(at, parcel, &mut path.events);
-        }
-    }
-
-    /// An answer that the source foresaw: nothing happens to the source before it comes.
-    #[inline(always)]
-    pub(super) fn foreseen<O: Observer>(
-        &mut self,
-        answer: &Foreseen,
-        path: &mut Path,
-        observer: &mut O,
-    ) {
-        if let Source::Tcp(sender) = &mut self.flow.source {
-            let ack = Ack {
-                next: answer.next,
-                echo: answer.echo,
-                sack: SackBlocks::NONE,
-            };
-            sender.on_foreseen_ack(answer.at, &ack, answer.sent);
-        }
-        self.flow.reacted(answer.at, path.window, observer);
-        self.transmit(answer.at, path, observer);
-    }
-
-    /// Takes the answers that wait behind a link as long as the source foresees them.
-    pub(super) fn look_ahead<O: Observer>(
-        &mut self,
-        link: usize,
-        path: &mut Path,
-        observer: &mut O,
-    ) {
-        while let Some(answer) = path.network.first_for_source(link)
-            && answer.flow == self.index
-            && self.foresees(answer.due, answer.number)
-        {
-            let foreseen = Foreseen {
-                at: answer.due,
-                sent: answer.sent,
-                next: answer.number,
-                echo: answer.echo,
-            };
-            path.network.take_first(link);
-            self.foreseen(&foreseen, path, observer);
-        }
-    }
-
     /// A data packet reaches the sink. Gives the answer to it if the source foresees that.
     #[inline(always)]
     pub(super) fn deliver<O: Observer>(
@@ -210,15 +150,6 @@ impl Ends {
             self.deliver_packet(now, parcel.copy(), path, observer);
         }
         None
-    }
-
-    /// Whether the source foresees what an acknowledgement of all before `next` that comes at `at` makes it do.
-    #[inline]
-    fn foresees(&self, at: Time, next: u64) -> bool {
-        match &self.flow.source {
-            Source::Tcp(sender) => sender.foresees(at, next),
-            _ => false,
-        }
     }
 
     /// [`Self::deliver`] of a packet that waited nowhere.
@@ -316,7 +247,7 @@ impl Ends {
 
     /// Sends all that the source may send now, and notes its next deadline.
     #[inline(always)]
-    fn transmit<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
+    pub(super) fn transmit<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
         if !self.flow.may_send(now, path.window, observer) {
             return;
         }
@@ -354,7 +285,7 @@ impl Ends {
     /// Makes a parcel the next packet that the source may send now, counted, if there is one. (Not an option of a parcel,
     /// which would not stay in registers.)
     #[inline(always)]
-    fn poll<O: Observer>(
+    pub(super) fn poll<O: Observer>(
         &mut self,
         now: Time,
         parcel: &mut Parcel,
@@ -396,7 +327,7 @@ impl Ends {
 
     /// Counts and packs what leaves the source.
     #[inline(always)]
-    fn pack_next<O: Observer>(
+    pub(super) fn pack_next<O: Observer>(
         &mut self,
         now: Time,
         payload: Payload,
@@ -520,7 +451,7 @@ impl Ends {
     /// one overtakes it, and the pending one will do for what comes after. (A source whose window opens and closes sets its
     /// retransmission timer anew with each packet: without that, all of these would be pending.)
     #[inline]
-    fn arm(&mut self, end: usize, deadline: Time, path: &mut Path) {
+    pub(super) fn arm(&mut self, end: usize, deadline: Time, path: &mut Path) {
         if deadline < self.armed[end] {
             self.overtake(end, deadline, path);
         }

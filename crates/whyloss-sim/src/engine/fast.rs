@@ -1,17 +1,18 @@
-//! The fast engine: as few events as what must be the same allows. `run.rs` says what its words mean, `network/fuse.rs` what
-//! needs no event of its own.
+//! The fast engine: the plain one with fewer events. `mod.rs` says what its words mean, `shortcuts`
+//! what needs no event of its own and why.
 
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Streams};
 
-use super::ends::{Ends, SINK};
-use super::flow::Flow;
-use super::{ASK_EVERY, RunError, Start, entities};
-use crate::event_queue::EventQueue;
+use super::ends::{Ends, Path, SINK};
+use super::event_queue::{EventQueue, entities};
+use super::flow::{Flow, Start};
+use super::network::{Arrived, Network, Sent};
+use super::parcel::Parcel;
+use super::shortcuts::Shortcuts;
+use super::stop::{ASK_EVERY, RunError};
 use crate::measure::{Measurement, Window};
-use crate::network::{Arrived, Fuse, Network, Sent};
 use crate::observe::Observer;
-use crate::parcel::Parcel;
 use crate::scenario::Scenario;
 
 /// A run.
@@ -23,18 +24,12 @@ pub(super) struct Engine {
     reached: Time,
 }
 
-/// What lies between the hosts.
-pub(super) struct Path {
-    pub(super) window: Window,
-    pub(super) network: Network,
-    pub(super) events: EventQueue,
-}
-
 impl Engine {
-    pub(super) fn new(scenario: &Scenario, seed: u64, fuse: Fuse) -> Self {
+    pub(super) fn new(scenario: &Scenario, seed: u64, shortcuts: Shortcuts) -> Self {
         let streams = Streams::new(seed);
         let window = Window::of(scenario);
-        let network = Network::new(scenario, streams, window, fuse);
+        let mut network = Network::new(scenario, streams, window);
+        shortcuts.license(&mut network, scenario);
         let mut path = Path {
             window,
             network,

@@ -199,6 +199,13 @@ fn agree(scenario: &Scenario, seed: u64) -> Result<(u64, u64), TestCaseError> {
     let watched = counts(Simulation::new(scenario, seed).observe(&mut by_place)).0;
     prop_assert_eq!(&watched, &plain);
     told_the_same(&told, &by_place, false)?;
+    // A short cut turned off changes nothing: one of them, and all.
+    let one = Shortcut::ALL[(seed % Shortcut::ALL.len() as u64) as usize];
+    let without_one = counts(Simulation::new(scenario, seed).without(one).run()).0;
+    prop_assert_eq!(&without_one, &plain, "without {}", one.name());
+    let none = Simulation::new(scenario, seed);
+    let none = Shortcut::ALL.into_iter().fold(none, Simulation::without);
+    prop_assert_eq!(&counts(none.run()).0, &plain, "without any");
     Ok((many, few))
 }
 
@@ -330,7 +337,7 @@ fn prompt_links_are_met() {
     assert_ne!(codel, DUMBBELL);
     let scenario = scenario(&codel, 2.0);
     let (plain, fast) = agree(&scenario, 1).expect("the same");
-    let watched = measure(&scenario, 1, APART).events;
+    let watched = measure(&scenario, 1, apart()).events;
     assert!(fast * 10 < plain * 7, "{fast} {plain}");
     assert!(fast * 10 < watched * 7, "{fast} {watched}");
 }
@@ -358,7 +365,7 @@ fn paced_sources_are_woken_late() {
             let sent: u64 = run.flows.iter().map(|flow| flow.sent).sum();
             run.events as f64 / sent as f64 - f64::from(answers)
         };
-        let (fused, apart) = (per_packet(FUSED), per_packet(APART));
+        let (fused, apart) = (per_packet(FUSED), per_packet(apart()));
         assert!(
             fused < 1.25 && apart > 2.9,
             "{transport}: {fused} for {apart}"
@@ -379,7 +386,7 @@ fn fused_ends_are_met() {
         for (few, text) in few.iter_mut().zip(texts) {
             let scenario = parsed(&text.expect("a network"));
             let (links, ends) = (
-                measure(&scenario, seed, APART).events,
+                measure(&scenario, seed, apart()).events,
                 measure(&scenario, seed, FUSED).events,
             );
             *few += u32::from(ends * 10 < links * 8);

@@ -21,12 +21,12 @@ use std::collections::BTreeMap;
 use whyloss::{Cause, Time};
 use whyloss_link::{Ecn, Fate, Link, Streams};
 
-use super::flow::{Delivered, Flow};
-use super::{ANSWER_SIZE, ASK_EVERY, RunError, Start};
-use crate::busy::Busy;
+use super::busy::Busy;
+use super::flow::{Delivered, Flow, Start};
+use super::stop::{ASK_EVERY, RunError};
 use crate::measure::{LinkResult, Measurement, Window};
 use crate::observe::{Event::Offered, Watch};
-use crate::packet::{Packet, Payload};
+use crate::packet::{ANSWER_SIZE, Packet, Payload};
 use crate::scenario::{Connection, Router, Scenario};
 
 /// A run.
