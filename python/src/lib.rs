@@ -29,6 +29,7 @@ fn _whyloss(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", py.get_type::<scenario::RunError>())?;
     module.add("SweepError", py.get_type::<sweep::SweepError>())?;
     module.add("CaptureError", py.get_type::<diagnose::CaptureError>())?;
+    whyloss_rtc::sim::install();
     module.add_class::<table::Table>()?;
     module.add_class::<scenario::Parsed>()?;
     module.add_class::<events::Arrival>()?;

@@ -105,6 +105,9 @@ pub(crate) struct LinkArgs {
     /// Write what became of every packet, and a page about it, into this directory (docs/guides/emulator.md).
     #[arg(long, value_name = "DIR")]
     log: Option<PathBuf>,
+    /// Bytes of the largest packet; hosts fragment what is larger. IPv6 needs 1280.
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..))]
+    mtu: u16,
     /// The seed of queues and channels.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -152,6 +155,7 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
         log: args.log.clone(),
         seed: args.seed,
         late_bound: duration(&args.late_bound)?,
+        mtu: args.mtu,
         real_time: !args.no_real_time,
         most_time: args.time.as_deref().map(duration).transpose()?,
         init: run::init_by(INIT).map_err(CliError::Signal)?,

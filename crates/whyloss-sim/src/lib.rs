@@ -29,6 +29,7 @@ pub mod trace;
 
 pub use delay::{DelaySummary, Delays};
 pub use engine::{Needs, Run, RunError, Shortcut, Simulation};
+pub use host::rtp::CallResult;
 pub use host::transfers::TransferResult;
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use media::{FrameCounts, Media};

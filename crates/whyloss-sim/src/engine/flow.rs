@@ -71,7 +71,7 @@ impl Flow {
         streams: Streams,
     ) -> Self {
         let flow = &scenario.flows[index];
-        let (source, sink) = host::ends(scenario, index, start, streams);
+        let (source, sink) = host::ends(scenario, index, (start, stop), streams);
         let transfers = flow.application.transfers();
         Self {
             source,
@@ -336,6 +336,9 @@ impl Flow {
 
     /// The counts, at the end of a run.
     pub(super) fn into_count(mut self, window: Window) -> FlowResult {
+        if let Sink::Outside(end) = &self.sink {
+            self.count.call = end.call().map(Box::new);
+        }
         if let Some(result) = &mut self.count.transfers {
             let in_window = |began: &Time| window.contains(*began);
             result.unfinished = match &mut self.source {

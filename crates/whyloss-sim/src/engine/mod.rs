@@ -47,11 +47,11 @@ pub use self::shortcuts::Shortcut;
 use self::shortcuts::Shortcuts;
 pub use self::stop::RunError;
 use crate::delay::Delays;
-use crate::host::quic;
+use crate::host::{quic, rtp};
 use crate::measure::Measurement;
 use crate::media::Media;
 use crate::observe::{Observer, Order, Watch};
-use crate::scenario::{Flow, Scenario, Transport};
+use crate::scenario::{Scenario, Transport};
 
 /// One replication of a scenario, about to run.
 ///
@@ -205,11 +205,18 @@ impl<'a> Simulation<'a> {
 /// Fails if the scenario cannot be run, or not by this program.
 fn ready(scenario: &Scenario) -> Result<(), RunError> {
     scenario.check()?;
-    let lacks = |flow: &&Flow| matches!(flow.transport, Transport::Quic { .. });
-    match scenario.flows.iter().find(lacks) {
-        Some(flow) if !quic::is_installed() => Err(RunError::NoEngine(flow.name.clone())),
-        _ => Ok(()),
+    for flow in &scenario.flows {
+        match &flow.transport {
+            Transport::Quic { .. } if !quic::is_installed() => {
+                return Err(RunError::NoEngine(flow.name.clone()));
+            }
+            Transport::Rtp { options } if !rtp::knows(options.estimator) => {
+                return Err(RunError::NoEstimator(flow.name.clone()));
+            }
+            _ => {}
+        }
     }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -170,7 +170,9 @@ impl<S: Sink> Trace<S> {
                 .iter()
                 .map(|flow| Flow {
                     judge: match flow.transport {
-                        Transport::Datagrams { .. } | Transport::Web { .. } => Judge::Nobody,
+                        Transport::Datagrams { .. }
+                        | Transport::Rtp { .. }
+                        | Transport::Web { .. } => Judge::Nobody,
                         Transport::Tcp { .. }
                         | Transport::Iftp { .. }
                         | Transport::Outside { .. }

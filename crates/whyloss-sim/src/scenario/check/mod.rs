@@ -7,6 +7,7 @@ mod application;
 mod link;
 mod problem;
 mod queue;
+mod rtp;
 mod transport;
 
 use std::collections::BTreeMap;

@@ -11,6 +11,7 @@ mod own;
 mod queue;
 mod quic;
 mod rate;
+mod rtp;
 mod scheme;
 mod tcp;
 mod tfrc;
@@ -157,6 +158,7 @@ mod tests {
             &super::tfrc::KEYS,
             &super::iftp::KEYS,
             &super::quic::KEYS,
+            &super::rtp::KEYS,
             &super::channel::CHANNELS,
             &super::queue::RED,
             &super::transport::BURSTS,

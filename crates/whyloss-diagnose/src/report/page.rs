@@ -1,13 +1,14 @@
 //! A diagnosis as one page that needs no network: each flow over time, its losses coloured by verdict.
 
 use whyloss::Cause;
-use whyloss_diagnose::Diagnosis;
-use whyloss_diagnose::flow::Flow;
-use whyloss_diagnose::loss::{Loss, Side};
-use whyloss_diagnose::report::{score, summary};
-use whyloss_diagnose::track::Point;
 use whyloss_study::report::page::{Entry, Page, Table};
 use whyloss_study::{Figure, Look, Panel, Series, Sign};
+
+use super::{score, summary};
+use crate::Diagnosis;
+use crate::flow::Flow;
+use crate::loss::{Loss, Side};
+use crate::track::Point;
 
 /// Flows that are drawn, those with the most losses.
 const MOST_DRAWN: usize = 12;
@@ -22,8 +23,8 @@ const KINDS: [(Option<Cause>, &str); 3] = [
     (None, "lost, cannot tell"),
 ];
 
-/// The page, and the pictures on it.
-pub(super) fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (String, Vec<Figure>) {
+/// Returns the page, and the pictures on it. `annotated` says whether the capture with comments lies beside it.
+pub fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (String, Vec<Figure>) {
     let mut page = Page::new(&format!("Why packets died: {title}"));
     page.section("flows", "Flows");
     let flows = diagnosis.worst(None, MOST_DRAWN);

@@ -1,7 +1,5 @@
 //! `whyloss diagnose`: why packets of a capture died.
 
-mod page;
-
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -216,7 +214,7 @@ fn write(
         Some(_) => "anonymised".to_owned(),
         None => one_line(&name(path)).into_owned(),
     };
-    let (html, figures) = page::page(diagnosis, &title, annotated);
+    let (html, figures) = report::page::page(diagnosis, &title, annotated);
     for figure in &figures {
         let svg = study::svg::render(figure);
         study::write(dir, &format!("{}.svg", figure.name), &svg)?;
