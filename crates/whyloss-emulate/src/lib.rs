@@ -23,7 +23,7 @@
 //! | `reality` | simulation against reality, in tables (Linux) |
 //! | [`endpoint`] | TFRC and IFTP over UDP |
 //!
-//! `docs/emulator.md` says how to use it, `docs/reality.md` what was measured with it.
+//! `docs/guides/emulator.md` says how to use it, `docs/evidence/reality.md` what was measured with it.
 #![deny(unsafe_code)]
 
 pub mod addresses;

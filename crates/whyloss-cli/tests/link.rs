@@ -1,0 +1,121 @@
+//! `whyloss link` with real packets. These tests need root, and run with `-- --ignored`.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use whyloss_emulate::archive;
+use whyloss_emulate::record::Record;
+
+/// An empty directory for one test.
+fn directory(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("link-{name}"));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// `whyloss link` with these arguments.
+fn link(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whyloss"));
+    command.arg("link").args(arguments);
+    command
+}
+
+/// Panics with all that the program said unless it succeeded.
+fn succeed(output: &Output) {
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {text}", output.status);
+}
+
+/// The Python program beside the tests, as a shell command.
+fn python(program: &str, argument: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/link")
+        .join(program);
+    format!("exec /usr/bin/python3 '{}' {argument}", path.display())
+}
+
+/// How many packets went up the link, by protocol, IP version and bytes.
+fn sizes(records: &[Record], protocol: u8, is_ipv6: bool) -> BTreeMap<u32, usize> {
+    let mut sizes = BTreeMap::new();
+    for record in records {
+        let headers = &record.headers;
+        if record.link == "up"
+            && headers.protocol == protocol
+            && headers.source.is_ipv6() == is_ipv6
+        {
+            *sizes.entry(record.bytes).or_default() += 1;
+        }
+    }
+    sizes
+}
+
+/// Runs `packets.py` with this MTU; returns its log.
+fn packets(mtu: &str) -> Vec<Record> {
+    let log = directory(&format!("packets-{mtu}"));
+    let (server, client) = (
+        python("packets.py", "server"),
+        python("packets.py", "client"),
+    );
+    let log_text = log.to_string_lossy();
+    let run = link(&[
+        "--rate=50mbit",
+        "--delay=5ms",
+        "--queue=1000",
+        "--late-bound=1s",
+        "--mtu",
+        mtu,
+        "--log",
+        &log_text,
+        "--both",
+        &server,
+        &client,
+    ]);
+    succeed(&{ run }.output().unwrap());
+    let replayed = archive::replay_run(&log).unwrap();
+    assert_eq!(replayed.first, None);
+    archive::records(&log).unwrap()
+}
+
+/// A datagram of 4,000 bytes makes three fragments of 1,500 at most: 1,480 bytes of payload each for IPv4, 1,448 for IPv6.
+#[test]
+#[ignore = "needs root"]
+fn ipv6_fragments_and_any_protocol_pass() {
+    let records = packets("1500");
+    for (is_ipv6, header) in [(false, 20), (true, 40)] {
+        let datagrams = sizes(&records, 17, is_ipv6);
+        let fragments = if is_ipv6 {
+            [(1_496, 2), (1_160, 1)]
+        } else {
+            [(1_500, 2), (1_068, 1)]
+        };
+        // The kernel splits the segments of one call into the ten packets of the wire.
+        let segments = [(header + 8 + 1_000, 10)];
+        assert_eq!(datagrams, fragments.into_iter().chain(segments).collect());
+        assert_eq!(
+            sizes(&records, 253, is_ipv6),
+            BTreeMap::from([(header + 3, 1)])
+        );
+        assert_eq!(
+            sizes(&records, 6, is_ipv6).last_key_value().unwrap().0,
+            &1_500
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn large_packets_pass_whole() {
+    let records = packets("9000");
+    for (is_ipv6, header) in [(false, 20), (true, 40)] {
+        let whole = BTreeMap::from([(header + 8 + 4_000, 1), (header + 8 + 1_000, 10)]);
+        assert_eq!(sizes(&records, 17, is_ipv6), whole);
+        assert_eq!(
+            sizes(&records, 6, is_ipv6).last_key_value().unwrap().0,
+            &9_000
+        );
+    }
+}
