@@ -1,4 +1,4 @@
-//! What a paper's file may say (docs/papers.md has every key).
+//! What a paper's file may say (docs/guides/papers.md has every key).
 
 use std::collections::BTreeMap;
 

@@ -378,7 +378,9 @@ impl<'p> Scope<'p> {
         }
         let unfit = || {
             let hint = if FUNCTIONS.contains(&name) {
-                format!("`{name}` does not go with this; see the vocabulary in docs/papers.md")
+                format!(
+                    "`{name}` does not go with this; see the vocabulary in docs/guides/papers.md"
+                )
             } else {
                 format!("no function is called `{name}`{}", suggest(name, FUNCTIONS))
             };
