@@ -12,15 +12,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
 mod build;
-mod ela;
 mod form;
 #[cfg(test)]
 mod ns2_path;
 #[cfg(test)]
 mod ns2_wireless;
 mod probes;
-mod variant;
 
 use std::path::Path;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -89,6 +88,9 @@ static FILES: &[(&str, &[(&str, &str)])] = &[
             "networks/section-7.toml",
             "networks/section-8.toml",
             "networks/conclusion.toml",
+            "networks/alone.toml",
+            "networks/media-video.toml",
+            "networks/media-voice.toml",
             "networks/scenario-1.toml",
             "networks/scenario-2.toml",
             "networks/scenario-3.toml",
@@ -97,6 +99,15 @@ static FILES: &[(&str, &[(&str, &str)])] = &[
         ]
     ),
 ];
+
+/// A file of a paper; empty if there is none.
+fn file(paper: &str, name: &str) -> &'static str {
+    let files = FILES.iter().filter(|(of, _)| *of == paper);
+    let mut files = files.flat_map(|(_, files)| *files);
+    files
+        .find(|(file, _)| *file == name)
+        .map_or("", |file| file.1)
+}
 
 static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| {
     let paper = |(name, files): &(&str, &[(&str, &str)])| {

@@ -126,6 +126,35 @@ fn a_sweep_gives_the_numbers_of_a_table() {
     }
 }
 
+/// Section 9.1 of ElAarag et al.: "a simulation with IFTP is equivalent to an IFTP-W simulation run with an error-sensitive
+/// section length equal to the packet size".
+#[test]
+fn iftp_is_iftp_w_with_everything_sensitive() {
+    let run = |ber: f64, coverage: Option<&str>| {
+        let keys = ["channel", "reverse_channel"];
+        let set = keys.map(|key| (format!("link.radio.{key}.rate"), ber.to_string()));
+        let covered = coverage.map(|of| ("flow.iftp.coverage".to_owned(), of.to_owned()));
+        let set: Vec<_> = set.into_iter().chain(covered).collect();
+        let text = file("ela", "networks/section-6.toml");
+        let scenario = Scenario::from_toml(text, "section-6.toml", &set).expect("a scenario");
+        let run = whyloss_sim::Simulation::new(&scenario, 7).run();
+        run.expect("it can be run")
+    };
+    for ber in [1e-4, 1e-5, 1e-6] {
+        let whole = run(ber, None);
+        assert_eq!(
+            format!("{whole:?}"),
+            format!("{:?}", run(ber, Some("1024 B")))
+        );
+        // The comparison sees a difference where there is one.
+        assert_ne!(
+            format!("{whole:?}"),
+            format!("{:?}", run(ber, Some("40 B")))
+        );
+        assert!(whole.flows[2].lost.wireless > 5);
+    }
+}
+
 #[test]
 fn reasons_are_of_what_is_claimed() {
     for paper in papers() {

@@ -203,6 +203,27 @@ impl Line {
         self.of_values(|values| values.len() as f64)
     }
 
+    /// The seeds' values at the first place, in bins by those of another line: each is at its upper bound, and the first begins
+    /// at nothing.
+    #[must_use]
+    pub fn binned(&self, by: &Self, bounds: &[f64]) -> Self {
+        let first = |line: &Self| {
+            line.points
+                .first()
+                .map_or_else(Vec::new, |of| of.values.clone())
+        };
+        let both: Vec<_> = first(self).into_iter().zip(first(by)).collect();
+        let from = core::iter::once(0.0).chain(bounds.iter().copied());
+        let bins = from.zip(bounds).map(|(from, &to)| {
+            let within = |by: &Option<f64>| by.is_some_and(|by| from <= by && by < to);
+            let values = both.iter().filter(|(_, by)| within(by));
+            (to, values.map(|(value, _)| *value).collect())
+        });
+        Self::of(&self.id, &self.name, self.unit, bins)
+            .written(self.notation)
+            .with_confidence(self.confidence)
+    }
+
     fn of_values(&self, of: impl Fn(&[f64]) -> f64) -> Self {
         let known = |x| {
             self.values_at(x)

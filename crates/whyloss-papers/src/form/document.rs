@@ -247,7 +247,8 @@ pub(crate) struct Row {
     pub(crate) each: Option<Vec<Text>>,
     /// Rows that are repeated together.
     pub(crate) rows: Option<Vec<Row>>,
-    pub(crate) paper: Vec<f64>,
+    /// Numbers, or texts of what is selected: `{row.printed}`.
+    pub(crate) paper: Vec<Number>,
     /// How far from the paper's a value may lie: the larger of a number and a share of the paper's.
     pub(crate) tolerance: Option<f64>,
     pub(crate) share: Option<f64>,
@@ -259,6 +260,14 @@ pub(crate) struct Row {
     /// number.
     pub(crate) unaware: Option<Text>,
     pub(crate) oracle: Option<Text>,
+}
+
+/// A number, or a text that is filled to be one.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Number {
+    Real(f64),
+    Filled(String),
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -164,7 +164,7 @@ impl Paper {
                 }
                 Some(at) => {
                     for &x in at {
-                        let label = label.replace("{x}", &x.to_string());
+                        let label = label.replace("{x}", &self.notation.place(x));
                         cells.extend(lines.iter().map(|line| Cell {
                             x: row.placed.then_some(x),
                             ..line.at(x).cell(&label, &column(line, Some(x)), line.unit)
@@ -186,9 +186,10 @@ impl Paper {
                     Some(value).filter(|value| value.is_finite())
                 };
                 (cell.nulls.unaware, cell.nulls.oracle) = (null(&unaware), null(&oracle));
-                let Some(&paper) = row.paper.get(index) else {
+                let Some(paper) = row.paper.get(index) else {
                     continue;
                 };
+                let paper = paper.of(&scope)?;
                 cell.paper = Some(paper);
                 let share = row.share.map_or(0.0, |share| share * paper);
                 let target = row.tolerance.is_some() || row.share.is_some();
@@ -368,6 +369,19 @@ impl Paper {
     }
 }
 
+impl document::Number {
+    fn of(&self, scope: &Scope<'_>) -> Result<f64, Fault> {
+        match self {
+            Self::Real(number) => Ok(*number),
+            Self::Filled(text) => {
+                let filled = scope.filled(text);
+                let message = || Fault::whole(format!("found `{filled}`, expected a number"));
+                filled.parse().map_err(|_| message())
+            }
+        }
+    }
+}
+
 fn names(each: Option<&Vec<Text>>) -> Vec<&str> {
     each.into_iter()
         .flatten()
@@ -413,7 +427,7 @@ fn beside(stated: &Stated, cells: &mut [Cell]) -> Result<(), Fault> {
 fn decided(claim: &'static document::Claim, scope: &Scope<'_>) -> Result<Claim, Fault> {
     let (holds, mut evidence) = scope.holds(&claim.holds)?;
     if let Some(of) = &claim.of {
-        evidence = scope.paper.notation.lines(&scope.lines(of)?);
+        evidence = scope.evidence(&scope.lines(of)?);
     }
     if let Some(template) = &claim.evidence {
         evidence = worded(template, scope)?;

@@ -21,7 +21,8 @@
 //! where(a, b >= 1)  joined(a, b, …)                 a line where something holds; the points of several
 //! reaches(a, 0.01)                                  whether every interval of a difference reaches into ±0.01
 //! binomial(k, n, p, …)                              whether k of n is as likely as p says, at every place of all three
-//! exp(a)  sqrt(a)  round(a)                         of a number, or place by place, as abs
+//! exp(a)  log(a)  sqrt(a)  round(a)                    of a number, or place by place, as abs
+//! binned(a, b, 10, 20)                              the seeds' values by those of b: below 10, from there on below 20
 //! deviation(a)  values(a)                           of the seeds' values at a place: standard deviation, and how many
 //! ```
 //!
@@ -73,7 +74,7 @@ const DEEPEST: usize = 16;
 const FUNCTIONS: &str = "gain over less improvement max min abs next prev average at half peak trough highest \
     lowest spread slope r2 correlation least greatest every any count most above rises falls \
     measured constant onwards harmonic across turned agree total place where joined reaches \
-    binomial exp sqrt round deviation values";
+    binomial exp sqrt round log deviation values binned";
 
 impl<'p> Scope<'p> {
     pub(crate) fn new(paper: &'static Paper, figure: &'static Figure, parts: &'p [Part]) -> Self {
@@ -213,7 +214,7 @@ impl<'p> Scope<'p> {
     pub(crate) fn holds(&self, text: &'static Text) -> Result<(bool, String), Fault> {
         self.evidence.take();
         let value = self.value(&parsed(text.get_ref(), text, 0)?, text)?;
-        let evidence = self.evidence.take().told(self.paper.notation);
+        let evidence = self.told(&self.evidence.take());
         match value {
             Value::Number(number) => Ok((number > 0.0, evidence)),
             Value::Line(..) => Err(fault(text, "expected a comparison, found a line")),
@@ -229,6 +230,19 @@ impl<'p> Scope<'p> {
         if !computed && self.depth == 0 {
             self.evidence.borrow_mut().line(line);
         }
+    }
+
+    /// Lines that were looked at, as evidence.
+    pub(crate) fn evidence(&self, lines: &[Line]) -> String {
+        let mut evidence = Evidence::default();
+        lines.iter().for_each(|line| evidence.line(line));
+        self.told(&evidence)
+    }
+
+    fn told(&self, evidence: &Evidence) -> String {
+        let metrics = self.paper.metrics.values();
+        let metrics = metrics.map(|metric| metric.name.as_str());
+        evidence.told(self.paper.notation, metrics)
     }
 
     fn note(&self, evidence: String) {
@@ -317,6 +331,7 @@ impl<'p> Scope<'p> {
             ("agree", [Expr::Name(other), Expr::Number(within), of @ ..]) => {
                 return self.agree(&self.chosen(other, text)?, *within, of, text);
             }
+            ("binned", [a, by, bounds @ ..]) => return self.binned(a, by, bounds, text),
             ("binomial", of) => return self.binomial(of, text),
             ("joined", of) => return self.joined(of, text),
             _ => {}
@@ -598,7 +613,8 @@ impl<'p> Scope<'p> {
         }
         let mut inner = self.within(&Vec::new());
         inner.depth += 1;
-        let mut line = inner.line(definition.of.get_ref(), &definition.of, 0)?;
+        let of = inner.filled(definition.of.get_ref());
+        let mut line = inner.line(&of, &definition.of, 0)?;
         if definition.bare {
             line = line.bare();
         }
@@ -651,6 +667,7 @@ fn unary(name: &str) -> Option<fn(f64) -> f64> {
         "exp" => libm::exp,
         "sqrt" => libm::sqrt,
         "round" => libm::round,
+        "log" => libm::log,
         _ => return None,
     })
 }

@@ -4,7 +4,9 @@
 mod bal;
 mod cdma;
 mod cen;
+mod ela;
 mod mar;
+mod media;
 mod mil;
 
 use whyloss_sim::RunError;
@@ -51,7 +53,7 @@ pub(crate) struct Probe {
     pub(crate) run: Run,
 }
 
-static PROBES: [Probe; 4] = [
+static PROBES: [Probe; 5] = [
     Probe {
         id: "bal-trace",
         run: bal::trace,
@@ -59,6 +61,10 @@ static PROBES: [Probe; 4] = [
     Probe {
         id: "cen-hybrids",
         run: cen::hybrids,
+    },
+    Probe {
+        id: "ela-first-loss",
+        run: ela::first_loss,
     },
     Probe {
         id: "mar-queue",
@@ -192,8 +198,13 @@ fn ideal(scenario: &mut Scenario, change: impl Fn(&mut Lookup)) {
 /// An experiment that is a program.
 pub(crate) type Program = fn(&Context<'_>) -> Result<Outcome, ExperimentError>;
 
-/// The radio is no network.
-const CEN: &[(&str, Program)] = &[("cen-table-1", cdma::table_1), ("cen-fig-8", cdma::fig_8)];
+/// The radio is no network, and frames are no packets.
+const PROGRAMS: &[(&str, Program)] = &[
+    ("cen-table-1", cdma::table_1),
+    ("cen-fig-8", cdma::fig_8),
+    ("ela-media-video", media::video),
+    ("ela-media-voice", media::voice),
+];
 
 fn named<'a, T>(
     all: &'a [T],
@@ -225,6 +236,5 @@ pub(crate) fn adjust(name: &Text) -> Result<Adjust, Fault> {
 
 /// The program of this name.
 pub(crate) fn program(name: &Text) -> Result<Program, Fault> {
-    let all = [CEN, crate::ela::PROGRAMS].concat();
-    named(&all, |of| of.0, name, "program").map(|of| of.1)
+    named(PROGRAMS, |of| of.0, name, "program").map(|of| of.1)
 }

@@ -100,6 +100,26 @@ impl Scope<'_> {
         lines.iter().map(line).collect()
     }
 
+    /// The seeds' values of a line in bins by those of another.
+    pub(super) fn binned(
+        &self,
+        a: &Expr,
+        by: &Expr,
+        bounds: &[Expr],
+        text: &'static Text,
+    ) -> Result<Value, Fault> {
+        let values = (self.value(a, text)?, self.value(by, text)?);
+        let (Value::Line(a, _), Value::Line(by, _)) = values else {
+            return Err(fault(text, "`binned` takes two lines and bounds"));
+        };
+        let bound = |of: &Expr| match self.value(of, text)? {
+            Value::Number(bound) => Ok(bound),
+            _ => Err(fault(text, "the bounds of `binned` are numbers")),
+        };
+        let bounds = bounds.iter().map(bound).collect::<Result<Vec<_>, _>>()?;
+        Ok(Value::Line(Box::new(a.binned(&by, &bounds)), false))
+    }
+
     /// The points of several lines, one after the other.
     pub(super) fn joined(&self, of: &[Expr], text: &'static Text) -> Result<Value, Fault> {
         let lines = self.each_line(of, text)?;

@@ -14,7 +14,7 @@ pub(crate) enum Writing {
     Whole,
     /// `Reno 1e-3: 0.0024, 1e-4: 0.1330 Mbit/s`: means alone, and the unit once.
     Short,
-    /// `Mc, %: TCP 56.5 ± 0.8, TFRC 1: 4.3 ± 0.1, 2: 4.4 ± 0.2`: lines in a metric together.
+    /// `Mc, %: TCP 56.5 ± 0.8, TFRC (1: 4.3 ± 0.1, 2: 4.4 ± 0.2)`: lines in a metric together.
     Merged,
 }
 
@@ -53,13 +53,6 @@ impl Writing {
             report::place(x)
         }
     }
-
-    /// Lines that were looked at.
-    pub(crate) fn lines(self, lines: &[Line]) -> String {
-        let mut evidence = Evidence::default();
-        lines.iter().for_each(|line| evidence.line(line));
-        evidence.told(self)
-    }
 }
 
 /// Four significant digits or so.
@@ -75,33 +68,119 @@ pub(crate) fn short(value: f64) -> String {
 
 /// What was looked at, in the order of the text.
 #[derive(Debug, Default)]
-pub(crate) struct Evidence {
-    told: Vec<String>,
-    /// The unit of the last line, and whether nothing came after it.
-    unit: &'static str,
+pub(crate) struct Evidence(Vec<Entry>);
+
+#[derive(Debug)]
+enum Entry {
+    Line(Box<Line>),
+    Text(String),
 }
 
 impl Evidence {
     pub(super) fn line(&mut self, line: &Line) {
         let told = line.to_string();
-        if !self.told.contains(&told) {
-            self.told.push(told);
-            self.unit = line.unit;
+        let known = |entry: &Entry| matches!(entry, Entry::Line(of) if of.to_string() == told);
+        if !self.0.iter().any(known) {
+            self.0.push(Entry::Line(Box::new(line.clone())));
         }
     }
 
     pub(super) fn text(&mut self, text: String) {
-        if !self.told.contains(&text) {
-            self.told.push(text);
-            self.unit = "";
+        let known = |entry: &Entry| matches!(entry, Entry::Text(of) if *of == text);
+        if !self.0.iter().any(known) {
+            self.0.push(Entry::Text(text));
         }
     }
 
-    pub(super) fn told(self, writing: Writing) -> String {
-        let told = self.told.join("; ");
-        if writing == Writing::Short && !self.unit.is_empty() {
-            return format!("{told} {}", self.unit);
+    /// All of it, written so; `metrics` are the names of metrics that lines may be called after.
+    pub(super) fn told<'a>(
+        &self,
+        writing: Writing,
+        metrics: impl Iterator<Item = &'a str> + Clone,
+    ) -> String {
+        if writing == Writing::Merged {
+            return self.merged(metrics);
         }
-        told
+        let told = self.0.iter().map(|entry| match entry {
+            Entry::Line(line) => line.to_string(),
+            Entry::Text(text) => text.clone(),
+        });
+        let told = told.collect::<Vec<_>>().join("; ");
+        match self.0.last() {
+            Some(Entry::Line(line)) if writing == Writing::Short && !line.unit.is_empty() => {
+                format!("{told} {}", line.unit)
+            }
+            _ => told,
+        }
+    }
+
+    /// Lines in a metric together: `metric of line` is one of the metric's.
+    fn merged<'a>(&self, metrics: impl Iterator<Item = &'a str> + Clone) -> String {
+        let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+        for entry in &self.0 {
+            let line = match entry {
+                Entry::Line(line) => line,
+                Entry::Text(text) => {
+                    groups.push((text.clone(), Vec::new()));
+                    continue;
+                }
+            };
+            let of_metric = |metric: &'a str| {
+                let name = line.name.strip_prefix(metric)?.strip_prefix(" of ")?;
+                Some((metric, name))
+            };
+            let (metric, name) = metrics
+                .clone()
+                .find_map(of_metric)
+                .unwrap_or((&line.name, ""));
+            let unit = if line.unit.is_empty() { "" } else { ", " };
+            let heading = format!("{metric}{unit}{}: ", line.unit);
+            let gap = if name.is_empty() { "" } else { " " };
+            let told = format!("{name}{gap}{}", points(line));
+            match groups.iter_mut().find(|group| group.0 == heading) {
+                Some((_, lines)) => lines.push(told),
+                None => groups.push((heading, vec![told])),
+            }
+        }
+        let told = groups
+            .iter()
+            .map(|(heading, lines)| heading.clone() + &lines.join(", "));
+        told.collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// The means of a line, with their places if there are several.
+fn points(line: &Line) -> String {
+    let means: Vec<_> = line.means().collect();
+    if let [(_, mean)] = means[..] {
+        return mean.to_string();
+    }
+    let means = means
+        .iter()
+        .map(|(x, mean)| format!("{}: {mean}", report::place(*x)));
+    format!("({})", means.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_in_a_metric_are_merged() {
+        let mut evidence = Evidence::default();
+        for (name, xs) in [
+            ("Mc of TCP", &[1.0][..]),
+            ("delay of TCP", &[1.0, 2.0]),
+            ("Mc of Omni", &[1.0]),
+            ("Mc of Omni", &[1.0]),
+        ] {
+            let points = xs.iter().map(|&x| (x, vec![Some(50.0 * x)]));
+            evidence.line(&Line::of("", name, "%", points));
+        }
+        evidence.text("none turned".to_owned());
+        assert_eq!(
+            evidence.told(Writing::Merged, ["Mc"].into_iter()),
+            "Mc, %: TCP 50.0, Omni 50.0; delay of TCP, %: (1: 50.0, 2: 100.0); none turned"
+        );
     }
 }

@@ -17,28 +17,21 @@
 //! A sender without retransmission throws a frame away that has waited for 40 ms: it would hold up those behind it. TCP
 //! cannot. UDP's packets leave as they are produced. Frames count from 20 s on, when windows have settled.
 
-use whyloss::{Duration, Time, tfrc};
-use whyloss_sim::decider::ReceiverDecider;
-use whyloss_sim::host::datagrams::{Pattern, Spacing};
-use whyloss_sim::scenario::{Application, Scenario, Stream, Transport};
-use whyloss_sim::{FrameCounts, Needs};
+use whyloss_sim::{FrameCounts, Needs, Scenario};
 
 use whyloss_study::{
     Axis, Cell, Context, ExperimentError, Figure, Line, Lines, Look, Outcome, Panel, Plan, Runs,
     Series,
 };
 
-use super::network::Network;
-use super::protocols::{AUDIO, HEADER, Protocol, VIDEO, WIRED};
 use crate::form::{Writing, short};
 
 /// A media stream, and what is shown of it.
 struct Medium {
     id: &'static str,
     title: &'static str,
-    packet: u32,
-    interval: Duration,
-    packets: u32,
+    /// The scenario, with a flow for each protocol.
+    network: &'static str,
     /// The loss that its codec bears (ELA-31).
     bears: f64,
     /// The bit error rates at which playout delays are compared.
@@ -55,19 +48,25 @@ const USUAL: usize = 3;
 const RATES: [f64; 9] = [1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7];
 /// Bit error rates as an axis.
 const BER: Axis = Axis::log("bit error rate");
-/// How long a frame waits for its transport.
-const PATIENCE: Duration = Duration::from_millis(40);
-/// Frames count from here on.
-const SETTLED: Duration = Duration::from_secs(20);
+/// The flows, and which of them have a checksum of 40 bytes.
+const PROTOCOLS: [(&str, &str); 8] = [
+    ("udp", "UDP"),
+    ("udp-lite", "UDP-Lite"),
+    ("tcp", "TCP"),
+    ("tfrc", "TFRC"),
+    ("iftp", "IFTP"),
+    ("iftp-w", "IFTP-W"),
+    ("iftpv", "IFTPV"),
+    ("iftpv-w", "IFTPV-W"),
+];
+const COVERED: [&str; 3] = ["udp-lite", "iftp-w", "iftpv-w"];
 
 /// Runs `ela-media-video`.
 pub(crate) fn video(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let medium = Medium {
         id: "ela-media-video",
         title: "Extension: video frames in time over the bit error rate",
-        packet: VIDEO,
-        interval: Duration::from_millis(40),
-        packets: 2,
+        network: "networks/media-video.toml",
         bears: 0.02,
         at: [3e-7, 3e-6],
     };
@@ -79,9 +78,7 @@ pub(crate) fn voice(context: &Context<'_>) -> Result<Outcome, ExperimentError> {
     let medium = Medium {
         id: "ela-media-voice",
         title: "Extension: voice frames in time over the bit error rate",
-        packet: AUDIO,
-        interval: Duration::from_millis(20),
-        packets: 1,
+        network: "networks/media-voice.toml",
         bears: 0.01,
         at: [3e-6, 3e-5],
     };
@@ -103,11 +100,12 @@ const SHARES: [(&str, Share); 4] = [
 
 impl Medium {
     fn outcome(&self, context: &Context<'_>) -> Result<Outcome, ExperimentError> {
-        let protocols = protocols(self.packet);
-        let each = protocols.iter().enumerate();
-        let plan = each.fold(Plan::new(&BER, &RATES), |plan, (flow, protocol)| {
-            let item = |ber| (self.scenario(ber, &protocols), flow);
-            plan.line(protocol.id, protocol.name, item)
+        let scenarios = RATES.map(|ber| self.scenario(ber));
+        let scenarios: Vec<Scenario> = scenarios.into_iter().collect::<Result<_, _>>()?;
+        let each = PROTOCOLS.iter().enumerate();
+        let plan = each.fold(Plan::new(&BER, &RATES), |plan, (flow, (id, name))| {
+            let items = scenarios.iter().map(|scenario| (scenario.clone(), flow));
+            plan.line_of(id, name, items.collect())
         });
         let plans = [plan];
         let runs = Plan::run_all_with(
@@ -131,8 +129,7 @@ impl Medium {
             runs.map(|(runs, plan)| runs.each(plan, |(_, flow), all| all[*flow].clone()));
         let runs = runs.next().ok_or(ExperimentError::Stopped)?;
         let damaged = |line: Line| {
-            let protocol = protocols.iter().find(|protocol| protocol.id == line.id);
-            let covered = protocol.is_some_and(|protocol| protocol.coverage.is_some());
+            let covered = COVERED.contains(&line.id.as_str());
             Some(line.measured().drawn(Look::line(covered)))
         };
         let mut outcome = Outcome::new(self.id, self.title, runs.seeds())
@@ -145,19 +142,12 @@ impl Medium {
         Ok(outcome)
     }
 
-    fn scenario(&self, ber: f64, protocols: &[Protocol]) -> Scenario {
-        let mut scenario = Network::one_router(ber, protocols.to_vec()).scenario();
-        scenario.measure_from = Time::ZERO + SETTLED;
-        for flow in &mut scenario.flows {
-            let tcp = matches!(flow.transport, Transport::Tcp { .. });
-            flow.application = Application::Stream(Stream {
-                interval: self.interval,
-                packets: self.packets,
-                patience: (!tcp).then_some(PATIENCE),
-                playout: PLAYOUTS.map(Duration::from_millis).to_vec(),
-            });
-        }
-        scenario
+    fn scenario(&self, ber: f64) -> Result<Scenario, ExperimentError> {
+        let keys = ["channel", "reverse_channel"];
+        let set = keys.map(|key| (format!("link.radio.{key}.rate"), ber.to_string()));
+        let text = crate::file("ela", self.network);
+        let scenario = Scenario::from_toml(text, self.network, &set);
+        scenario.map_err(|error| ExperimentError::Failed(Box::new(error)))
     }
 
     /// These lines and the codec's limit.
@@ -245,17 +235,12 @@ impl Medium {
                 PLAYOUTS[USUAL],
                 list.collect::<Vec<_>>().join(", ")
             ),
-            format!(
-                "Whether a damaged frame is of use is the codec's business: here it counts if the first {HEADER} bytes of \
-                 each packet are right. Protocols without a coverage have no damaged frames. Over TCP a frame is there \
-                 when all before it is."
-            ),
-            format!(
-                "Except over TCP, a frame that has waited for {} ms before its first packet leaves is thrown away: never. \
-                 Every protocol has a wireless link of its own; frames of the first {} s do not count.",
-                PATIENCE.as_nanos() / 1_000_000,
-                SETTLED.as_secs_f64()
-            ),
+            "Whether a damaged frame is of use is the codec's business: here it counts if the first 40 bytes of each packet are \
+             right. Protocols without a coverage have no damaged frames. Over TCP a frame is there when all before it is."
+                .into(),
+            "Except over TCP, a frame that has waited for 40 ms before its first packet leaves is thrown away: never. Every protocol \
+             has a wireless link of its own; frames of the first 20 s do not count."
+                .into(),
         ]
     }
 }
@@ -282,53 +267,6 @@ fn cells(runs: &Runs<Frames>) -> Vec<Cell> {
     cells.collect()
 }
 
-/// The protocols, with packets of `size` bytes.
-///
-/// # Panics
-/// If the registry has no unaware classifier: a mistake in this crate.
-fn protocols(size: u32) -> Vec<Protocol> {
-    let udp = |id, name, coverage| Protocol {
-        id,
-        name,
-        size,
-        coverage,
-        transport: Transport::Datagrams {
-            rate: WIRED,
-            pattern: Pattern::Steady {
-                spacing: Spacing::Regular,
-                changes: Vec::new(),
-            },
-        },
-    };
-    vec![
-        udp("udp", "UDP", None),
-        udp("udp-lite", "UDP-Lite", Some(HEADER)),
-        Protocol {
-            size,
-            ..Protocol::tcp().with_tcp(|options| options.segment_size = size)
-        },
-        Protocol {
-            id: "tfrc",
-            name: "TFRC",
-            size,
-            coverage: None,
-            transport: Transport::Tfrc {
-                options: tfrc::Options::rfc5348(),
-                classifier: ReceiverDecider::unaware(),
-            },
-        },
-        Protocol::iftp(size),
-        Protocol::iftp_w(size, HEADER),
-        Protocol::iftpv(size),
-        Protocol {
-            id: "iftpv-w",
-            name: "IFTPV-W",
-            coverage: Some(HEADER),
-            ..Protocol::iftpv(size)
-        },
-    ]
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
@@ -342,8 +280,8 @@ mod tests {
     fn datagrams_meet_the_closed_form() {
         let stop = AtomicBool::new(false);
         for (id, bits, packets) in [
-            ("ela-media-video", 8 * VIDEO, 2),
-            ("ela-media-voice", 8 * AUDIO, 1),
+            ("ela-media-video", 8 * 1464, 2),
+            ("ela-media-voice", 8 * 92, 1),
         ] {
             let experiment = find(id).expect("registered");
             let context = Context::new(&Unwatched, &stop).with_seeds(3);
@@ -370,7 +308,7 @@ mod tests {
                 near(mean(row("whole"), "UDP"), bits);
                 near(mean(row("whole"), "UDP-Lite"), bits);
                 let usable = mean(row("whole"), "UDP-Lite") + mean(row("damaged"), "UDP-Lite");
-                near(usable, 8 * HEADER);
+                near(usable, 8 * 40);
             }
         }
     }
