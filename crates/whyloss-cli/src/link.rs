@@ -84,10 +84,10 @@ pub(crate) struct LinkArgs {
     /// The queue away from the command.
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
     queue_up: Option<String>,
-    /// What corrupts packets towards the command.
+    /// Channel that corrupts packets towards the command.
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss_down: Option<String>,
-    /// What corrupts packets away from the command.
+    /// Channel that corrupts packets away from the command.
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss_up: Option<String>,
     /// Run one shell command at each end, with nothing else on the network.
@@ -132,7 +132,7 @@ pub(crate) struct LinkArgs {
     /// Put the log in this directory through the same links again, and say whether the same happens.
     #[arg(long, value_name = "DIR", exclusive = true)]
     replay: Option<PathBuf>,
-    /// What runs behind the link.
+    /// Commands to run behind the link.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

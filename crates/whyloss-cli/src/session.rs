@@ -15,13 +15,13 @@ use whyloss_emulate::spec;
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 
-/// What carries a session, in the words of docs/reference/scenarios.md.
+/// The transport of a session, in the words of docs/reference/scenarios.md.
 #[derive(Debug, Args)]
 struct FlowArgs {
     /// `tfrc`, `iftp`, or a table with choices: '{ kind = "tfrc", base = "ns2" }'. The same at both ends.
     #[arg(long, value_name = "TRANSPORT", default_value = "tfrc")]
     transport: String,
-    /// What decides the cause of a loss: of TFRC at the receiver, of IFTP at the sender.
+    /// Classifier of losses: at the receiver for TFRC, at the sender for IFTP.
     #[arg(long, value_name = "NAME", default_value = "unaware")]
     classifier: String,
     /// Over UDP-Lite, where the kernel has it (Linux until 7.0).
@@ -51,7 +51,7 @@ pub(crate) struct SendArgs {
     /// The section of it that a checksum covers (IFTP-W).
     #[arg(long, value_name = "SIZE")]
     coverage: Option<String>,
-    /// What is sent: `greedy`, `voice`, '{ kind = "video", fps = 25, rate = "400 kbit/s" }'.
+    /// Data to send: `greedy`, `voice`, '{ kind = "video", fps = 25, rate = "400 kbit/s" }'.
     #[arg(long, value_name = "APPLICATION", default_value = "greedy")]
     application: String,
     /// Send a file instead, `-` for standard input.
