@@ -222,6 +222,9 @@ pub(crate) enum CliError {
     /// The directory of a run is of no use.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The proxy of UDP does not run.
+    #[error(transparent)]
+    Proxy(#[from] whyloss_emulate::proxy::ProxyError),
     /// A log is none that can be replayed.
     #[error("--replay: {0}")]
     Replay(#[source] ArchiveError),
@@ -353,6 +356,7 @@ impl CliError {
             | Self::Address { .. }
             | Self::NoCommand
             | Self::NeedsRoot
+            | Self::Proxy(whyloss_emulate::proxy::ProxyError::Listen { .. })
             | Self::Replay(_)
             | Self::NotFirst(_)
             | Self::ReplayOfSenders
@@ -392,6 +396,7 @@ impl CliError {
             | Self::Unwritten { .. }
             | Self::Report(_)
             | Self::Archive(_)
+            | Self::Proxy(_)
             | Self::Endpoint(_)
             | Self::Faulty
             | Self::Differs(_)

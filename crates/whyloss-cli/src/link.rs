@@ -12,6 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use whyloss::Duration;
 use whyloss_emulate::init::{self, Role};
 use whyloss_emulate::spec::{self, Direction, HostPlan, Links};
+use whyloss_emulate::summary::Summary;
 use whyloss_emulate::{Options, Snapshot, archive, run};
 use whyloss_sim::text::printable;
 
@@ -19,6 +20,7 @@ use crate::error::CliError;
 use crate::interrupt::{requests, stop_on_interrupt};
 
 mod page;
+mod udp;
 
 /// The hidden subcommand that plays a role beside a command.
 pub(crate) const INIT: &str = "link-init";
@@ -96,6 +98,10 @@ pub(crate) struct LinkArgs {
     /// Let the command reach the networks of this machine and its name servers, behind the link, by IPv4 and IPv6.
     #[arg(long, conflicts_with_all = ["both", "at"])]
     internet: bool,
+    /// Forward UDP from LISTEN (a port of this machine, or ADDRESS:PORT) through the link to TARGET (HOST:PORT), without root,
+    /// until the command ends or an interrupt. The command finds the address in WHYLOSS_UDP.
+    #[arg(long, value_name = "LISTEN=TARGET", conflicts_with_all = ["both", "at", "internet", "clients", "mtu"])]
+    udp: Option<String>,
     /// How many clients share the link, each in a namespace of its own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
     clients: u16,
@@ -152,8 +158,18 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
         return replay(directory, out);
     }
     let links = links(args)?;
-    let hosts = hosts(args, &links)?;
-    let duration = |text: &str| spec::duration(text).map_err(|error| CliError::Link(error.into()));
+    match &args.udp {
+        Some(ends) => udp::run(args, &links, ends),
+        None => run_hosts(args, &links),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, CliError> {
+    spec::duration(text).map_err(|error| CliError::Link(error.into()))
+}
+
+fn run_hosts(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
+    let hosts = hosts(args, links)?;
     let mut options = Options {
         log: args.log.clone(),
         seed: args.seed,
@@ -171,7 +187,7 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
     }
     options.stop = stop_on_interrupt().map_err(CliError::Signal)?;
     if let Some(directory) = &args.log {
-        archive::begin(directory, &links, args.seed).map_err(CliError::Archive)?;
+        archive::begin(directory, links, args.seed).map_err(CliError::Archive)?;
     }
     let bar = view(args.live);
     let mut last = (0.0, Vec::new());
@@ -180,17 +196,7 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
     });
     bar.finish_and_clear();
     let done = done.map_err(CliError::Emulate)?;
-    if let Some(directory) = &args.log {
-        archive::end(directory, &done.summary).map_err(CliError::Archive)?;
-        #[cfg(feature = "parquet")]
-        whyloss_emulate::packets::write(directory).map_err(CliError::Archive)?;
-        page::write(directory, &links, &done.summary)?;
-    }
-    if !args.quiet || done.summary.is_faulty() {
-        // Standard output is the command's.
-        let summary = done.summary.render();
-        let _ = write!(std::io::stderr(), "{}", printable(&summary));
-    }
+    report(args, links, &done.summary)?;
     if options.stop.load(Ordering::Relaxed) {
         return Err(CliError::Interrupted {
             cut_short: Vec::new(),
@@ -211,6 +217,21 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
         }),
         None => Ok(()),
     }
+}
+
+/// Completes the log, and prints the summary.
+fn report(args: &LinkArgs, links: &Links, summary: &Summary) -> Result<(), CliError> {
+    if let Some(directory) = &args.log {
+        archive::end(directory, summary).map_err(CliError::Archive)?;
+        #[cfg(feature = "parquet")]
+        whyloss_emulate::packets::write(directory).map_err(CliError::Archive)?;
+        page::write(directory, links, summary)?;
+    }
+    if !args.quiet || summary.is_faulty() {
+        // Standard output is the command's.
+        let _ = write!(std::io::stderr(), "{}", printable(&summary.render()));
+    }
+    Ok(())
 }
 
 fn replay(directory: &Path, out: &mut dyn Write) -> Result<(), CliError> {
