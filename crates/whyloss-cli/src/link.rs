@@ -11,6 +11,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use whyloss::Duration;
 use whyloss_emulate::init::{self, Role};
+use whyloss_emulate::profiles::{self, PROFILES, Profile};
 use whyloss_emulate::spec::{self, Direction, HostPlan, Links};
 use whyloss_emulate::summary::Summary;
 use whyloss_emulate::{Options, Snapshot, archive, run};
@@ -18,6 +19,7 @@ use whyloss_sim::text::printable;
 
 use crate::error::CliError;
 use crate::interrupt::{requests, stop_on_interrupt};
+use crate::nearest::nearest;
 
 mod page;
 mod udp;
@@ -34,40 +36,27 @@ pub(crate) struct LinkArgs {
     /// Change the file: `link.radio.rate=1 Mbit/s`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::run::assignment, requires = "file")]
     sets: Vec<(String, String)>,
-    /// How fast bits leave: 10mbit, or trace:FILE (times in ms at which mahimahi delivers 1500 bytes).
-    #[arg(
-        long,
-        value_name = "RATE",
-        default_value = "10mbit",
-        conflicts_with = "file"
-    )]
-    rate: String,
-    /// From a packet's last bit to its arrival, each way.
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "50ms",
-        conflicts_with = "file"
-    )]
-    delay: String,
-    /// How much may wait: packets (83), bytes (100kB), `unlimited`, or '{ packets = 83, red = "adaptive" }'.
-    #[arg(
-        long,
-        value_name = "QUEUE",
-        default_value = "83",
-        conflicts_with = "file"
-    )]
-    queue: String,
+    /// The rates, delays and losses of a known kind of link; --rate, --delay and --loss override them.
+    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    profile: Option<String>,
+    /// List the profiles with the sources of their numbers.
+    #[arg(long, exclusive = true)]
+    list_profiles: bool,
+    /// How fast bits leave: 10mbit, or trace:FILE (times in ms at which mahimahi delivers 1500 bytes) [default: 10mbit].
+    #[arg(long, value_name = "RATE", conflicts_with = "file")]
+    rate: Option<String>,
+    /// From a packet's last bit to its arrival, each way [default: 50ms].
+    #[arg(long, value_name = "TIME", conflicts_with = "file")]
+    delay: Option<String>,
+    /// How much may wait: packets (83), bytes (100kB), `unlimited`, or '{ packets = 83, red = "adaptive" }'
+    /// [default: 83].
+    #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
+    queue: Option<String>,
     /// Channel that corrupts packets: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good, mean time
     /// bad, loss while bad), bits:1e-6 (damaged bits), recorded:NAME (`whyloss list`), pattern:PATH
-    /// (a recording), or a channel as scenarios have it.
-    #[arg(
-        long,
-        value_name = "CHANNEL",
-        default_value = "none",
-        conflicts_with = "file"
-    )]
-    loss: String,
+    /// (a recording), or a channel as scenarios have it [default: none].
+    #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
+    loss: Option<String>,
     /// The same towards the command alone.
     #[arg(long, value_name = "RATE", conflicts_with = "file")]
     rate_down: Option<String>,
@@ -157,6 +146,9 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
     if let Some(directory) = &args.replay {
         return replay(directory, out);
     }
+    if args.list_profiles {
+        return list_profiles(out);
+    }
     let links = links(args)?;
     match &args.udp {
         Some(ends) => udp::run(args, &links, ends),
@@ -244,21 +236,69 @@ fn replay(directory: &Path, out: &mut dyn Write) -> Result<(), CliError> {
     }
 }
 
+fn profile(name: &str) -> Result<&'static Profile, CliError> {
+    profiles::find(name).ok_or_else(|| CliError::NoProfile {
+        name: name.to_owned(),
+        nearest: nearest(name, PROFILES.iter().map(|profile| profile.name.as_str())),
+    })
+}
+
+/// Prints each profile and the source of its numbers.
+fn list_profiles(out: &mut dyn Write) -> Result<(), CliError> {
+    let or = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
+    writeln!(
+        out,
+        "{:<10} {:>9} {:>9} {:>7}  about",
+        "profile", "down", "up", "delay"
+    )?;
+    for profile in PROFILES.iter() {
+        let (down, up) = (or(&profile.rate_down), or(&profile.rate_up));
+        let (delay, about) = (or(&profile.delay), &profile.about);
+        writeln!(
+            out,
+            "{:<10} {down:>9} {up:>9} {delay:>7}  {about}",
+            profile.name
+        )?;
+        if let Some(loss) = &profile.loss {
+            writeln!(out, "{:40}loss: {loss}", "")?;
+        }
+        writeln!(out, "{:40}source: {}", "", profile.source)?;
+    }
+    Ok(())
+}
+
 fn links(args: &LinkArgs) -> Result<Links, CliError> {
     let Some(path) = &args.file else {
-        let either = |own: &Option<String>, both: &String| own.as_ref().unwrap_or(both).clone();
-        let down = Direction {
-            rate: either(&args.rate_down, &args.rate),
-            delay: either(&args.delay_down, &args.delay),
-            queue: either(&args.queue_down, &args.queue),
-            loss: either(&args.loss_down, &args.loss),
+        let profile = args.profile.as_deref().map(profile).transpose()?;
+        // The option of one way, then that of both, then the profile, then the default.
+        let first = |values: [Option<&String>; 3], default: &str| {
+            let value = values.into_iter().flatten().next();
+            value.cloned().unwrap_or_else(|| default.to_owned())
         };
-        let up = Direction {
-            rate: either(&args.rate_up, &args.rate),
-            delay: either(&args.delay_up, &args.delay),
-            queue: either(&args.queue_up, &args.queue),
-            loss: either(&args.loss_up, &args.loss),
+        let direction = |own: [&Option<String>; 4], rate: Option<&String>| {
+            let [own_rate, own_delay, own_queue, own_loss] = own.map(Option::as_ref);
+            let delay = profile.and_then(|profile| profile.delay.as_ref());
+            let loss = profile.and_then(|profile| profile.loss.as_ref());
+            Direction {
+                rate: first([own_rate, args.rate.as_ref(), rate], "10mbit"),
+                delay: first([own_delay, args.delay.as_ref(), delay], "50ms"),
+                queue: first([own_queue, args.queue.as_ref(), None], "83"),
+                loss: first([own_loss, args.loss.as_ref(), loss], "none"),
+            }
         };
+        let down = direction(
+            [
+                &args.rate_down,
+                &args.delay_down,
+                &args.queue_down,
+                &args.loss_down,
+            ],
+            profile.and_then(|profile| profile.rate_down.as_ref()),
+        );
+        let up = direction(
+            [&args.rate_up, &args.delay_up, &args.queue_up, &args.loss_up],
+            profile.and_then(|profile| profile.rate_up.as_ref()),
+        );
         return Links::pair(&down, &up).map_err(|error| CliError::Link(error.into()));
     };
     let text = whyloss_sim::scenario::read_file(path).map_err(|source| CliError::Unreadable {

@@ -17,6 +17,7 @@
 //! | `run` | hosts in network namespaces, TUN devices, the forwarder (Linux) |
 //! | `gateway` | NAT and a resolver for `--internet`, which go with the run (Linux) |
 //! | `init` | the processes by which nothing outlives a run (Linux) |
+//! | [`profiles`] | links by name, with the sources of their numbers |
 //! | [`proxy`] | the links between UDP sockets, without root, on every platform |
 //! | [`record`], [`archive`] | the log of a run, the directory it is in |
 //! | `packets` | the log as a Parquet table (feature `parquet`) |
@@ -51,6 +52,7 @@ pub mod init;
 mod log;
 #[cfg(target_os = "linux")]
 mod place;
+pub mod profiles;
 pub mod proxy;
 #[cfg(target_os = "linux")]
 mod real_time;

@@ -8,8 +8,9 @@
 //! packet would not pass the checksum of its receiver, so that the proxy drops it and the log says `damaged`.
 //! One thread for each socket reads, and the caller's thread forwards. Everything here is the standard library's.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
+use std::iter;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -220,13 +221,16 @@ impl Proxy {
                 });
                 next_sweep = now + SWEEP;
             }
-            if reader.is_finished() {
-                break;
-            }
-            if !goes_on {
+            if reader.is_finished() || !goes_on {
                 break;
             }
         }
+        let ports = clients
+            .by_number
+            .values()
+            .filter_map(|client| client.socket.local_addr().ok());
+        let ports = ports.chain([self.address]).map(|address| address.port());
+        forwarder.recorder.counter.faults.device += dropped(&ports.collect());
         stays.store(false, Ordering::Relaxed);
         drop((clients, receiver));
         match reader.join() {
@@ -252,14 +256,12 @@ impl Proxy {
         let now = forwarder.deliver(&mut |transit| self.write(clients, transit));
         let sleep = (forwarder.network.next_due() - now).min(LONGEST_SLEEP);
         let sleep = time::Duration::from_nanos(sleep.max(Duration::ZERO).as_nanos() as u64);
-        let mut heard = match receiver.recv_timeout(sleep) {
+        let first = match receiver.recv_timeout(sleep) {
             Ok(heard) => Some(heard),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
         };
-        for _ in 0..BURST {
-            let Some(Heard { from, packet }) = heard else {
-                break;
-            };
+        let more = iter::from_fn(|| receiver.try_recv().ok());
+        for Heard { from, packet } in first.into_iter().chain(more).take(BURST) {
             let now = forwarder.deliver(&mut |transit| self.write(clients, transit));
             let number = match from {
                 Err(number) => Some(number),
@@ -280,7 +282,6 @@ impl Proxy {
                     forwarder.offer(now, ends, packet, number);
                 }
             }
-            heard = receiver.try_recv().ok();
         }
         // Datagrams end here, not at a device that would take their buffers again.
         forwarder.buffers.clear();
@@ -408,6 +409,32 @@ impl Drop for Client {
     }
 }
 
+/// Datagrams that the kernel dropped because a socket's buffer was full, of the sockets at these ports.
+#[cfg(target_os = "linux")]
+fn dropped(ports: &HashSet<u16>) -> u64 {
+    let mut dropped = 0;
+    for file in ["/proc/self/net/udp", "/proc/self/net/udp6"] {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        // A number, the local address and port in hexadecimal digits, …, and the drops at the end.
+        for line in text.lines().skip(1) {
+            let mut words = line.split_ascii_whitespace();
+            let port = words.nth(1).and_then(|local| local.rsplit_once(':'));
+            let port = port.and_then(|(_, port)| u16::from_str_radix(port, 16).ok());
+            let drops = words.next_back().and_then(|drops| drops.parse().ok());
+            if port.is_some_and(|port| ports.contains(&port)) {
+                dropped += drops.unwrap_or(0);
+            }
+        }
+    }
+    dropped
+}
+
+/// Other systems do not tell.
+#[cfg(not(target_os = "linux"))]
+fn dropped(_: &HashSet<u16>) -> u64 {
+    0
+}
+
 fn prepare(socket: &UdpSocket) -> io::Result<()> {
     // The operating system gives as much as it allows.
     let _ = SockRef::from(socket).set_recv_buffer_size(BUFFER);
@@ -470,4 +497,116 @@ fn payload(packet: &[u8]) -> &[u8] {
         _ => 48,
     };
     packet.get(headers..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Direction, HostPlan, Links};
+
+    /// The plan of a fast link between two hosts, with this channel away from the client.
+    fn plan(loss: &str) -> Plan {
+        let direction = |loss: &str| Direction {
+            rate: "1gbit".into(),
+            delay: "1ms".into(),
+            queue: "unlimited".into(),
+            loss: loss.into(),
+        };
+        let links = Links::pair(&direction("none"), &direction(loss)).unwrap();
+        let (near, far) = links.ends();
+        let host = |(name, node): (&str, usize)| HostPlan {
+            name: name.into(),
+            node,
+            command: None,
+            leads: false,
+        };
+        links.plan([("server", near), ("client", far)].map(host).into())
+    }
+
+    /// Sends datagrams through a proxy in bursts, to a target that sends them back. Returns how many came back, and the
+    /// proxy's counts.
+    fn echo(loss: &str, bursts: usize) -> (usize, Summary) {
+        let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let proxy = Proxy::bind(ProxyOptions {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            target: target.local_addr().unwrap(),
+            log: None,
+            seed: 1,
+            late_bound: Duration::from_secs(60),
+            most_time: None,
+            stop: stop.clone(),
+        })
+        .unwrap();
+        let address = proxy.address();
+        let plan = plan(loss);
+        let running = thread::spawn(move || proxy.run(&plan, &mut |_| true).unwrap());
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for socket in [&client, &target] {
+            socket
+                .set_read_timeout(Some(time::Duration::from_millis(500)))
+                .unwrap();
+        }
+        let (mut buffer, mut back) = ([0; 2_000], 0);
+        for burst in 0..bursts {
+            for number in 0..BURST_SENT {
+                client
+                    .send_to(&[burst as u8, number as u8, 7], address)
+                    .unwrap();
+            }
+            let mut there = 0;
+            while there < BURST_SENT
+                && let Ok((length, from)) = target.recv_from(&mut buffer)
+            {
+                target.send_to(&buffer[..length], from).unwrap();
+                there += 1;
+            }
+            for _ in 0..there {
+                let (length, from) = client.recv_from(&mut buffer).unwrap();
+                assert_eq!((length, buffer[2], from), (3, 7, address));
+                back += 1;
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        (back, running.join().unwrap())
+    }
+
+    /// More than the forwarder takes at a time, and less than the smallest buffer holds.
+    const BURST_SENT: usize = 3 * BURST;
+
+    #[test]
+    fn all_datagrams_come_back() {
+        let (back, summary) = echo("none", 5);
+        assert_eq!(back, 5 * BURST_SENT);
+        for link in &summary.links {
+            assert_eq!(
+                (link.delivered, link.bytes),
+                (480, 480 * (28 + 3)),
+                "{}",
+                link.name
+            );
+        }
+    }
+
+    #[test]
+    fn damaged_datagrams_arrive_nowhere() {
+        let (back, summary) = echo("bits:1", 1);
+        assert_eq!(back, 0);
+        assert_eq!(
+            (summary.links[1].damaged, summary.links[0].offered),
+            (BURST_SENT as u64, 0)
+        );
+    }
+
+    #[test]
+    fn a_packet_has_its_datagram() {
+        let at = |text: &str| text.parse().unwrap();
+        for (from, to, bytes) in [
+            ("127.0.0.1:1", "127.0.0.2:2", 31),
+            ("[::1]:1", "127.0.0.2:2", 51),
+        ] {
+            let packet = whole(at(from), at(to), b"abc");
+            assert_eq!((packet.len(), payload(&packet)), (bytes, &b"abc"[..]));
+        }
+    }
 }
