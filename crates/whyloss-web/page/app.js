@@ -114,8 +114,7 @@ function tell() {
   const mine = verdicts.filter(({ flow }) => flow === 0);
   const radio = mine.filter(({ cause }) => cause === "wireless").length;
   const right = mine.filter(({ cause, verdict }) => cause === verdict).length;
-  const { goodput_kbps: goodput } = run.results.flows[0];
-  const speed = typeof goodput === "number" ? ` Goodput: ${(goodput / 1000).toFixed(2)} Mbit/s.` : "";
+  const speed = ` Throughput: ${(run.results.flows[0].throughput_bps / 1e6).toFixed(2)} Mbit/s.`;
   const blame = radio * 2 > mine.length ? "The radio, not the queue" : radio * 2 < mine.length ? "The queue, not the radio" : "As much the radio as the queue";
   $("verdict").textContent = mine.length === 0
     ? `No loss was judged.${speed}`
@@ -135,7 +134,7 @@ function tell() {
   rows = verdicts;
   $("losses").replaceChildren(...verdicts.map(row));
   marked = undefined;
-  dirty = true;
+  stale = true;
 }
 
 function row({ at, flow, sequence, cause, verdict }) {
@@ -168,18 +167,24 @@ function setPlaying(on) {
   remember();
 }
 
+/** Whether the moment changed, and whether the curves did. */
 let dirty = true;
+let stale = true;
 function frame(time) {
   requestAnimationFrame(frame);
   const passed = last === undefined ? 0 : Math.min(0.1, (time - last) / 1000);
   last = time;
   if (!run) return;
   if (playing) now = (now + passed * Number($("speed").value)) % DURATION;
-  if (!playing && !dirty) return;
+  if (!playing && !dirty && !stale) return;
   dirty = false;
   const speed = Number($("speed").value);
   const packets = draw.network($("network"), run, { ...state, speed }, now, colours);
-  for (const [canvas, what] of plots) draw.plot(canvas, what, now, colours);
+  for (const [canvas, what] of plots) {
+    if (stale) draw.plot(canvas, what, colours);
+    draw.mark(canvas, DURATION, now);
+  }
+  stale = false;
   drawn.frames += 1;
   drawn.packets = Math.max(drawn.packets, packets);
   $("moment").value = now;
@@ -237,7 +242,7 @@ function listen() {
     colours = draw.palette(choices);
     if (run) tell();
   });
-  new ResizeObserver(() => { dirty = true; }).observe($("network"));
+  new ResizeObserver(() => { stale = true; }).observe($("network"));
   addEventListener("hashchange", () => {
     const hash = decodeURI(location.hash);
     if (hash === decodeURI(held ?? "") || ["#play", "#diagnose"].includes(hash)) return;

@@ -128,8 +128,8 @@ export function network(canvas, run, state, now, colours) {
 
 const LEFT = 52;
 
-/** Draws curves over the whole run, with losses as signs and a line at `now`. */
-export function plot(canvas, { title, curves, losses, end }, now, colours) {
+/** Draws curves over the whole run, with losses as signs. */
+export function plot(canvas, { title, curves, losses, end }, colours) {
   const { context, width, height } = prepare(canvas);
   const [top, bottom] = [24, height - 22];
   let most = 1e-9;
@@ -192,12 +192,12 @@ export function plot(canvas, { title, curves, losses, end }, now, colours) {
     sign(context, verdict, x(at), cause === "congestion" ? top + 6 : top + 18, 3.5);
     context.fill();
   });
-  context.strokeStyle = colours.ink;
-  context.lineWidth = 1;
-  context.beginPath();
-  context.moveTo(x(now), top - 4);
-  context.lineTo(x(now), bottom);
-  context.stroke();
+}
+
+/** Moves a plot's line to `now`. It is an element, so that the curves need not be drawn again. */
+export function mark(canvas, end, now) {
+  const at = LEFT + ((canvas.clientWidth - LEFT - 8) * now) / end;
+  canvas.nextElementSibling.style.transform = `translateX(${at}px)`;
 }
 
 /** Returns the moment under a pointer. */
