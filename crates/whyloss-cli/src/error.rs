@@ -222,6 +222,15 @@ pub(crate) enum CliError {
     /// The directory of a run is of no use.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// `--profile` names none.
+    #[error(
+        "no profile is called `{name}`{}; `whyloss link --list-profiles` names them all",
+        did_you_mean(nearest)
+    )]
+    NoProfile { name: String, nearest: Vec<String> },
+    /// The proxy of UDP does not run.
+    #[error(transparent)]
+    Proxy(#[from] whyloss_emulate::proxy::ProxyError),
     /// A log is none that can be replayed.
     #[error("--replay: {0}")]
     Replay(#[source] ArchiveError),
@@ -353,6 +362,8 @@ impl CliError {
             | Self::Address { .. }
             | Self::NoCommand
             | Self::NeedsRoot
+            | Self::NoProfile { .. }
+            | Self::Proxy(whyloss_emulate::proxy::ProxyError::Listen { .. })
             | Self::Replay(_)
             | Self::NotFirst(_)
             | Self::ReplayOfSenders
@@ -392,6 +403,7 @@ impl CliError {
             | Self::Unwritten { .. }
             | Self::Report(_)
             | Self::Archive(_)
+            | Self::Proxy(_)
             | Self::Endpoint(_)
             | Self::Faulty
             | Self::Differs(_)
