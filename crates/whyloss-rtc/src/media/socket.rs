@@ -21,6 +21,8 @@ use crate::bandwidth::Bandwidth;
 
 /// Longest wait, after which `stop` is looked at.
 const LOOK: Duration = Duration::from_millis(100);
+/// Sockets wake up on a tick of the kernel, 4 or 10 ms late.
+const SLACK: Duration = Duration::from_millis(10);
 /// Largest datagram that is read.
 const LARGEST: usize = 2_048;
 
@@ -125,7 +127,7 @@ pub fn send(
 ) -> io::Result<Sent> {
     let clock = Clock::start();
     let start = clock.now();
-    let mut sender = Sender::new(settings, estimator, [1, 2, 3, 4], start);
+    let mut sender = Sender::new(settings, estimator, [1, 2, 3, 4], start).with_slack(SLACK);
     let (mut sent, mut heard) = (Sent::default(), start);
     let (mut buffer, mut datagram) = ([0; LARGEST], Vec::new());
     loop {
