@@ -162,7 +162,7 @@ const checks = {
   },
 
   async "many packets are drawn"() {
-    const page = await open("#rate=50000&delay=100&buffer=1000&loss=0&burst=1&seed=1&by=tcp%3Acubic&classifier=unaware&cubic=true&at=10");
+    const page = await open("#rate=10000&delay=100&buffer=200&loss=0&burst=1&seed=1&by=tcp%3Acubic&classifier=unaware&cubic=true&at=10");
     const [frames, packets] = await page.evaluate(async () => {
       const before = window.whyloss.drawn.frames;
       await new Promise((done) => { setTimeout(done, 5000); });
