@@ -69,6 +69,9 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: io::Error,
     },
+    /// A directory cannot be compared.
+    #[error("`{}`: {problem}", path.display())]
+    Compared { path: PathBuf, problem: String },
     /// A capture or log cannot be read.
     #[error("`{}`: {source}", path.display())]
     Capture {
@@ -342,6 +345,7 @@ impl CliError {
             | Self::Scenario(_)
             | Self::Engine(EngineError::Check(_) | EngineError::NoEngine(_))
             | Self::Capture { .. }
+            | Self::Compared { .. }
             | Self::Recording { .. }
             | Self::NoFlow { .. }
             | Self::InputInOut(_)
