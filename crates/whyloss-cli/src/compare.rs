@@ -365,6 +365,6 @@ mod tests {
         let rows = pair(&a, &a);
         assert_eq!(rows.len(), 3, "sent, the flow's number, and its rate");
         assert!(rows.iter().all(Row::is_same));
-        assert_eq!(rows[0].cells(), ["10", "10", "+0.0000", "–"]);
+        assert_eq!(rows[2].cells(), ["10", "10", "+0.0000", "–"]);
     }
 }
