@@ -93,6 +93,9 @@ pub(crate) struct LinkArgs {
     /// Run one shell command at each end, with nothing else on the network.
     #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], conflicts_with = "command")]
     both: Option<Vec<OsString>>,
+    /// Let the command reach the networks of this machine and its name servers, behind the link, by IPv4 and IPv6.
+    #[arg(long, conflicts_with_all = ["both", "at"])]
+    internet: bool,
     /// How many clients share the link, each in a namespace of its own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
     clients: u16,
@@ -156,6 +159,7 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
         seed: args.seed,
         late_bound: duration(&args.late_bound)?,
         mtu: args.mtu,
+        internet: args.internet,
         real_time: !args.no_real_time,
         most_time: args.time.as_deref().map(duration).transpose()?,
         init: run::init_by(INIT).map_err(CliError::Signal)?,

@@ -119,3 +119,94 @@ fn large_packets_pass_whole() {
         );
     }
 }
+
+/// Runs a shell command on a machine of its own with a stand-in for the internet behind it (`link/world.sh`). Its `$1` is the
+/// `whyloss` command, `$2` the directory of the scripts.
+fn world(command: &str) -> Output {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
+    let (program, here) = (env!("CARGO_BIN_EXE_whyloss"), here.display());
+    let command = format!("set -- '{program}' '{here}'\n{command}");
+    let mut world = Command::new("unshare");
+    world.args(["--net", "--mount", "sh"]);
+    world
+        .arg(format!("{here}/world.sh"))
+        .arg(here.to_string())
+        .arg(command);
+    world.output().unwrap()
+}
+
+/// The server sees the addresses of the machine, and knows no route to those of the run.
+#[test]
+#[ignore = "needs root"]
+fn the_internet_is_behind_the_link() {
+    let log = directory("internet");
+    let fetch =
+        "for way in -4 -6; do curl --silent --show-error $way http://site.test/; echo; done";
+    let output = world(&format!(
+        "\"$1\" link --internet --delay 5ms --late-bound 1s --quiet --log '{}' -- sh -c '{fetch}'",
+        log.display()
+    ));
+    succeed(&output);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "192.0.2.2\n2001:db8:1::2\n"
+    );
+    let records = archive::records(&log).unwrap();
+    // The names were asked for behind the link, too.
+    for (protocol, port) in [(17, 53), (6, 80)] {
+        let crossed = |record: &&Record| {
+            let headers = &record.headers;
+            headers.protocol == protocol && headers.destination_port == Some(port)
+        };
+        assert!(
+            records.iter().any(|record| crossed(&record)),
+            "protocol {protocol}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn two_ways_to_the_internet_do_not_disturb_each_other() {
+    let output = world(
+        "\"$1\" link --internet --quiet --late-bound 1s -- sleep 1 & first=$!\n\
+         \"$1\" link --internet --quiet --late-bound 1s -- sh -c 'sleep 2; curl --silent http://site.test/'\n\
+         wait $first; cat /proc/sys/net/ipv4/conf/eth0/forwarding",
+    );
+    succeed(&output);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "192.0.2.20\n");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn nothing_is_left_after_kill_9() {
+    succeed(&world("sh \"$2/kill.sh\" \"$1\""));
+}
+
+/// Each message names the missing part and the way to get it.
+#[test]
+#[ignore = "needs root"]
+fn missing_parts_are_named() {
+    for (prepare, expected) in [
+        ("PATH=/nonexistent", "apt-get install nftables"),
+        ("mount -t tmpfs tmpfs /dev/net;", "--device /dev/net/tun"),
+        (
+            "exec setpriv --reuid 65534 --regid 65534 --clear-groups",
+            "run it with sudo",
+        ),
+    ] {
+        let program = env!("CARGO_BIN_EXE_whyloss");
+        let command = format!("{prepare} '{program}' link --internet -- /bin/true");
+        let mut shell = Command::new("unshare");
+        let output = shell
+            .args(["--net", "--mount", "sh", "-c", &command])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (output.status.code(), text.contains(expected)),
+            (Some(2), true),
+            "{text}"
+        );
+    }
+}

@@ -49,6 +49,15 @@ struct Route6 {
     index: libc::c_int,
 }
 
+/// Opens the device that makes TUN devices.
+pub(crate) fn open() -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open("/dev/net/tun")
+}
+
 /// What a TUN device is made with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape<'a> {
@@ -85,11 +94,7 @@ impl Tun {
             mtu,
             default,
         } = shape;
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-            .open("/dev/net/tun")?;
+        let file = open()?;
         let mut request = request(name)?;
         request.ifr_ifru.ifru_flags =
             (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL) as libc::c_short;

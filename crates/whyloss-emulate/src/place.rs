@@ -15,6 +15,7 @@ use nix::unistd::{Pid, geteuid, getgid, getuid};
 
 use crate::addresses::{ALL, Prefix};
 use crate::device::{Shape, Tun, loopback_up};
+use crate::gateway::{self, DEVICES, Gateway};
 use crate::init;
 use crate::run::RunError;
 use crate::spec::HostPlan;
@@ -108,7 +109,8 @@ impl Ground {
             nested: inside.is_some(),
         })?;
         // By its address, so that two runs that choose the same slot meet here, and one of them is told so.
-        let device = format!("wl{:x}", slot.base >> (32 - slot.length));
+        let number = slot.base >> (32 - slot.length);
+        let device = format!("{DEVICES}{number:x}");
         Ok(Self {
             home,
             slot,
@@ -192,6 +194,17 @@ impl Ground {
         })();
         setns(&self.home, CloneFlags::CLONE_NEWNET)?;
         made
+    }
+
+    /// Opens the way to the networks of this machine; it closes when what is returned is dropped.
+    pub(crate) fn open_gateway(&self, init: &[OsString]) -> Result<Gateway, RunError> {
+        Gateway::start(init, &self.device, self.slot).map_err(RunError::Gateway)
+    }
+
+    /// The variable by which a command's first process learns of the name server.
+    pub(crate) fn resolver(&self) -> (String, String) {
+        let text = gateway::resolv_conf(self.slot.first());
+        (gateway::VARIABLE.to_owned(), text)
     }
 
     /// Does something in the network namespace of a host.

@@ -16,6 +16,8 @@ use whyloss::{Duration, Time};
 
 use crate::addresses::{ipv4_of, is_forwarded, with_ipv4};
 use crate::clock::{Clock, time_of_day};
+use crate::device;
+use crate::gateway;
 use crate::header::{Headers, destination, flip};
 use crate::init;
 use crate::log::{Ended, Entry, Log, Names, SNAP_LENGTH, WriteError};
@@ -37,6 +39,8 @@ pub struct Options {
     pub late_bound: Duration,
     /// Bytes of the largest packet; larger ones are fragmented, or refused with the MTU, by the hosts.
     pub mtu: u16,
+    /// Whether the hosts reach the networks of this machine, and its name servers.
+    pub internet: bool,
     /// Whether the forwarder asks for real-time priority, and for cores that stay awake.
     pub real_time: bool,
     /// When the run ends, whatever still runs.
@@ -85,6 +89,19 @@ pub enum RunError {
         /// What the kernel says.
         source: io::Error,
     },
+    /// No TUN devices.
+    #[error(
+        "cannot open /dev/net/tun ({0}): `sudo modprobe tun` makes it; a container needs `--device /dev/net/tun --cap-add NET_ADMIN`"
+    )]
+    NoTun(#[source] io::Error),
+    /// No program that makes rules for NAT.
+    #[error(
+        "--internet needs the command `nft`, which is not there: install the package nftables (`sudo apt-get install nftables`)"
+    )]
+    NoNft,
+    /// The way to the networks of the machine could not be opened.
+    #[error("--internet: {0}")]
+    Gateway(#[source] io::Error),
     /// No user namespaces.
     #[error("cannot make a user namespace: {0}; run it as root")]
     NoUserNamespace(#[source] io::Error),
@@ -147,9 +164,15 @@ pub fn run(
     options: &Options,
     live: &mut dyn FnMut(&Snapshot<'_>),
 ) -> Result<Done, RunError> {
+    device::open().map_err(RunError::NoTun)?;
+    if options.internet && gateway::nft_is_missing() {
+        return Err(RunError::NoNft);
+    }
     let inside = plan.hosts.iter().filter(|host| host.command.is_some());
     let count = inside.count();
     let (ground, mut places) = make(&plan.hosts, count, options.mtu)?;
+    let gateway = options.internet.then(|| ground.open_gateway(&options.init));
+    let gateway = gateway.transpose()?;
     let names = Names {
         hosts: plan.hosts.iter().map(|host| host.name.clone()).collect(),
         links: plan.links.iter().map(|link| link.name.clone()).collect(),
@@ -223,6 +246,7 @@ pub fn run(
     if let Some(error) = failed {
         return Err(error);
     }
+    drop(gateway);
     let now = clock.now();
     let counter = forwarder.finish(&mut places)?;
     let summary = counter.summary(now, options.seed, had_priority, options.late_bound);
@@ -256,6 +280,9 @@ fn start(
 ) -> Result<(), RunError> {
     let addresses = ground.addresses(&plan.hosts);
     let mut variables = Vec::new();
+    if options.internet {
+        variables.push(ground.resolver());
+    }
     for (host, address) in plan.hosts.iter().zip(&addresses) {
         let name: String = host
             .name

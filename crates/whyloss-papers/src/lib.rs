@@ -81,7 +81,21 @@ static FILES: &[(&str, &[(&str, &str)])] = &[
             "networks/multiple.toml"
         ]
     ),
-    files!("ela", ["paper.toml"]),
+    files!(
+        "ela",
+        [
+            "paper.toml",
+            "networks/section-6.toml",
+            "networks/section-7.toml",
+            "networks/section-8.toml",
+            "networks/conclusion.toml",
+            "networks/scenario-1.toml",
+            "networks/scenario-2.toml",
+            "networks/scenario-3.toml",
+            "networks/scenario-4.toml",
+            "networks/scenario-5.toml",
+        ]
+    ),
 ];
 
 static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| {
