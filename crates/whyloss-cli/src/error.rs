@@ -69,6 +69,9 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: io::Error,
     },
+    /// A directory cannot be compared.
+    #[error("`{}`: {problem}", path.display())]
+    Compared { path: PathBuf, problem: String },
     /// A capture or log cannot be read.
     #[error("`{}`: {source}", path.display())]
     Capture {
@@ -365,6 +368,7 @@ impl CliError {
                 EngineError::Check(_) | EngineError::NoEngine(_) | EngineError::NoEstimator(_),
             )
             | Self::Capture { .. }
+            | Self::Compared { .. }
             | Self::Recording { .. }
             | Self::NoFlow { .. }
             | Self::InputInOut(_)
