@@ -20,10 +20,10 @@ int main(int count, char **words)
     whyloss_scheme *scheme = (whyloss_scheme *)malloc(whyloss_scheme_size());
     whyloss_scheme_options options = {WHYLOSS_ABI, 1200, name, NULL, 0};
     whyloss_allowance allowed;
-    whyloss_verdict verdict;
+    whyloss_verdict verdict = {WHYLOSS_CAUSE_UNKNOWN, WHYLOSS_FOUND_NONE, 0, 0};
     uint64_t numbers[FLIGHT], number = 0, now = 1000000000;
     char text[200];
-    int round, packet, spared = 0;
+    int round, packet, losses = 0;
 
     if (whyloss_scheme_init(scheme, whyloss_scheme_size(), &options, text, sizeof text)
         != WHYLOSS_STATUS_OK) {
@@ -48,12 +48,13 @@ int main(int count, char **words)
         check(whyloss_scheme_on_acked(scheme, numbers, acked, now));
         if (any) {
             check(whyloss_scheme_on_lost(scheme, &lost, 1, now, &verdict));
-            spared += verdict.cause == WHYLOSS_CAUSE_WIRELESS;
+            losses += verdict.found != WHYLOSS_FOUND_NONE;
         }
     }
     check(whyloss_scheme_allowance(scheme, &allowed));
-    printf("%s: window %" PRIu64 " bytes, %" PRIu64 " in flight, %d losses called wireless\n",
-           name, allowed.window, allowed.in_flight, spared);
+    printf("%s: window %" PRIu64 " bytes, %" PRIu64 " in flight, %d losses, the last %s\n",
+           name, allowed.window, allowed.in_flight, losses,
+           verdict.cause == WHYLOSS_CAUSE_WIRELESS ? "wireless" : "congestion");
     check(whyloss_scheme_drop(scheme));
     free(scheme);
     return 0;

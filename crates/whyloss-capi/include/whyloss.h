@@ -490,7 +490,7 @@ whyloss_status whyloss_media_next_timeout(struct whyloss_media *media, uint64_t 
 /**
  * Writes the bitrate to send at, and the state behind it.
  */
-whyloss_status whyloss_media_state(struct whyloss_media *media, struct whyloss_media_state *state);
+whyloss_status whyloss_media_target(struct whyloss_media *media, struct whyloss_media_state *state);
 
 /**
  * Returns the bytes that a receiver takes, of memory as `malloc` returns it.

@@ -218,7 +218,7 @@ pub unsafe extern "C" fn whyloss_media_next_timeout(media: *mut Media, due_ns: *
 /// # Safety
 /// As the contract in the description of this interface says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn whyloss_media_state(media: *mut Media, state: *mut MediaState) -> Status {
+pub unsafe extern "C" fn whyloss_media_target(media: *mut Media, state: *mut MediaState) -> Status {
     let act = |estimator: &mut Estimator| {
         let stats = estimator.stats();
         let said = MediaState {
