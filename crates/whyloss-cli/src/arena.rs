@@ -91,7 +91,7 @@ pub(crate) struct ArenaArgs {
     format: Format,
 }
 
-const HELP: &str = "docs/arena.md says how networks are drawn and what is measured.";
+const HELP: &str = "docs/evidence/arena.md says how networks are drawn and what is measured.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Carrier {

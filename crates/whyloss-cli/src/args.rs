@@ -72,7 +72,7 @@ pub(crate) enum Command {
     /// Receive from `whyloss send`, and say why what is missing was lost (Linux).
     #[cfg(target_os = "linux")]
     Recv(RecvArgs),
-    /// Hold simulations against emulated links, kernels and sockets: the tables of docs/reality.md (Linux, root).
+    /// Hold simulations against emulated links, kernels and sockets: the tables of docs/evidence/reality.md (Linux, root).
     #[cfg(target_os = "linux")]
     Reality(RealityArgs),
     /// Load our congestion controls into this machine's kernel, and watch them decide (Linux, root).

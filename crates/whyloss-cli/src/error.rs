@@ -294,7 +294,9 @@ pub(crate) enum CliError {
     )]
     NoCommand,
     /// A lone command has a link to the machine.
-    #[error("a link to this machine's own network needs root; --both and --at need none")]
+    #[error(
+        "a link to this machine's own network needs root: run it with sudo; --both and --at need none"
+    )]
     NeedsRoot,
     /// Ctrl-C while a scenario ran.
     #[error(
@@ -372,6 +374,8 @@ impl CliError {
             Self::Sweep(_) | Self::RunsFailed { .. } | Self::EvaluationFailed { .. } => 1,
             #[cfg(feature = "parquet")]
             Self::SweepStopped { .. } => 130,
+            #[cfg(target_os = "linux")]
+            Self::Emulate(RunError::NoTun(_) | RunError::NoNft | RunError::Gateway(_)) => 2,
             #[cfg(target_os = "linux")]
             Self::Emulate(_) => 1,
             #[cfg(all(feature = "kernel", target_os = "linux"))]

@@ -77,6 +77,7 @@ pub fn main(registry: &Registry) -> ExitCode {
     }
     #[cfg(feature = "quic")]
     whyloss_quic::sim::install();
+    whyloss_rtc::sim::install();
     let out = &mut terminal::output();
     let result = match &args.command {
         Command::List(args) => list::run(args, registry, out),

@@ -26,7 +26,7 @@ pub(crate) const INIT: &str = "link-init";
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct LinkArgs {
-    /// A file with links, as scenarios have them (docs/scenarios.md); instead of --rate, --delay, --queue and --loss.
+    /// A file with links, as scenarios have them (docs/reference/scenarios.md); instead of --rate, --delay, --queue and --loss.
     #[arg(value_name = "PATH.toml")]
     file: Option<PathBuf>,
     /// Change the file: `link.radio.rate=1 Mbit/s`. May be repeated.
@@ -93,6 +93,9 @@ pub(crate) struct LinkArgs {
     /// Run one shell command at each end, with nothing else on the network.
     #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], conflicts_with = "command")]
     both: Option<Vec<OsString>>,
+    /// Let the command reach the networks of this machine and its name servers, behind the link, by IPv4 and IPv6.
+    #[arg(long, conflicts_with_all = ["both", "at"])]
+    internet: bool,
     /// How many clients share the link, each in a namespace of its own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
     clients: u16,
@@ -102,9 +105,12 @@ pub(crate) struct LinkArgs {
     /// The nodes whose commands the run waits for [default: those of all --at].
     #[arg(long, value_name = "NODE,…", value_delimiter = ',', requires = "at")]
     leads: Vec<String>,
-    /// Write what became of every packet, and a page about it, into this directory (docs/emulator.md).
+    /// Write what became of every packet, and a page about it, into this directory (docs/guides/emulator.md).
     #[arg(long, value_name = "DIR")]
     log: Option<PathBuf>,
+    /// Bytes of the largest packet; hosts fragment what is larger. IPv6 needs 1280.
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..))]
+    mtu: u16,
     /// The seed of queues and channels.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -152,6 +158,8 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
         log: args.log.clone(),
         seed: args.seed,
         late_bound: duration(&args.late_bound)?,
+        mtu: args.mtu,
+        internet: args.internet,
         real_time: !args.no_real_time,
         most_time: args.time.as_deref().map(duration).transpose()?,
         init: run::init_by(INIT).map_err(CliError::Signal)?,

@@ -43,7 +43,7 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Experiments, as `whyloss list` names them, or a folder with a paper of one's own (docs/papers.md).
+    /// Experiments, as `whyloss list` names them, or a folder with a paper of one's own (docs/guides/papers.md).
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Every experiment of one paper, such as `cen`.

@@ -15,7 +15,7 @@ use whyloss_emulate::spec;
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 
-/// What carries a session, in the words of docs/scenarios.md.
+/// What carries a session, in the words of docs/reference/scenarios.md.
 #[derive(Debug, Args)]
 struct FlowArgs {
     /// `tfrc`, `iftp`, or a table with choices: '{ kind = "tfrc", base = "ns2" }'. The same at both ends.

@@ -15,6 +15,7 @@
 //! | [`spec`] | what a user says: options or a scenario file |
 //! | [`network`] | links and routes, sans-I/O: fates and times of packets |
 //! | `run` | hosts in network namespaces, TUN devices, the forwarder (Linux) |
+//! | `gateway` | NAT and a resolver for `--internet`, which go with the run (Linux) |
 //! | `init` | the processes by which nothing outlives a run (Linux) |
 //! | [`record`], [`archive`] | the log of a run, the directory it is in |
 //! | `packets` | the log as a Parquet table (feature `parquet`) |
@@ -23,7 +24,7 @@
 //! | `reality` | simulation against reality, in tables (Linux) |
 //! | [`endpoint`] | TFRC and IFTP over UDP |
 //!
-//! `docs/emulator.md` says how to use it, `docs/reality.md` what was measured with it.
+//! `docs/guides/emulator.md` says how to use it, `docs/evidence/reality.md` what was measured with it.
 #![deny(unsafe_code)]
 
 pub mod addresses;
@@ -42,6 +43,8 @@ pub mod summary;
 mod clock;
 #[cfg(target_os = "linux")]
 mod device;
+#[cfg(target_os = "linux")]
+mod gateway;
 #[cfg(target_os = "linux")]
 pub mod init;
 #[cfg(target_os = "linux")]

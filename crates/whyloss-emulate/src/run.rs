@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,8 +14,10 @@ use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
 use whyloss::{Duration, Time};
 
+use crate::addresses::{ipv4_of, is_forwarded, with_ipv4};
 use crate::clock::{Clock, time_of_day};
-use crate::device::MTU;
+use crate::device;
+use crate::gateway;
 use crate::header::{Headers, destination, flip};
 use crate::init;
 use crate::log::{Ended, Entry, Log, Names, SNAP_LENGTH, WriteError};
@@ -34,6 +37,10 @@ pub struct Options {
     pub seed: u64,
     /// A packet that leaves later than this is the emulator's fault.
     pub late_bound: Duration,
+    /// Bytes of the largest packet; larger ones are fragmented, or refused with the MTU, by the hosts.
+    pub mtu: u16,
+    /// Whether the hosts reach the networks of this machine, and its name servers.
+    pub internet: bool,
     /// Whether the forwarder asks for real-time priority, and for cores that stay awake.
     pub real_time: bool,
     /// When the run ends, whatever still runs.
@@ -82,6 +89,19 @@ pub enum RunError {
         /// What the kernel says.
         source: io::Error,
     },
+    /// No TUN devices.
+    #[error(
+        "cannot open /dev/net/tun ({0}): `sudo modprobe tun` makes it; a container needs `--device /dev/net/tun --cap-add NET_ADMIN`"
+    )]
+    NoTun(#[source] io::Error),
+    /// No program that makes rules for NAT.
+    #[error(
+        "--internet needs the command `nft`, which is not there: install the package nftables (`sudo apt-get install nftables`)"
+    )]
+    NoNft,
+    /// The way to the networks of the machine could not be opened.
+    #[error("--internet: {0}")]
+    Gateway(#[source] io::Error),
     /// No user namespaces.
     #[error("cannot make a user namespace: {0}; run it as root")]
     NoUserNamespace(#[source] io::Error),
@@ -144,9 +164,15 @@ pub fn run(
     options: &Options,
     live: &mut dyn FnMut(&Snapshot<'_>),
 ) -> Result<Done, RunError> {
+    device::open().map_err(RunError::NoTun)?;
+    if options.internet && gateway::nft_is_missing() {
+        return Err(RunError::NoNft);
+    }
     let inside = plan.hosts.iter().filter(|host| host.command.is_some());
     let count = inside.count();
-    let (ground, mut places) = make(&plan.hosts, count)?;
+    let (ground, mut places) = make(&plan.hosts, count, options.mtu)?;
+    let gateway = options.internet.then(|| ground.open_gateway(&options.init));
+    let gateway = gateway.transpose()?;
     let names = Names {
         hosts: plan.hosts.iter().map(|host| host.name.clone()).collect(),
         links: plan.links.iter().map(|link| link.name.clone()).collect(),
@@ -165,6 +191,7 @@ pub fn run(
             log: log.transpose()?,
         },
         late_bound: options.late_bound,
+        mtu: options.mtu.into(),
         buffers: Vec::new(),
     };
     start(&ground, plan, options, &mut places)?;
@@ -219,6 +246,7 @@ pub fn run(
     if let Some(error) = failed {
         return Err(error);
     }
+    drop(gateway);
     let now = clock.now();
     let counter = forwarder.finish(&mut places)?;
     let summary = counter.summary(now, options.seed, had_priority, options.late_bound);
@@ -230,9 +258,9 @@ pub fn run(
 }
 
 /// Makes the hosts. Another run may take the same addresses at the same time: then others are found.
-fn make(hosts: &[HostPlan], count: usize) -> Result<(Ground, Vec<Place>), RunError> {
+fn make(hosts: &[HostPlan], count: usize, mtu: u16) -> Result<(Ground, Vec<Place>), RunError> {
     for _ in 0..TRIES {
-        let ground = Ground::find(count)?;
+        let ground = Ground::find(count, mtu)?;
         match ground.build(hosts) {
             Ok(places) => return Ok((ground, places)),
             Err(RunError::Setup { source, .. }) if source.kind() == io::ErrorKind::ResourceBusy => {
@@ -252,6 +280,9 @@ fn start(
 ) -> Result<(), RunError> {
     let addresses = ground.addresses(&plan.hosts);
     let mut variables = Vec::new();
+    if options.internet {
+        variables.push(ground.resolver());
+    }
     for (host, address) in plan.hosts.iter().zip(&addresses) {
         let name: String = host
             .name
@@ -265,6 +296,7 @@ fn start(
             })
             .collect();
         variables.push((format!("WHYLOSS_{name}"), address.to_string()));
+        variables.push((format!("WHYLOSS_{name}6"), with_ipv4(*address).to_string()));
     }
     for leads in [false, true] {
         let chosen = || {
@@ -276,6 +308,8 @@ fn start(
         for (index, host) in chosen() {
             let mut own = variables.clone();
             own.push(("WHYLOSS_ADDRESS".into(), addresses[index].to_string()));
+            let address6 = with_ipv4(addresses[index]);
+            own.push(("WHYLOSS_ADDRESS6".into(), address6.to_string()));
             ground
                 .start(&mut places[index], host, &options.init, &own)
                 .map_err(|source| RunError::Start {
@@ -316,6 +350,7 @@ struct Forwarder {
     network: Network<Packet>,
     recorder: Recorder,
     late_bound: Duration,
+    mtu: usize,
     buffers: Vec<Vec<u8>>,
 }
 
@@ -362,13 +397,19 @@ impl Forwarder {
     /// Takes a packet from a host, if it has sent one.
     fn take(&mut self, from: usize, places: &mut [Place]) -> io::Result<bool> {
         let mut data = self.buffers.pop().unwrap_or_default();
-        data.resize(MTU + 4, 0);
+        data.resize(self.mtu, 0);
         let Some(length) = places[from].tun.read(&mut data)? else {
             self.buffers.push(data);
             return Ok(false);
         };
         data.truncate(length);
-        let to = destination(&data).and_then(|address| host_of(places, address));
+        let address = destination(&data);
+        if address.is_some_and(|address| !is_forwarded(address)) {
+            // The kernel's announcements to its neighbours (MLD): no router forwards them.
+            self.buffers.push(data);
+            return Ok(true);
+        }
+        let to = address.and_then(|address| host_of(places, address));
         let Some(to) = to.filter(|&to| to != from) else {
             self.recorder.counter.strays += 1;
             self.buffers.push(data);
@@ -527,8 +568,10 @@ impl Watch<Packet> for Recorder {
 }
 
 /// Who answers for an address: a host whose range has it, else the outside.
-fn host_of(places: &[Place], address: std::net::Ipv4Addr) -> Option<usize> {
-    let inside = |place: &Place| !place.outside && place.prefix.contains(address);
+fn host_of(places: &[Place], address: IpAddr) -> Option<usize> {
+    let address = ipv4_of(address);
+    let within = |place: &Place| address.is_some_and(|address| place.prefix.contains(address));
+    let inside = |place: &Place| !place.outside && within(place);
     let outside = || places.iter().position(|place| place.outside);
     places.iter().position(inside).or_else(outside)
 }

@@ -72,7 +72,7 @@ pub struct Summary {
     pub late_bound_ns: u64,
     /// What went wrong.
     pub faults: Faults,
-    /// Packets that were not IPv4, or for nobody: they are not forwarded.
+    /// Packets that were neither IPv4 nor IPv6, or for no host here: the emulator drops them before any link.
     pub strays: u64,
 }
 
@@ -229,7 +229,7 @@ impl Summary {
         if self.strays > 0 {
             let _ = writeln!(
                 text,
-                "{} packets were not IPv4 or for nobody here",
+                "{} packets were not IP, or for no host here",
                 self.strays
             );
         }

@@ -4,6 +4,7 @@
 //! neighbours, so that what else the machine does weighs on all. A peer that fails on a network is not asked again for it;
 //! everything else goes on.
 
+mod ablate;
 pub(crate) mod callgrind;
 pub(crate) mod child;
 pub(crate) mod error;
@@ -39,6 +40,9 @@ pub(crate) struct BenchArgs {
     /// Seconds instead of minutes: shorter runs, up to 1,000 flows, one repetition, instructions of our dumbbell alone.
     #[arg(long)]
     quick: bool,
+    /// Measure what each short cut of the engine saves, by turning it off, and nothing else.
+    #[arg(long, conflicts_with_all = ["workloads", "quick", "repetitions", "out", "format"])]
+    ablate: bool,
     /// Fail if ns-2, ns-3 or valgrind is not there, or a run of a peer fails.
     #[arg(long)]
     require: bool,
@@ -112,6 +116,19 @@ struct Work {
 }
 
 pub(crate) fn run(args: &BenchArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    if args.ablate {
+        if !callgrind::is_there() {
+            return Err(CliError::Required(vec![format!(
+                "valgrind (`{}`)",
+                callgrind::INSTALL
+            )]));
+        }
+        let bar = Bar::new();
+        let table = ablate::table(&bar);
+        bar.clear();
+        out.write_all(table?.as_bytes())?;
+        return Ok(());
+    }
     if let Some(dir) = &args.out {
         papers_report::prepare(dir).map_err(CliError::Out)?;
     }

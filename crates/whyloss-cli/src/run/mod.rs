@@ -31,7 +31,7 @@ use whyloss_study::results::{Results, Seed};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// The scenario file (docs/scenarios.md); `-` for standard input.
+    /// The scenario file (docs/reference/scenarios.md); `-` for standard input.
     #[arg(value_name = "SCENARIO.toml")]
     scenario: PathBuf,
     /// The first seed [default: the file's, else 1].

@@ -18,20 +18,28 @@
 //! agree(item, 2, a, b, …)                           the means are within 2 of those at an item
 //! total(a)  place(a)                                the sum of the seeds' values, and the place itself, place by place
 //! measured(a)  constant(a, 1.5)  harmonic(a)         where there is a mean; a number everywhere; the harmonic mean
+//! where(a, b >= 1)  joined(a, b, …)                 a line where something holds; the points of several
+//! reaches(a, 0.01)                                  whether every interval of a difference reaches into ±0.01
+//! binomial(k, n, p, …)                              whether k of n is as likely as p says, at every place of all three
+//! exp(a)  sqrt(a)                                   of a number, or place by place
 //! ```
 //!
 //! What is compared is the evidence: each line that a number is taken of, or that is compared, in the order of the text.
 //! Of a mean that does not exist nothing holds.
 
 mod between;
+mod chance;
+mod evidence;
 
 use std::cell::RefCell;
 
 use whyloss_sim::scenario::suggest;
-use whyloss_study::expr::{Expr, Op};
+use whyloss_study::expr::{Expr, Op, Places};
 use whyloss_study::{Line, Look, Mean};
 
-use super::document::{AxisSpec, Figure, Let, LineSpec, Text};
+use self::evidence::Evidence;
+pub(crate) use self::evidence::{Writing, short};
+use super::document::{AxisSpec, Figure, Item, Let, LineSpec, Text};
 use super::error::{Fault, fault};
 use super::plan::{Observation, Part, Selection};
 use super::{Metric, Paper};
@@ -52,7 +60,7 @@ pub(crate) struct Scope<'p> {
     pub(crate) parts: &'p [Part],
     pub(crate) at: Selection,
     plan: &'static str,
-    evidence: RefCell<Vec<String>>,
+    evidence: RefCell<Evidence>,
     /// How deep within definitions.
     depth: usize,
     /// Whether it is about a claim, whose evidence has names of its own.
@@ -61,7 +69,7 @@ pub(crate) struct Scope<'p> {
 
 /// How deep definitions may be nested.
 const DEEPEST: usize = 16;
-const FUNCTIONS: [&str; 38] = [
+const FUNCTIONS: [&str; 44] = [
     "gain",
     "over",
     "less",
@@ -100,6 +108,12 @@ const FUNCTIONS: [&str; 38] = [
     "agree",
     "total",
     "place",
+    "where",
+    "joined",
+    "reaches",
+    "binomial",
+    "exp",
+    "sqrt",
 ];
 
 impl<'p> Scope<'p> {
@@ -152,6 +166,19 @@ impl<'p> Scope<'p> {
             .iter()
             .map(|selection| self.within(selection))
             .collect())
+    }
+
+    /// Whether this is at one of these items: `medium=own,shared`.
+    pub(crate) fn is_at(&self, items: Option<&'static Text>) -> Result<bool, Fault> {
+        let Some(items) = items else {
+            return Ok(true);
+        };
+        let (dimension, items) = self.paper.items(items)?;
+        let is = |item: &Item| items.iter().any(|of| core::ptr::eq(*of, item));
+        Ok(self
+            .at
+            .iter()
+            .any(|(of, item)| *of == dimension && is(item)))
     }
 
     /// The same for a claim.
@@ -225,9 +252,9 @@ impl<'p> Scope<'p> {
 
     /// Whether it holds, and the evidence.
     pub(crate) fn holds(&self, text: &'static Text) -> Result<(bool, String), Fault> {
-        self.evidence.borrow_mut().clear();
+        self.evidence.take();
         let value = self.value(&parsed(text.get_ref(), text, 0)?, text)?;
-        let evidence = self.evidence.take().join("; ");
+        let evidence = self.evidence.take().told(self.paper.notation);
         match value {
             Value::Number(number) => Ok((number > 0.0, evidence)),
             Value::Line(..) => Err(fault(text, "expected a comparison, found a line")),
@@ -241,14 +268,13 @@ impl<'p> Scope<'p> {
     /// Notes that a line was looked at.
     fn seen(&self, line: &Line, computed: bool) {
         if !computed && self.depth == 0 {
-            self.note(line.to_string());
+            self.evidence.borrow_mut().line(line);
         }
     }
 
     fn note(&self, evidence: String) {
-        let mut all = self.evidence.borrow_mut();
-        if self.depth == 0 && !all.contains(&evidence) {
-            all.push(evidence);
+        if self.depth == 0 {
+            self.evidence.borrow_mut().text(evidence);
         }
     }
 
@@ -332,6 +358,8 @@ impl<'p> Scope<'p> {
             ("agree", [Expr::Name(other), Expr::Number(within), of @ ..]) => {
                 return self.agree(&self.chosen(other, text)?, *within, of, text);
             }
+            ("binomial", of) => return self.binomial(of, text),
+            ("joined", of) => return self.joined(of, text),
             _ => {}
         }
         let arguments = self.arguments(arguments);
@@ -350,7 +378,9 @@ impl<'p> Scope<'p> {
         }
         let unfit = || {
             let hint = if FUNCTIONS.contains(&name) {
-                format!("`{name}` does not go with this; see the vocabulary in docs/papers.md")
+                format!(
+                    "`{name}` does not go with this; see the vocabulary in docs/guides/papers.md"
+                )
             } else {
                 format!("no function is called `{name}`{}", suggest(name, FUNCTIONS))
             };
@@ -408,6 +438,22 @@ impl<'p> Scope<'p> {
                 let after = of.iter().rposition(|of| !of.1).map_or(0, |last| last + 1);
                 number(of.get(after).map_or(f64::INFINITY, |of| of.0))
             }
+            ("where", Value::Line(a, computed), Some(Value::Holds(of))) => {
+                let places = of.iter().filter(|of| of.1).map(|of| of.0).collect();
+                let places = Places::Listed(places);
+                line(a.only(|x| places.contain(x)), computed)
+            }
+            ("reaches", Value::Line(a, _), Some(Value::Number(allowed))) => {
+                flag(self.reaches(&a.measured(), allowed))
+            }
+            ("exp", Value::Line(a, _), None) => {
+                line(a.by_mean(&a.name, |_, mean| libm::exp(mean)), true)
+            }
+            ("sqrt", Value::Line(a, _), None) => {
+                line(a.by_mean(&a.name, |_, mean| libm::sqrt(mean)), true)
+            }
+            ("exp", Value::Number(a), None) => number(libm::exp(a)),
+            ("sqrt", Value::Number(a), None) => number(libm::sqrt(a)),
             ("abs", Value::Number(a), None) => number(a.abs()),
             (_, Value::Line(a, computed), second) => {
                 self.seen(&a, computed);

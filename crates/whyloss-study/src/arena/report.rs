@@ -13,7 +13,7 @@ pub fn page(outcomes: &[Outcome]) -> String {
         html::push_outcome(&mut page, outcome, |_| None);
     }
     page.finish(&format!(
-        "Measured by whyloss {} on simulated networks; `docs/arena.md` says how they are drawn.",
+        "Measured by whyloss {} on simulated networks; `docs/evidence/arena.md` says how they are drawn.",
         env!("CARGO_PKG_VERSION")
     ))
 }

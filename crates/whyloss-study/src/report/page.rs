@@ -381,7 +381,7 @@ impl Display for Entry {
 fn picture_colours() -> String {
     let mut rules = String::new();
     for (colour, name) in [(INK, "ink"), (GRID, "grid"), (PAPER, "paper")] {
-        let hex = format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
+        let hex = svg::hex(colour);
         for property in ["fill", "stroke"] {
             let _ = writeln!(
                 rules,

@@ -15,7 +15,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use axis::Axis;
 use style::Style;
-pub(super) use style::{GRID, INK, PAPER};
+pub use style::colour;
+pub(super) use style::{GRID, INK, PAPER, hex};
 
 use super::page::escape;
 use crate::{Figure, Look, Panel, Series, Sign};
