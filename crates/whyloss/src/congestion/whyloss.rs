@@ -37,10 +37,14 @@
 //!
 //! ```text
 //! κ = κ′                       unless a whole round trip waited behind six own segments or for a third of m, at most two minutes ago
+//! κ = κ′                       unless half of the bytes of the last two round trips met an empty queue, or ρ ≥ 1/8
 //! κ = κ′                       while the queue holds more than an eighth of its largest, or 4 ms, unless ρ ≥ 1/8
 //! 0 ≤ κ ≤ κ′                   always: no loss makes the window larger
 //! κ = κ′                       at ECN marks and at persistent congestion
 //! ```
+//!
+//! During the first slow start: κ = κ′ from the ninth loss on at half as large a window again as the one that last raised the
+//! delivered rate by a quarter.
 
 use super::{Controller, Cubic, CubicDialect, Decrease, Reno, Spared, Start};
 use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
@@ -371,7 +375,7 @@ mod tests {
     #[test]
     fn a_loss_at_an_empty_queue_cuts_nothing() {
         let mut path = with_a_queue();
-        path.acks(1, 103_900);
+        path.acks(400, 103_900);
         path.set(100_000);
         path.loss(Detection::Duplicates);
         assert_eq!(path.windows(), [100_000, 70_000]);
@@ -384,6 +388,7 @@ mod tests {
         path.set(100_000);
         path.loss(Detection::Duplicates);
         assert_eq!(path.windows(), [70_000, 70_000]);
+        path.acks(400, 100_000);
         for _ in 0..3 {
             path.acks(1, 100_000);
             path.loss(Detection::Duplicates);
@@ -460,6 +465,42 @@ mod tests {
                 let [own, base] = path.windows();
                 prop_assert_eq!(own, base);
             }
+        }
+
+        /// One low sample among three is no empty queue: the base controller, to the byte.
+        #[test]
+        fn a_few_low_samples_spare_nothing(events in what()) {
+            let mut path = with_a_queue();
+            path.loss(Detection::Duplicates);
+            for (count, wait, loss) in events {
+                // Round trips of a hundred acknowledgements.
+                path.set(100_000);
+                for _ in 0..count {
+                    path.acks(2, 150_000 + wait);
+                    path.acks(1, 100_000);
+                }
+                match loss {
+                    0 => path.loss(Detection::Timeout),
+                    1 => path.mark(),
+                    2..7 => path.loss(Detection::Duplicates),
+                    _ => {}
+                }
+                let [own, base] = path.windows();
+                prop_assert_eq!(own, base);
+            }
+        }
+
+        /// The window grows and the delivered rate does not: nine losses end the first slow start.
+        #[test]
+        fn a_slow_start_that_brings_nothing_ends(events in prop::collection::vec((1..60_u32, 0..1000_u64), 9..12)) {
+            let mut path = Path::new(Under::Cubic);
+            // An acknowledgement a millisecond, whatever the window.
+            path.acks(400, 100_000);
+            for (count, jitter) in events {
+                path.acks(count, 100_000 + jitter / 4);
+                path.loss(Detection::Duplicates);
+            }
+            prop_assert!(path.controllers[0].ssthresh() < u64::MAX);
         }
 
         /// Whatever came before, marks and persistent congestion leave what they leave the base
