@@ -123,12 +123,14 @@ def main() -> int:
         over = counts[rule] > limit
         above |= over
         print(f"{rule}: {counts[rule]}, at most {limit}" + (" — ABOVE" if over else ""))
-        if over or "--list" in sys.argv:
+        if "--list" in sys.argv:
             for file, line, text in places:
                 print(f"  {file}:{line}: {text[:160]}")
     if "--lower" in sys.argv and (not above or not limits):
         LIMITS.write_text(json.dumps(counts, indent=2) + "\n")
         return 0
+    if above:
+        print("python3 tools/docs/english.py --list shows each place; mend yours")
     return 1 if above else 0
 
 

@@ -50,3 +50,22 @@ pub fn files(name: &str, file: Vec<u8>) -> Result<Vec<(String, Vec<u8>)>, String
     }
     Ok(files)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn captures_become_all_files_and_others_are_refused() {
+        let capture = include_bytes!("../../../docs/captures/wifi.pcapng.gz");
+        let files = files("wifi.pcapng.gz", capture.to_vec()).expect("a capture");
+        let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names.first(), Some(&"index.html"));
+        assert!(names.ends_with(&["diagnosis.json", "losses.csv", "annotated.pcapng"]));
+        let message = super::files("a\nb", b"no capture at all".to_vec()).expect_err("a text");
+        assert!(
+            message.starts_with("cannot read `a") && !message.contains('\n'),
+            "{message}"
+        );
+    }
+}

@@ -149,3 +149,36 @@ fn number(cause: Cause) -> f64 {
         Cause::Wireless => 2.0,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOSSY: &str = r#"
+        duration = "10 s"
+        link = [{ from = "a", to = "b", rate = "1 Mbit/s", delay = "5 ms", queue = { packets = 10 },
+                  channel = { kind = "bernoulli", loss = 0.02 } }]
+        flow = [{ from = "a", to = "b", transport = "tfrc", classifier = "zbs2" }]
+    "#;
+
+    #[test]
+    fn tables_agree_with_the_results() {
+        let play = play(LOSSY, 1).expect("a scenario");
+        let results: serde_json::Value = serde_json::from_str(&play.results).expect("JSON");
+        let lost = |fate: f64| play.packets.iter().filter(|row| row[7] == fate).count();
+        for (fate, cause) in [(1.0, "congestion"), (2.0, "wireless")] {
+            assert_eq!(results["total"]["lost"][cause], lost(fate), "{cause}");
+            assert!(lost(fate) > 0, "{cause}");
+        }
+        assert_eq!(results["total"]["sent"], play.packets.len());
+        assert!(!play.losses.is_empty() && !play.sources.is_empty());
+        let parts = play.clone().into_parts();
+        assert_eq!(parts[1].len(), play.packets.len() * 8 * size_of::<f64>());
+    }
+
+    #[test]
+    fn wrong_scenarios_are_refused_with_their_line() {
+        let message = play("duration = \"10 s\"\nlinks = 3\n", 1).expect_err("a wrong key");
+        assert!(message.starts_with("playground.toml:2"), "{message}");
+    }
+}

@@ -122,11 +122,14 @@ impl CallResult {
 /// Makes the two ends of a call.
 pub type Engine = fn(&Options, Beginning) -> Hosts;
 
-static ENGINE: OnceLock<(fn(Estimator) -> bool, Engine)> = OnceLock::new();
+/// Tells whether an estimator is built in.
+pub type Knows = fn(Estimator) -> bool;
+
+static ENGINE: OnceLock<(Knows, Engine)> = OnceLock::new();
 
 /// Gives all runs of this process the hosts that `engine` makes, with the estimators that it knows.
 /// Only the first call counts.
-pub fn install(knows: fn(Estimator) -> bool, engine: Engine) {
+pub fn install(knows: Knows, engine: Engine) {
     let _ = ENGINE.set((knows, engine));
 }
 
