@@ -235,14 +235,16 @@ impl<'p> Scope<'p> {
     /// Lines that were looked at, as evidence.
     pub(crate) fn evidence(&self, lines: &[Line]) -> String {
         let mut evidence = Evidence::default();
-        lines.iter().for_each(|line| evidence.line(line));
+        for line in lines {
+            evidence.line(line);
+        }
         self.told(&evidence)
     }
 
     fn told(&self, evidence: &Evidence) -> String {
         let metrics = self.paper.metrics.values();
         let metrics = metrics.map(|metric| metric.name.as_str());
-        evidence.told(self.paper.notation, metrics)
+        evidence.told(self.paper.notation, &metrics)
     }
 
     fn note(&self, evidence: String) {

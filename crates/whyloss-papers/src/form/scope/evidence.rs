@@ -96,7 +96,7 @@ impl Evidence {
     pub(super) fn told<'a>(
         &self,
         writing: Writing,
-        metrics: impl Iterator<Item = &'a str> + Clone,
+        metrics: &(impl Iterator<Item = &'a str> + Clone),
     ) -> String {
         if writing == Writing::Merged {
             return self.merged(metrics);
@@ -115,7 +115,7 @@ impl Evidence {
     }
 
     /// Lines in a metric together: `metric of line` is one of the metric's.
-    fn merged<'a>(&self, metrics: impl Iterator<Item = &'a str> + Clone) -> String {
+    fn merged<'a>(&self, metrics: &(impl Iterator<Item = &'a str> + Clone)) -> String {
         let mut groups: Vec<(String, Vec<String>)> = Vec::new();
         for entry in &self.0 {
             let line = match entry {
@@ -179,7 +179,7 @@ mod tests {
         }
         evidence.text("none turned".to_owned());
         assert_eq!(
-            evidence.told(Writing::Merged, ["Mc"].into_iter()),
+            evidence.told(Writing::Merged, &["Mc"].into_iter()),
             "Mc, %: TCP 50.0, Omni 50.0; delay of TCP, %: (1: 50.0, 2: 100.0); none turned"
         );
     }
