@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::arena::ArenaArgs;
 use crate::bench::BenchArgs;
 use crate::bench::child::ChildArgs;
+use crate::compare::CompareArgs;
 use crate::diagnose::DiagnoseArgs;
 #[cfg(feature = "parquet")]
 use crate::evaluate::EvaluateArgs;
@@ -54,6 +55,8 @@ pub(crate) enum Command {
     Evaluate(EvaluateArgs),
     /// Tell which packets of a capture were lost, and why.
     Diagnose(DiagnoseArgs),
+    /// Set two runs or diagnoses beside each other.
+    Compare(CompareArgs),
     /// Fit a channel to recordings, and print it as a scenario has it.
     Fit(FitArgs),
     /// Measure the cost of a delivered packet, here and in ns-2.
