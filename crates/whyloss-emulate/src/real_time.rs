@@ -47,11 +47,9 @@ impl Drop for RealTime {
 
 /// Schedules the calling thread by this policy; answers whether the kernel allowed it.
 fn schedule(policy: libc::c_int, priority: libc::c_int) -> bool {
-    let parameters = libc::sched_param {
-        sched_priority: priority,
-    };
-    // SAFETY: the parameters live through the call, which changes nothing but this thread's scheduling.
-    unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) == 0 }
+    // The system call itself, since musl's functions refuse; the kernel's parameters are the priority alone.
+    // SAFETY: the priority lives through the call, which changes nothing but this thread's scheduling.
+    unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) == 0 }
 }
 
 /// Asks that idle cores do not sleep (Documentation/power/pm_qos_interface.rst): one that does takes tens of microseconds to
