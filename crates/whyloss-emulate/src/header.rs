@@ -1,4 +1,4 @@
-//! What a log says of a packet: addresses, ports, and the numbers in its headers.
+//! The headers of a packet, as a log has them: addresses, ports and numbers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -321,7 +321,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.signal(Signal::SIGKILL);
         if let Some(child) = self.child.as_mut().filter(|_| self.ended.is_none()) {
-            // Whatever it says, it has gone.
+            // An error means that it has gone already.
             let _ = child.wait();
         }
     }
