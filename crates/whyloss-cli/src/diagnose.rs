@@ -29,7 +29,7 @@ pub(crate) struct DiagnoseArgs {
     /// directory; of several files, into one below it each.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print.
+    /// Format of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// Replace addresses, keeping networks together, and write packets without payload.

@@ -69,6 +69,9 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: io::Error,
     },
+    /// A directory cannot be compared.
+    #[error("`{}`: {problem}", path.display())]
+    Compared { path: PathBuf, problem: String },
     /// A capture or log cannot be read.
     #[error("`{}`: {source}", path.display())]
     Capture {
@@ -148,6 +151,16 @@ pub(crate) enum CliError {
     #[cfg(feature = "parquet")]
     #[error("this build has no QUIC; `cargo build --release --features quic` makes one that does")]
     NoQuic,
+    /// An estimator of another stack without that stack.
+    #[cfg(target_os = "linux")]
+    #[error(
+        "this build has no estimator `{0}`; `cargo build --release --features rtc` makes one that does"
+    )]
+    NoEstimator(String),
+    /// The packets of a call hold no video, or do not fit into a network's.
+    #[cfg(target_os = "linux")]
+    #[error("--packet: found {0} B, expected 200 B to 1500 B for a call")]
+    Packet(u32),
     /// Runs of an evaluation failed.
     #[cfg(feature = "parquet")]
     #[error("{runs} runs failed; the first: {first}")]
@@ -351,8 +364,11 @@ impl CliError {
             | Self::NoCase { .. }
             | Self::Unreadable { .. }
             | Self::Scenario(_)
-            | Self::Engine(EngineError::Check(_) | EngineError::NoEngine(_))
+            | Self::Engine(
+                EngineError::Check(_) | EngineError::NoEngine(_) | EngineError::NoEstimator(_),
+            )
             | Self::Capture { .. }
+            | Self::Compared { .. }
             | Self::Recording { .. }
             | Self::NoFlow { .. }
             | Self::InputInOut(_)
@@ -395,6 +411,8 @@ impl CliError {
             Self::NoKernel => 1,
             // As shells have it.
             Self::Start(_) => 127,
+            #[cfg(target_os = "linux")]
+            Self::NoEstimator(_) | Self::Packet(_) => 2,
             Self::Signal(_)
             | Self::Engine(_)
             | Self::Run { .. }

@@ -82,10 +82,10 @@ pub(crate) struct LinkArgs {
     /// The queue away from the command.
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
     queue_up: Option<String>,
-    /// The channel towards the command.
+    /// Channel that corrupts packets towards the command.
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss_down: Option<String>,
-    /// The channel away from the command.
+    /// Channel that corrupts packets away from the command.
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss_up: Option<String>,
     /// Run one shell command at each end, with nothing else on the network.
@@ -139,7 +139,7 @@ pub(crate) struct LinkArgs {
     /// happens.
     #[arg(long, value_name = "DIR", exclusive = true)]
     replay: Option<PathBuf>,
-    /// The command that runs behind the link.
+    /// Commands to run behind the link.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

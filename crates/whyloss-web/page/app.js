@@ -23,8 +23,8 @@ let playing = !matchMedia("(prefers-reduced-motion: reduce)").matches;
 let last;
 let rows = [];
 let marked;
-/** For tests: frames drawn, and the most packets on one of them. */
-const drawn = { frames: 0, packets: 0 };
+/** For tests: frames drawn, the milliseconds that they took, and the most packets on one of them. */
+const drawn = { frames: 0, milliseconds: 0, packets: 0 };
 window.whyloss = { drawn, get results() { return run?.text; }, get scenario() { return scenario(state); } };
 
 function form() {
@@ -178,6 +178,7 @@ function frame(time) {
   if (playing) now = (now + passed * Number($("speed").value)) % DURATION;
   if (!playing && !dirty && !stale) return;
   dirty = false;
+  const began = performance.now();
   const speed = Number($("speed").value);
   const packets = draw.network($("network"), run, { ...state, speed }, now, colours);
   for (const [canvas, what] of plots) {
@@ -195,6 +196,7 @@ function frame(time) {
     $("losses").children[current]?.setAttribute("aria-current", "true");
     marked = current;
   }
+  drawn.milliseconds += performance.now() - began;
 }
 
 /** Returns a curve's value at a moment. */

@@ -34,28 +34,22 @@ async function read(file) {
     said.textContent = error.message;
     return;
   }
-  const links = new Map();
   for (let index = 0; index < parts.length; index += 2) {
     const name = new TextDecoder().decode(parts[index]);
     const type = TYPES[name.split(".").pop()] ?? "application/octet-stream";
     const address = URL.createObjectURL(new Blob([parts[index + 1]], { type }));
     addresses.push(address);
-    links.set(name, address);
     const link = Object.assign(document.createElement("a"), { href: address, download: name, textContent: name });
     const item = document.createElement("li");
     item.append(link);
     list.append(item);
   }
   frame.onload = () => {
-    // The page names its files as they lie beside it in a directory.
-    for (const link of frame.contentDocument.querySelectorAll("a[href]")) {
-      const address = links.get(link.getAttribute("href"));
-      if (address) Object.assign(link, { href: address, download: link.getAttribute("href") });
-    }
     frame.hidden = false;
     const seconds = (performance.now() - began) / 1000;
     said.textContent = `Read ${file.name} (${(file.size / 1e6).toFixed(1)} MB) in ${seconds.toFixed(1)} s.`;
   };
-  frame.srcdoc = new TextDecoder().decode(parts[1]);
+  // Its files are in the list above: a frame that reaches nothing cannot open them.
+  frame.srcdoc = `${new TextDecoder().decode(parts[1])}<style>.file { display: none; }</style>`;
   frame.hidden = false;
 }

@@ -162,13 +162,14 @@ const checks = {
   },
 
   async "many packets are drawn"() {
-    const page = await open("#rate=50000&delay=100&buffer=1000&loss=0&burst=1&seed=1&by=tcp%3Acubic&classifier=unaware&cubic=true&at=10");
-    const [frames, packets] = await page.evaluate(async () => {
+    const page = await open("#rate=10000&delay=100&buffer=200&loss=0&burst=1&seed=1&by=tcp%3Acubic&classifier=unaware&cubic=true&at=10");
+    const [frames, packets, each] = await page.evaluate(async () => {
       const before = window.whyloss.drawn.frames;
       await new Promise((done) => { setTimeout(done, 5000); });
-      return [window.whyloss.drawn.frames - before, window.whyloss.drawn.packets];
+      return [window.whyloss.drawn.frames - before, window.whyloss.drawn.packets,
+        window.whyloss.drawn.milliseconds / window.whyloss.drawn.frames];
     });
-    console.log(`   ${frames} frames in 5 s, with up to ${packets} packets`);
+    console.log(`   ${frames} frames in 5 s, with up to ${packets} packets, ${each.toFixed(1)} ms each`);
     assert.ok(packets >= 200, `only ${packets} packets`);
     assert.ok(frames > 0);
   },

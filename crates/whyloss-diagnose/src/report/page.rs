@@ -16,6 +16,8 @@ const MOST_DRAWN: usize = 12;
 const DRAWN_FROM: u64 = 100;
 /// Places along the time axis: losses of a kind that share one are one mark.
 const PLACES: u64 = 600;
+/// The part of a flow's time without a packet from which on a line of delays is broken.
+const GAP: f64 = 1.0 / 40.0;
 /// What a loss can be.
 const KINDS: [(Option<Cause>, &str); 3] = [
     (Some(Cause::Congestion), "lost: congestion"),
@@ -159,6 +161,7 @@ fn pictures(flow: &Flow, id: &str) -> Vec<Figure> {
     let above = |micros: f64| (micros - f64::from(least)).max(0.0) / 1000.0;
     let points: Vec<Point> = flow.delays.points().collect();
     if points.len() > 1 {
+        let gap = seconds(flow.span.1) * GAP;
         let mean = points
             .iter()
             .map(|point| (seconds(point.time), above(point.mean)));
@@ -170,8 +173,8 @@ fn pictures(flow: &Flow, id: &str) -> Vec<Figure> {
             )
         });
         let mut series = vec![
-            Series::new("mean", Look::Line, mean),
-            Series::band("least to most", range),
+            Series::new("mean", Look::Line, mean).broken(gap),
+            Series::band("least to most", range).broken(gap),
         ];
         series.extend(marks(flow, |loss| {
             let around = loss.around.before.map(f64::from);
