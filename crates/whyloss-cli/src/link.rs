@@ -29,32 +29,39 @@ pub(crate) const INIT: &str = "link-init";
 
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command"
+)]
 pub(crate) struct LinkArgs {
-    /// A file with links, as scenarios have them (docs/reference/scenarios.md); instead of --rate, --delay, --queue and --loss.
+    /// A file with links, as scenarios have them (docs/reference/scenarios.md); instead of --rate,
+    /// --delay, --queue and --loss.
     #[arg(value_name = "PATH.toml")]
     file: Option<PathBuf>,
     /// Change the file: `link.radio.rate=1 Mbit/s`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::run::assignment, requires = "file")]
     sets: Vec<(String, String)>,
-    /// The rates, delays and losses of a known kind of link; --rate, --delay and --loss override them.
+    /// The rates, delays and losses of a known kind of link; --rate, --delay and --loss override
+    /// them.
     #[arg(long, value_name = "NAME", conflicts_with = "file")]
     profile: Option<String>,
     /// List the profiles with the sources of their numbers.
     #[arg(long, exclusive = true)]
     list_profiles: bool,
-    /// How fast bits leave: 10mbit, or trace:FILE (times in ms at which mahimahi delivers 1500 bytes) [default: 10mbit].
+    /// How fast bits leave: 10mbit, or trace:FILE (times in ms at which mahimahi delivers 1500
+    /// bytes) [default: 10mbit].
     #[arg(long, value_name = "RATE", conflicts_with = "file")]
     rate: Option<String>,
     /// From a packet's last bit to its arrival, each way [default: 50ms].
     #[arg(long, value_name = "TIME", conflicts_with = "file")]
     delay: Option<String>,
-    /// How much may wait: packets (83), bytes (100kB), `unlimited`, or '{ packets = 83, red = "adaptive" }'
-    /// [default: 83].
+    /// How much may wait: packets (83), bytes (100kB), `unlimited`, or '{ packets = 83, red =
+    /// "adaptive" }' [default: 83].
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
     queue: Option<String>,
-    /// Channel that corrupts packets: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good, mean time
-    /// bad, loss while bad), bits:1e-6 (damaged bits), recorded:NAME (`whyloss list`), pattern:PATH
-    /// (a recording), or a channel as scenarios have it [default: none].
+    /// Channel that corrupts packets: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good,
+    /// mean time bad, loss while bad), bits:1e-6 (damaged bits), recorded:NAME (`whyloss list`),
+    /// pattern:PATH (a recording), or a channel as scenarios have it [default: none].
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss: Option<String>,
     /// The same towards the command alone.
@@ -84,23 +91,27 @@ pub(crate) struct LinkArgs {
     /// Run one shell command at each end, with nothing else on the network.
     #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], conflicts_with = "command")]
     both: Option<Vec<OsString>>,
-    /// Let the command reach the networks of this machine and its name servers, behind the link, by IPv4 and IPv6.
+    /// Let the command reach the networks of this machine and its name servers, behind the link, by
+    /// IPv4 and IPv6.
     #[arg(long, conflicts_with_all = ["both", "at"])]
     internet: bool,
-    /// Forward UDP from LISTEN (a port of this machine, or ADDRESS:PORT) through the link to TARGET (HOST:PORT), without root,
-    /// until the command ends or an interrupt. The command finds the address in WHYLOSS_UDP.
+    /// Forward UDP from LISTEN (a port of this machine, or ADDRESS:PORT) through the link to TARGET
+    /// (HOST:PORT), without root, until the command ends or an interrupt. The command finds the
+    /// address in WHYLOSS_UDP.
     #[arg(long, value_name = "LISTEN=TARGET", conflicts_with_all = ["both", "at", "internet", "clients", "mtu"])]
     udp: Option<String>,
     /// How many clients share the link, each in a namespace of its own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
     clients: u16,
-    /// Run a shell command at a node of the file. May be repeated; the run ends with the last of those at --leads.
+    /// Run a shell command at a node of the file. May be repeated; the run ends with the last of
+    /// those at --leads.
     #[arg(long, value_name = "NODE=COMMAND", value_parser = at, requires = "file", conflicts_with_all = ["both", "command"])]
     at: Vec<(String, String)>,
     /// The nodes whose commands the run waits for [default: those of all --at].
     #[arg(long, value_name = "NODE,…", value_delimiter = ',', requires = "at")]
     leads: Vec<String>,
-    /// Write what became of every packet, and a page about it, into this directory (docs/guides/emulator.md).
+    /// Write what became of every packet, and a page about it, into this directory
+    /// (docs/guides/emulator.md).
     #[arg(long, value_name = "DIR")]
     log: Option<PathBuf>,
     /// Bytes of the largest packet; hosts fragment what is larger. IPv6 needs 1280.
@@ -124,7 +135,8 @@ pub(crate) struct LinkArgs {
     /// Say nothing at the end unless something is wrong.
     #[arg(long)]
     quiet: bool,
-    /// Put the log in this directory through the same links again, and say whether the same happens.
+    /// Put the log in this directory through the same links again, and say whether the same
+    /// happens.
     #[arg(long, value_name = "DIR", exclusive = true)]
     replay: Option<PathBuf>,
     /// Commands to run behind the link.

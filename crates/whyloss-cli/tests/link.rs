@@ -80,7 +80,8 @@ fn packets(mtu: &str) -> Vec<Record> {
     archive::records(&log).unwrap()
 }
 
-/// A datagram of 4,000 bytes makes three fragments of 1,500 at most: 1,480 bytes of payload each for IPv4, 1,448 for IPv6.
+/// A datagram of 4,000 bytes makes three fragments of 1,500 at most: 1,480 bytes of payload each
+/// for IPv4, 1,448 for IPv6.
 #[test]
 #[ignore = "needs root"]
 fn ipv6_fragments_and_any_protocol_pass() {
@@ -120,7 +121,8 @@ fn large_packets_pass_whole() {
     }
 }
 
-/// Runs a shell command on a machine of its own with a stand-in for the internet behind it (`link/world.sh`). Its `$1` is the
+/// Runs a shell command on a machine of its own with a stand-in for the internet behind it
+/// (`link/world.sh`). Its `$1` is the
 /// `whyloss` command, `$2` the directory of the scripts.
 fn world(command: &str) -> Output {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");

@@ -1,4 +1,5 @@
-//! Which addresses the hosts of a run have, so that runs side by side and runs within runs do not meet.
+//! Which addresses the hosts of a run have, so that runs side by side and runs within runs do not
+//! meet.
 //!
 //! ```text
 //! 100.64.0.0/10   shared address space (RFC 6598), as mahimahi takes it
@@ -6,10 +7,11 @@
 //!     host        a prefix of the run's slot: 4 bits, or as many as it takes; the first is the outside's
 //! ```
 //!
-//! A host answers for the whole of its prefix, so that a run inside it is reached from outside by plain routes.
+//! A host answers for the whole of its prefix, so that a run inside it is reached from outside by
+//! plain routes.
 //!
-//! The IPv6 address of a host has its IPv4 address in its last 32 bits (as in RFC 6052), behind a unique local prefix
-//! (RFC 4193), so that one plan serves both.
+//! The IPv6 address of a host has its IPv4 address in its last 32 bits (as in RFC 6052), behind a
+//! unique local prefix (RFC 4193), so that one plan serves both.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -28,7 +30,8 @@ pub const ALL: Prefix = Prefix {
     length: 10,
 };
 
-/// The prefix of all IPv6 addresses of runs. Its first byte says unique local; the others are `whyloss`.
+/// The prefix of all IPv6 addresses of runs. Its first byte says unique local; the others are
+/// `whyloss`.
 const PREFIX6: [u8; 12] = *b"\xfdwhyloss\0\0\0\0";
 /// Its length in bits.
 pub const LENGTH6: u8 = 96;
@@ -41,8 +44,8 @@ pub fn with_ipv4(address: Ipv4Addr) -> Ipv6Addr {
     bytes.into()
 }
 
-/// The IPv4 address by which hosts are found: the address itself, or the one in an IPv6 address of a run. An IPv6 address
-/// of no run gives `None`.
+/// The IPv4 address by which hosts are found: the address itself, or the one in an IPv6 address of
+/// a run. An IPv6 address of no run gives `None`.
 pub fn ipv4_of(address: IpAddr) -> Option<Ipv4Addr> {
     match address {
         IpAddr::V4(address) => Some(address),
@@ -70,7 +73,8 @@ const INNER_BITS: u8 = 3;
 const HOST_BITS: u8 = 4;
 
 impl Prefix {
-    /// Part number `index` of the range, by so many more bits; `None` if the range has no such part.
+    /// Part number `index` of the range, by so many more bits; `None` if the range has no such
+    /// part.
     pub fn part(self, bits: u8, index: u32) -> Option<Self> {
         let length = self
             .length

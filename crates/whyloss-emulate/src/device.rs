@@ -1,7 +1,7 @@
 //! TUN devices, their addresses and routes: the ioctls of Linux.
 //!
-//! Everything here acts in the network namespace of the calling thread; a device stays where it was made, whoever holds its
-//! descriptor, and goes with it.
+//! Everything here acts in the network namespace of the calling thread; a device stays where it was
+//! made, whoever holds its descriptor, and goes with it.
 #![expect(
     unsafe_code,
     reason = "ioctls on structures of the kernel, each call on its own"
@@ -30,10 +30,12 @@ nix::ioctl_write_ptr_bad!(set_flags, libc::SIOCSIFFLAGS, libc::ifreq);
 nix::ioctl_write_ptr_bad!(add_route, libc::SIOCADDRT, libc::rtentry);
 nix::ioctl_write_ptr_bad!(make_tun, libc::TUNSETIFF, libc::ifreq);
 
-/// Packets that may wait in a TUN device for the emulator: a second and more of what it can forward.
+/// Packets that may wait in a TUN device for the emulator: a second and more of what it can
+/// forward.
 const QUEUE: i32 = 30_000;
 
-/// The kernel's `struct in6_rtmsg`, whose fields libc keeps private; all zeros is the route to everything.
+/// The kernel's `struct in6_rtmsg`, whose fields libc keeps private; all zeros is the route to
+/// everything.
 #[repr(C)]
 #[derive(Default)]
 struct Route6 {
@@ -58,7 +60,7 @@ pub(crate) fn open() -> io::Result<File> {
         .open("/dev/net/tun")
 }
 
-/// What a TUN device is made with.
+/// The name, the addresses and the size of a TUN device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape<'a> {
     pub(crate) name: &'a str,
@@ -84,8 +86,9 @@ pub(crate) struct Tun {
 }
 
 impl Tun {
-    /// Makes the device, with IPv6 where the namespace has it. Without IFF_VNET_HDR the kernel splits segments of
-    /// offloads (GSO) before the device, so that each read is one packet of the wire.
+    /// Makes the device, with IPv6 where the namespace has it. Without IFF_VNET_HDR the kernel
+    /// splits segments of offloads (GSO) before the device, so that each read is one packet of the
+    /// wire.
     pub(crate) fn create(shape: Shape<'_>) -> io::Result<Self> {
         let Shape {
             name,
@@ -98,7 +101,8 @@ impl Tun {
         let mut request = request(name)?;
         request.ifr_ifru.ifru_flags =
             (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL) as libc::c_short;
-        // SAFETY: the descriptor is open, and the request is a whole ifreq that lives through the call.
+        // SAFETY: the descriptor is open, and the request is a whole ifreq that lives through the
+        // call.
         unsafe { make_tun(file.as_raw_fd(), &raw const request) }?;
         quiet(name);
         let socket = control()?;
@@ -118,7 +122,8 @@ impl Tun {
             r.ifr_ifru.ifru_netmask = socket_address(netmask(prefix));
         })?;
         change(set_mtu, &|r| r.ifr_ifru.ifru_mtu = i32::from(mtu))?;
-        // An integer in the same place. Only the machine's own root may ask for it: in a user namespace it stays at 500.
+        // An integer in the same place. Only the machine's own root may ask for it: in a user
+        // namespace it stays at 500.
         let longer = change(set_queue, &|r| r.ifr_ifru.ifru_mtu = QUEUE);
         longer.or_else(|error| match error.kind() {
             io::ErrorKind::PermissionDenied => Ok(()),
@@ -159,7 +164,8 @@ impl Tun {
         matches!((&self.file).write(packet), Ok(length) if length == packet.len())
     }
 
-    /// Packets that the device has dropped since it was made, because it was full or its host did not want them.
+    /// Packets that the device has dropped since it was made, because it was full or its host did
+    /// not want them.
     pub(crate) fn dropped(&mut self) -> io::Result<u64> {
         let mut text = String::new();
         self.counters.seek(SeekFrom::Start(0))?;
@@ -168,7 +174,8 @@ impl Tun {
             let (name, counts) = line.split_once(':')?;
             (name.trim() == self.name).then(|| counts.split_ascii_whitespace())
         });
-        // Received: bytes, packets, errs, drop, fifo, frame, compressed, multicast; then the same of what was sent.
+        // Received: bytes, packets, errs, drop, fifo, frame, compressed, multicast; then the same
+        // of what was sent.
         let counts: Vec<u64> = line
             .map(|counts| counts.map(|count| count.parse().unwrap_or(0)).collect())
             .unwrap_or_default();
@@ -193,7 +200,8 @@ pub(crate) fn loopback_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps IPv6 from announcing a device: its packets would be on the link. Must come before the device is up.
+/// Keeps IPv6 from announcing a device: its packets would be on the link. Must come before the
+/// device is up.
 fn quiet(name: &str) {
     // Without IPv6 in the kernel there is nothing to keep quiet.
     for (key, value) in [

@@ -1,4 +1,5 @@
-//! Moves packets through links in real time: the part that all ways of a packet share, TUN devices or sockets.
+//! Moves packets through links in real time: the part that all ways of a packet share, TUN devices
+//! or sockets.
 
 use whyloss::{Duration, Time};
 
@@ -39,7 +40,8 @@ pub(crate) struct Recorder {
 }
 
 impl Forwarder {
-    /// Takes a whole IP packet that host `from` sent to host `to`. All that is due by `now` must have been delivered.
+    /// Takes a whole IP packet that host `from` sent to host `to`. All that is due by `now` must
+    /// have been delivered.
     pub(crate) fn offer(&mut self, now: Time, ends: (usize, usize), data: Vec<u8>, tag: u32) {
         let logged = self.recorder.log.as_ref().and_then(|_| {
             let start = data.len().min(SNAP_LENGTH);
@@ -62,7 +64,8 @@ impl Forwarder {
         }
     }
 
-    /// Gives hosts all that is due by now, and returns now. `write` answers whether the kernel took the packet.
+    /// Gives hosts all that is due by now, and returns now. `write` answers whether the kernel took
+    /// the packet.
     pub(crate) fn deliver(&mut self, write: &mut dyn FnMut(&Transit<Packet>) -> bool) -> Time {
         loop {
             let now = self.clock.now();

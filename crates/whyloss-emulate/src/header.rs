@@ -1,4 +1,4 @@
-//! What a log says of a packet: addresses, ports, and the numbers in its headers.
+//! The headers of a packet, as a log has them: addresses, ports and numbers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,7 +13,8 @@ use crate::endpoint::wire;
 /// The addresses, ports and numbers of an IP packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Headers {
-    /// IP's number of what it carries, behind IPv6's extension headers: 6 is TCP, 17 UDP, 136 UDP-Lite, 1 ICMP, 58 ICMPv6.
+    /// IP's number of what it carries, behind IPv6's extension headers: 6 is TCP, 17 UDP, 136
+    /// UDP-Lite, 1 ICMP, 58 ICMPv6.
     pub protocol: u8,
     /// The source address.
     pub source: IpAddr,

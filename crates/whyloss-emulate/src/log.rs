@@ -1,9 +1,12 @@
-//! Writes what happened, on a thread of its own: records (`packets.jsonl`) and a capture of each host's side.
+//! Writes what happened, on a thread of its own: records (`packets.jsonl`) and a capture of each
+//! host's side.
 //!
-//! A capture (`HOST.pcapng`) has what the host sent, as the emulator took it, with the fate in a comment, and what the host
-//! received, as the kernel took it. A packet stands where its fate was known, with the time of its own: sort by time to see
-//! them as they went (`reordercap`, or Wireshark's time column). Packets are cut to their first bytes. A file that cannot be written to its end is cut
-//! back to its last whole record: what is there is right, and the run says what is missing.
+//! A capture (`HOST.pcapng`) has what the host sent, as the emulator took it, with the fate in a
+//! comment, and what the host received, as the kernel took it. A packet stands where its fate was
+//! known, with the time of its own: sort by time to see them as they went (`reordercap`, or
+//! Wireshark's time column). Packets are cut to their first bytes. A file that cannot be written to
+//! its end is cut back to its last whole record: what is there is right, and the run says what is
+//! missing.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -32,7 +35,8 @@ use crate::record::{Fate, Fault, Record, State};
 /// Bytes of a packet that a capture keeps.
 pub(crate) const SNAP_LENGTH: usize = 160;
 
-/// Records that may wait for the disk. When so many do, the emulator waits too, and its lateness shows it.
+/// Records that may wait for the disk. When so many do, the emulator waits too, and its lateness
+/// shows it.
 const BACKLOG: usize = 1 << 16;
 
 /// How long a record may wait in memory.
@@ -71,7 +75,8 @@ pub(crate) struct Entry {
     pub(crate) departed: Option<Time>,
     pub(crate) fate: Fate,
     pub(crate) fault: Option<Fault>,
-    /// Where the packet's way ended here: when it was taken from its host, its first bytes as sent, and as received.
+    /// Where the packet's way ended here: when it was taken from its host, its first bytes as sent,
+    /// and as received.
     pub(crate) end: Option<Ended>,
 }
 
@@ -98,7 +103,8 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Opens the files in `directory`, which is made if it is not there. `epoch` is the time of day at time 0.
+    /// Opens the files in `directory`, which is made if it is not there. `epoch` is the time of day
+    /// at time 0.
     pub(crate) fn create(
         directory: &Path,
         names: Names,

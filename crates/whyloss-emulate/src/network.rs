@@ -1,11 +1,13 @@
 //! Links between hosts, sans-I/O: what becomes of a packet, when, and why.
 //!
-//! The queues, rates, delays and channels are `whyloss-link`'s. A packet that a host sends at a time is offered to the first
-//! link of its route at that time, to the next one at the time at which it arrives there, and so on: the times between are
-//! nominal, so a forwarder that is late at one packet is not late at the next. The caller asks [`Network::next_due`] when to
-//! come again, and [`Network::take_due`] what has arrived by then.
+//! The queues, rates, delays and channels are `whyloss-link`'s. A packet that a host sends at a
+//! time is offered to the first link of its route at that time, to the next one at the time at
+//! which it arrives there, and so on: the times between are nominal, so a forwarder that is late at
+//! one packet is not late at the next. The caller asks [`Network::next_due`] when to come again,
+//! and [`Network::take_due`] what has arrived by then.
 //!
-//! Each time a link answers, [`Hop`] says what it answered: what a log needs, and all that is needed to ask again.
+//! Each time a link answers, [`Hop`] says what it answered: what a log needs, and all that is
+//! needed to ask again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -68,8 +70,8 @@ impl Service {
         Self(Link::new(&plan.spec, Streams::new(seed), index as u64))
     }
 
-    /// Offers a packet of `size` bytes at `now`: how many waited, what becomes of it, the channel's state. Times never
-    /// decrease.
+    /// Offers a packet of `size` bytes at `now`: how many waited, what becomes of it, the channel's
+    /// state. Times never decrease.
     pub fn offer(&mut self, now: Time, size: u32) -> (usize, Outcome, Option<bool>) {
         let link = &mut self.0;
         let (waiting, room) = (link.queue_len(now), link.has_room(now, size));
@@ -150,8 +152,8 @@ impl<P> Network<P> {
         }
     }
 
-    /// Takes a packet of `size` bytes that host `from` sends to host `to`; hands it back if there is no way. All that is due
-    /// by `now` must have been taken.
+    /// Takes a packet of `size` bytes that host `from` sends to host `to`; hands it back if there
+    /// is no way. All that is due by `now` must have been taken.
     ///
     /// # Errors
     /// The payload, if there is no route.
@@ -192,7 +194,8 @@ impl<P> Network<P> {
         self.due.peek().map_or(Time::MAX, |Reverse((at, ..))| *at)
     }
 
-    /// The next packet that has arrived at its host by `now`, with the time at which it should have left here.
+    /// The next packet that has arrived at its host by `now`, with the time at which it should have
+    /// left here.
     pub fn take_due(
         &mut self,
         now: Time,
@@ -241,8 +244,9 @@ impl<P> Network<P> {
         std::mem::take(&mut self.transits).into_iter().flatten()
     }
 
-    /// Packets waiting at link `index` at `now`, or when the first of the packets is due that have not been taken yet:
-    /// looking further ahead than they are would let packets leave that they must still find waiting.
+    /// Packets waiting at link `index` at `now`, or when the first of the packets is due that have
+    /// not been taken yet: looking further ahead than they are would let packets leave that they
+    /// must still find waiting.
     pub fn queue_len(&mut self, now: Time, index: usize) -> usize {
         let now = now.min(self.next_due());
         self.links[index].queue_len(now)
@@ -363,8 +367,8 @@ mod tests {
         while let Some((at, transit)) = network.take_due(Time::MAX, |(), _| {}, &mut heard) {
             arrivals.push((at, transit.packet));
         }
-        // They reach the second link at 11, 12, 13, 14 ms and leave it at 13, 15, … : the fourth finds the third waiting
-        // until 15 and is refused.
+        // They reach the second link at 11, 12, 13, 14 ms and leave it at 13, 15, … : the fourth
+        // finds the third waiting until 15 and is refused.
         assert_eq!(
             arrivals,
             [(millis(18), 0), (millis(20), 1), (millis(22), 2)]
@@ -373,7 +377,8 @@ mod tests {
         assert_eq!(network.under_way(), 0);
     }
 
-    /// The same, looked at long after all is over but before a packet was taken: the fourth is refused all the same.
+    /// The same, looked at long after all is over but before a packet was taken: the fourth is
+    /// refused all the same.
     #[test]
     fn a_late_look_changes_nothing() {
         let plans = [plan(8, 10, 10), plan(4, 5, 1)];

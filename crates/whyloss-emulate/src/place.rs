@@ -53,13 +53,14 @@ pub(crate) struct Ground {
     mtu: u16,
 }
 
-/// Becomes root in a user namespace of its own, with an empty network, unless the caller is root already. Must be called
-/// while the process has one thread.
+/// Becomes root in a user namespace of its own, with an empty network, unless the caller is root
+/// already. Must be called while the process has one thread.
 ///
 /// # Errors
 /// If the kernel does not allow that.
 pub fn become_root() -> Result<bool, RunError> {
-    // Whoever may come back to this network may leave it. A root of some user namespace need not be allowed to.
+    // Whoever may come back to this network may leave it. A root of some user namespace need not be
+    // allowed to.
     let here = File::open("/proc/self/ns/net").map_err(RunError::NoUserNamespace)?;
     if geteuid().is_root() && setns(&here, CloneFlags::CLONE_NEWNET).is_ok() {
         return Ok(false);
@@ -108,7 +109,8 @@ impl Ground {
             count,
             nested: inside.is_some(),
         })?;
-        // By its address, so that two runs that choose the same slot meet here, and one of them is told so.
+        // By its address, so that two runs that choose the same slot meet here, and one of them is
+        // told so.
         let number = slot.base >> (32 - slot.length);
         let device = format!("{DEVICES}{number:x}");
         Ok(Self {
@@ -242,7 +244,8 @@ impl Ground {
         Ok(())
     }
 
-    /// Waits until a host's command has opened a socket to listen at, has ended, or has had its time.
+    /// Waits until a host's command has opened a socket to listen at, has ended, or has had its
+    /// time.
     pub(crate) fn await_listener(
         &self,
         place: &mut Place,
@@ -318,7 +321,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         self.signal(Signal::SIGKILL);
         if let Some(child) = self.child.as_mut().filter(|_| self.ended.is_none()) {
-            // Whatever it says, it has gone.
+            // An error means that it has gone already.
             let _ = child.wait();
         }
     }

@@ -1,12 +1,14 @@
-//! The links between UDP sockets: `whyloss link --udp LISTEN=TARGET`, for applications that need no TUN device and no root.
+//! The links between UDP sockets: `whyloss link --udp LISTEN=TARGET`, for applications that need no
+//! TUN device and no root.
 //!
 //! ```text
 //! client ⇄ LISTEN ─ links ─ a socket for each client ⇄ TARGET
 //! ```
 //!
-//! Each datagram crosses the links as the IP packet that carries it, of 28 bytes more with IPv4 and 48 with IPv6. A damaged
-//! packet would not pass the checksum of its receiver, so that the proxy drops it and the log says `damaged`.
-//! One thread for each socket reads, and the caller's thread forwards. Everything here is the standard library's.
+//! Each datagram crosses the links as the IP packet that carries it, of 28 bytes more with IPv4 and
+//! 48 with IPv6. A damaged packet would not pass the checksum of its receiver, so that the proxy
+//! drops it and the log says `damaged`. One thread for each socket reads, and the caller's thread
+//! forwards. Everything here is the standard library's.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -15,7 +17,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time;
 
@@ -79,7 +81,7 @@ pub enum ProxyError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the operating system says.
+        /// The answer of the operating system.
         source: io::Error,
     },
     /// A socket failed.
@@ -87,7 +89,7 @@ pub enum ProxyError {
     Socket {
         /// The address.
         address: SocketAddr,
-        /// What the operating system says.
+        /// The answer of the operating system.
         source: io::Error,
     },
     /// The log could not be written.
@@ -164,8 +166,9 @@ impl Proxy {
         self.address
     }
 
-    /// Forwards until it is stopped or its time is over. The plan has two hosts: the server's, then the clients'. `live` is
-    /// told the counts twice a second, and ends the run by answering `false`.
+    /// Forwards until it is stopped or its time is over. The plan has two hosts: the server's, then
+    /// the clients'. `live` is told the counts twice a second, and ends the run by answering
+    /// `false`.
     ///
     /// # Errors
     /// If a socket fails, or the log cannot be written.
@@ -256,10 +259,7 @@ impl Proxy {
         let now = forwarder.deliver(&mut |transit| self.write(clients, transit));
         let sleep = (forwarder.network.next_due() - now).min(LONGEST_SLEEP);
         let sleep = time::Duration::from_nanos(sleep.max(Duration::ZERO).as_nanos() as u64);
-        let first = match receiver.recv_timeout(sleep) {
-            Ok(heard) => Some(heard),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        };
+        let first = receiver.recv_timeout(sleep).ok();
         let more = iter::from_fn(|| receiver.try_recv().ok());
         for Heard { from, packet } in first.into_iter().chain(more).take(BURST) {
             let now = forwarder.deliver(&mut |transit| self.write(clients, transit));
@@ -409,7 +409,8 @@ impl Drop for Client {
     }
 }
 
-/// Datagrams that the kernel dropped because a socket's buffer was full, of the sockets at these ports.
+/// Datagrams that the kernel dropped because a socket's buffer was full, of the sockets at these
+/// ports.
 #[cfg(target_os = "linux")]
 fn dropped(ports: &HashSet<u16>) -> u64 {
     let mut dropped = 0;
@@ -478,7 +479,8 @@ fn whole(from: SocketAddr, to: SocketAddr, data: &[u8]) -> Vec<u8> {
     };
     let builder = builder.udp(from.port(), to.port());
     let mut packet = Vec::with_capacity(builder.size(data.len()));
-    // A vector takes all; a datagram of the largest size with an IPv4 header is no IP packet, and stays empty.
+    // A vector takes all; a datagram of the largest size with an IPv4 header is no IP packet, and
+    // stays empty.
     let _ = builder.write(&mut packet, data);
     packet
 }
@@ -523,8 +525,8 @@ mod tests {
         links.plan([("server", near), ("client", far)].map(host).into())
     }
 
-    /// Sends datagrams through a proxy in bursts, to a target that sends them back. Returns how many came back, and the
-    /// proxy's counts.
+    /// Sends datagrams through a proxy in bursts, to a target that sends them back. Returns how
+    /// many came back, and the proxy's counts.
     fn echo(loss: &str, bursts: usize) -> (usize, Summary) {
         let target = UdpSocket::bind("127.0.0.1:0").unwrap();
         let stop = Arc::new(AtomicBool::new(false));

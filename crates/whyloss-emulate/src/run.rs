@@ -37,7 +37,8 @@ pub struct Options {
     pub seed: u64,
     /// A packet that leaves later than this is the emulator's fault.
     pub late_bound: Duration,
-    /// Bytes of the largest packet; larger ones are fragmented, or refused with the MTU, by the hosts.
+    /// Bytes of the largest packet; larger ones are fragmented, or refused with the MTU, by the
+    /// hosts.
     pub mtu: u16,
     /// Whether the hosts reach the networks of this machine, and its name servers.
     pub internet: bool,
@@ -56,8 +57,8 @@ pub struct Options {
 pub struct Done {
     /// Counts.
     pub summary: Summary,
-    /// How each host's command ended: its exit code, 128 and more for a signal. `None` for the outside, and for what the run
-    /// itself ended.
+    /// How each host's command ended: its exit code, 128 and more for a signal. `None` for the
+    /// outside, and for what the run itself ended.
     pub exits: Vec<(String, Option<u8>)>,
     /// Whether the run was ended from outside, or had its time.
     pub cut_short: bool,
@@ -247,7 +248,8 @@ pub fn run(
     })
 }
 
-/// Makes the hosts. Another run may take the same addresses at the same time: then others are found.
+/// Makes the hosts. Another run may take the same addresses at the same time: then others are
+/// found.
 fn make(hosts: &[HostPlan], count: usize, mtu: u16) -> Result<(Ground, Vec<Place>), RunError> {
     for _ in 0..TRIES {
         let ground = Ground::find(count, mtu)?;

@@ -1,7 +1,8 @@
 //! What a user says of a run: a scenario file, or a few options that make one.
 //!
-//! Links, queues and channels have the names, the units and the messages of scenarios (`docs/reference/scenarios.md`), because
-//! they are read by the scenario parser. A file may be a whole scenario, of which the links count, or links alone.
+//! Links, queues and channels have the names, the units and the messages of scenarios
+//! (`docs/reference/scenarios.md`), because they are read by the scenario parser. A file may be a
+//! whole scenario, of which the links count, or links alone.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -25,7 +26,8 @@ pub struct Links {
     pub scenario: Scenario,
     /// Its text.
     pub text: String,
-    /// What was set beside it, with the traces of links by their names in `traces`: what a replay needs.
+    /// What was set beside it, with the traces of links by their names in `traces`: what a replay
+    /// needs.
     pub sets: Pairs,
     /// The files of traces: what a replay calls them, and their text.
     pub traces: Pairs,
@@ -40,7 +42,8 @@ pub struct Direction {
     pub delay: String,
     /// Packets, `100kB`, `unlimited`, or a queue as scenarios have it.
     pub queue: String,
-    /// `none`, `bernoulli:0.01`, `gilbert:1s,50ms,0.3`, `bits:1e-5`, or a channel as scenarios have it.
+    /// `none`, `bernoulli:0.01`, `gilbert:1s,50ms,0.3`, `bits:1e-5`, or a channel as scenarios have
+    /// it.
     pub loss: String,
 }
 
@@ -53,7 +56,8 @@ pub struct HostPlan {
     pub node: usize,
     /// What runs there; `None`: the host is the machine itself, outside.
     pub command: Option<Vec<OsString>>,
-    /// Whether the run goes on as long as this command does. The others are ended after the last such.
+    /// Whether the run goes on as long as this command does. The others are ended after the last
+    /// such.
     pub leads: bool,
 }
 
@@ -105,8 +109,8 @@ pub const DOWN: &str = "down";
 pub const UP: &str = "up";
 
 impl Links {
-    /// The links of a scenario file. `file` names it in messages; each of `sets` is a key and a value, as in
-    /// [`whyloss_sim::scenario::ScenarioFile::parse`].
+    /// The links of a scenario file. `file` names it in messages; each of `sets` is a key and a
+    /// value, as in [`whyloss_sim::scenario::ScenarioFile::parse`].
     ///
     /// # Errors
     /// The first thing that is wrong, and where.
@@ -178,8 +182,8 @@ impl Links {
             })
     }
 
-    /// The nodes where a lone server and a lone client are: the first link's near end and the last link's far end, the
-    /// links back not among them.
+    /// The nodes where a lone server and a lone client are: the first link's near end and the last
+    /// link's far end, the links back not among them.
     pub fn ends(&self) -> (usize, usize) {
         let links = &self.scenario.links;
         if links.len() == 2 {
@@ -210,7 +214,8 @@ impl Links {
 }
 
 /// Adds what a scenario must have and a run does not need.
-/// What is set beside a text that was read from `file`, and the traces that both name, under names of their own.
+/// What is set beside a text that was read from `file`, and the traces that both name, under names
+/// of their own.
 fn traces(text: &str, file: &str, sets: &[(String, String)]) -> (Pairs, Pairs) {
     let directory = Path::new(file).parent().unwrap_or(Path::new(""));
     let mut traces = Vec::new();

@@ -85,7 +85,8 @@ pub struct Summary {
     pub late_bound_ns: u64,
     /// What went wrong.
     pub faults: Faults,
-    /// Packets that were neither IPv4 nor IPv6, or for no host here: the emulator drops them before any link.
+    /// Packets that were neither IPv4 nor IPv6, or for no host here: the emulator drops them before
+    /// any link.
     pub strays: u64,
 }
 

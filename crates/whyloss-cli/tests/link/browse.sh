@@ -1,5 +1,6 @@
-# Loads a page of 21 files and 400 kB in Chromium over a link, by IPv4 and IPv6, and prints the time until all is loaded and
-# the address that the server sees: `sh browse.sh WHYLOSS LOSS`, on the machine of world.sh.
+# Loads a page of 21 files and 400 kB in Chromium over a link, by IPv4 and IPv6, and prints the time
+# until all is loaded and the address that the server sees: `sh browse.sh WHYLOSS LOSS`, on the
+# machine of world.sh.
 set -eu
 whyloss=$1 loss=$2
 profile=$(mktemp -d)

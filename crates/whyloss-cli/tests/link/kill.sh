@@ -1,4 +1,5 @@
-# Kills the emulator at ten random moments, and waits until nothing of the run is left: `sh kill.sh WHYLOSS`.
+# Kills the emulator at ten random moments, and waits until nothing of the run is left: `sh kill.sh
+# WHYLOSS`.
 set -eu
 whyloss=$1 mark=86400.$$
 rest() {

@@ -1,5 +1,6 @@
-# Runs a shell command on a machine of its own, behind which is a stand-in for the internet. Both are network namespaces
-# that go with this script: `unshare --net --mount sh world.sh DIRECTORY-OF-THIS COMMAND`.
+# Runs a shell command on a machine of its own, behind which is a stand-in for the internet. Both
+# are network namespaces that go with this script: `unshare --net --mount sh world.sh
+# DIRECTORY-OF-THIS COMMAND`.
 set -eu
 here=$1 command=$2
 ip link set lo up

@@ -1,8 +1,10 @@
-//! The way from a link to the networks of this machine: translated addresses, forwarding, and a resolver.
+//! The way from a link to the networks of this machine: translated addresses, forwarding, and a
+//! resolver.
 //!
-//! A process of its own, the gateway, holds all of it. The emulator holds the gateway's standard input and never writes to it:
-//! when the emulator ends, however it ends, the gateway reads the end of that input, undoes its changes and ends.
-//! A second process, `nft`, owns the table of rules, and the kernel removes the table with its owner.
+//! A process of its own, the gateway, holds all of it. The emulator holds the gateway's standard
+//! input and never writes to it: when the emulator ends, however it ends, the gateway reads the end
+//! of that input, undoes its changes and ends. A second process, `nft`, owns the table of rules,
+//! and the kernel removes the table with its owner.
 
 mod resolver;
 mod settings;
@@ -85,7 +87,8 @@ pub(crate) fn nft_is_missing() -> bool {
         .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// The resolver's configuration for hosts behind a link: the gateway's address, and the machine's other lines.
+/// The resolver's configuration for hosts behind a link: the gateway's address, and the machine's
+/// other lines.
 pub(crate) fn resolv_conf(gateway: Ipv4Addr) -> String {
     let mut text = format!("nameserver {gateway}\n");
     for line in fs::read_to_string(RESOLV_CONF).unwrap_or_default().lines() {
@@ -96,8 +99,9 @@ pub(crate) fn resolv_conf(gateway: Ipv4Addr) -> String {
     text
 }
 
-/// Shows this text as `/etc/resolv.conf` in the mount namespace of the calling process, which must be its own. Nothing is
-/// written to a disk: the file system of the text has no other name, and goes with the namespace.
+/// Shows this text as `/etc/resolv.conf` in the mount namespace of the calling process, which must
+/// be its own. Nothing is written to a disk: the file system of the text has no other name, and
+/// goes with the namespace.
 pub(crate) fn show_resolv_conf(text: &str) -> io::Result<()> {
     const NONE: Option<&str> = None;
     let shelf = std::env::temp_dir();

@@ -1,6 +1,8 @@
-//! Answers names for hosts behind a link: relays each query to a name server of the machine, and its answer back.
+//! Answers names for hosts behind a link: relays each query to a name server of the machine, and
+//! its answer back.
 //!
-//! The machine's name server may listen at a loopback address, which no other network namespace reaches.
+//! The machine's name server may listen at a loopback address, which no other network namespace
+//! reaches.
 
 use std::fs;
 use std::io;
@@ -30,7 +32,7 @@ pub(super) fn serve(address: Ipv4Addr) -> io::Result<()> {
     let permits = Arc::new(());
     let more = permits.clone();
     thread::spawn(move || {
-        let mut query = [0; u16::MAX as usize];
+        let mut query = vec![0; u16::MAX.into()];
         while let Ok((length, from)) = datagrams.recv_from(&mut query) {
             let query = query[..length].to_vec();
             let socket = datagrams.clone();

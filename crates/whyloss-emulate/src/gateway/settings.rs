@@ -1,8 +1,10 @@
-//! The kernel's settings that a gateway changes, and the values that come back when the last gateway ends.
+//! The kernel's settings that a gateway changes, and the values that come back when the last
+//! gateway ends.
 //!
-//! Gateways of one network namespace share a file in `/run`. Each holds a shared lock on it, and each change adds a line with
-//! the old value. The gateway that gets the file for itself is the last: it restores the values and removes the file.
-//! A file without locks remains only when gateways are killed themselves; the next gateway adopts it.
+//! Gateways of one network namespace share a file in `/run`. Each holds a shared lock on it, and
+//! each change adds a line with the old value. The gateway that gets the file for itself is the
+//! last: it restores the values and removes the file. A file without locks remains only when
+//! gateways are killed themselves; the next gateway adopts it.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -40,21 +42,22 @@ impl Settings {
         Ok(Self { file, path })
     }
 
-    /// Lets packets of runs through the machine. Returns the devices that forward because of gateways, this one's or others'.
+    /// Lets packets of runs through the machine. Returns the devices that forward because of
+    /// gateways, this one's or others'.
     pub(super) fn forward(&mut self, device: &str) -> io::Result<Vec<String>> {
         let _alone = alone()?;
         // Goes with the device.
         fs::write(format!("{NET}/ipv4/conf/{device}/forwarding"), "1")?;
         for name in devices("ipv4")? {
-            self.set(format!("ipv4/conf/{name}/forwarding"), "0", "1")?;
+            self.set(&format!("ipv4/conf/{name}/forwarding"), "0", "1")?;
         }
         // Without IPv6 in the kernel, IPv4 alone is forwarded.
         for name in devices("ipv6").unwrap_or_default() {
             // A device that forwards would forget the routers that announced themselves.
-            self.set(format!("ipv6/conf/{name}/accept_ra"), "1", "2")?;
+            self.set(&format!("ipv6/conf/{name}/accept_ra"), "1", "2")?;
         }
         if fs::exists(format!("{NET}/ipv6/conf/all/forwarding"))? {
-            self.set("ipv6/conf/all/forwarding".into(), "0", "1")?;
+            self.set("ipv6/conf/all/forwarding", "0", "1")?;
         }
         let changes = self.changes()?;
         let opened = changes.iter().filter_map(|(key, _)| {
@@ -83,7 +86,7 @@ impl Settings {
     }
 
     /// Changes a setting that has the value `from`.
-    fn set(&mut self, key: String, from: &str, to: &str) -> io::Result<()> {
+    fn set(&mut self, key: &str, from: &str, to: &str) -> io::Result<()> {
         let path = format!("{NET}/{key}");
         if fs::read_to_string(&path)?.trim() == from {
             // First the record: what follows may be cut short.
