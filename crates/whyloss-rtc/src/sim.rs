@@ -63,6 +63,7 @@ pub fn settings(options: &Options, datagram: u32) -> Settings {
 }
 
 /// The two ends of a call.
+#[expect(clippy::needless_pass_by_value, reason = "an engine takes it so")]
 fn hosts(options: &Options, beginning: Beginning) -> Hosts {
     let settings = settings(options, beginning.datagram);
     let estimator = estimator(

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use rtc_interceptor::{CcFeedbackRecorder, convert_twcc};
 use rtc_rtcp::transport_feedbacks::cc_feedback_report::Ecn;
 use rtc_rtcp::transport_feedbacks::transport_layer_cc::TransportLayerCc;
-use rtc_rtcp::transport_feedbacks::transport_layer_nack::TransportLayerNack;
+use rtc_rtcp::transport_feedbacks::transport_layer_nack::{NackPair, TransportLayerNack};
 use rtc_shared::marshal::{Marshal, Unmarshal};
 use whyloss_rtc::media::packet::{Packet, Piece, SSRC};
 use whyloss_rtc::media::socket::send;
@@ -115,7 +115,7 @@ fn webrtc_rs_reads_what_we_write() {
                 arrived.truncate(usize::from(feedback.packet_status_count));
             }
             if let Some(nack) = packet.as_any().downcast_ref::<TransportLayerNack>() {
-                asked.extend(nack.nacks.iter().flat_map(|pair| pair.packet_list()));
+                asked.extend(nack.nacks.iter().flat_map(NackPair::packet_list));
             }
         }
     }
