@@ -1,7 +1,8 @@
 //! `whyloss compare`: how two runs or diagnoses differ, number by number.
 //!
-//! Reads `results.json` or `diagnosis.json` from each directory and pairs the numbers that stand at the same place. Seeds pair as
-//! well: a network draws the same under the same seed, so that differences vary less than what they are taken of.
+//! Reads `results.json` or `diagnosis.json` from each directory and pairs the numbers that stand at
+//! the same place. Seeds pair as well: a network draws the same under the same seed, so that
+//! differences vary less than what they are taken of.
 //!
 //! ```text
 //! d_s = b_s − a_s for each seed s that both have;   difference d̄ ± half its 95 % interval
@@ -38,7 +39,7 @@ pub(crate) struct CompareArgs {
     /// Write a page with a table that sorts into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print.
+    /// Form of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -207,7 +208,8 @@ fn numbers(object: &Map<String, Value>) -> Vec<([String; 2], Values)> {
     rows
 }
 
-/// Adds the numbers of an item, whose groups stand before a dot. Lists, such as that of all losses, are no numbers.
+/// Adds the numbers of an item, whose groups stand before a dot. Lists, such as that of all losses,
+/// are no numbers.
 fn flatten(
     of: &str,
     before: &str,
