@@ -104,6 +104,11 @@ impl Connection {
         Ok(word(self.inner.on_timeout(moment(time_s)?).cause))
     }
 
+    fn on_persistent_congestion(&mut self, time_s: f64) -> PyResult<&'static str> {
+        let now = moment(time_s)?;
+        Ok(word(self.inner.on_persistent_congestion(now).cause))
+    }
+
     fn __repr__(&self) -> String {
         let (name, window) = (&self.name, self.inner.window());
         format!("<whyloss.Connection under {name}, window {window} bytes>")

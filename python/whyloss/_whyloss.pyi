@@ -426,6 +426,9 @@ class Connection:
     def on_timeout(self, time_s: float) -> str:
         """Take an expiry of the retransmission timer, and give its cause."""
 
+    def on_persistent_congestion(self, time_s: float) -> str:
+        """Take the loss of everything sent over a long period (RFC 9002, section 7.6), told as lost before; give its cause."""
+
 def half_width(values: list[float], confidence: float = 0.95) -> float | None:
     """Give half the width of the confidence interval of the mean (Student's t); None with fewer than two values."""
 

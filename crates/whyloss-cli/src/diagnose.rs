@@ -31,7 +31,7 @@ pub(crate) struct DiagnoseArgs {
     /// each.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print.
+    /// Format of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// Replace addresses, keeping networks together, and write packets without payload.

@@ -151,6 +151,16 @@ pub(crate) enum CliError {
     #[cfg(feature = "parquet")]
     #[error("this build has no QUIC; `cargo build --release --features quic` makes one that does")]
     NoQuic,
+    /// An estimator of another stack without that stack.
+    #[cfg(target_os = "linux")]
+    #[error(
+        "this build has no estimator `{0}`; `cargo build --release --features rtc` makes one that does"
+    )]
+    NoEstimator(String),
+    /// The packets of a call hold no video, or do not fit into a network's.
+    #[cfg(target_os = "linux")]
+    #[error("--packet: found {0} B, expected 200 B to 1500 B for a call")]
+    Packet(u32),
     /// Runs of an evaluation failed.
     #[cfg(feature = "parquet")]
     #[error("{runs} runs failed; the first: {first}")]
@@ -225,6 +235,15 @@ pub(crate) enum CliError {
     /// The directory of a run is of no use.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// `--profile` names none.
+    #[error(
+        "no profile is called `{name}`{}; `whyloss link --list-profiles` names them all",
+        did_you_mean(nearest)
+    )]
+    NoProfile { name: String, nearest: Vec<String> },
+    /// The proxy of UDP does not run.
+    #[error(transparent)]
+    Proxy(#[from] whyloss_emulate::proxy::ProxyError),
     /// A log is none that can be replayed.
     #[error("--replay: {0}")]
     Replay(#[source] ArchiveError),
@@ -345,7 +364,9 @@ impl CliError {
             | Self::NoCase { .. }
             | Self::Unreadable { .. }
             | Self::Scenario(_)
-            | Self::Engine(EngineError::Check(_) | EngineError::NoEngine(_))
+            | Self::Engine(
+                EngineError::Check(_) | EngineError::NoEngine(_) | EngineError::NoEstimator(_),
+            )
             | Self::Capture { .. }
             | Self::Compared { .. }
             | Self::Recording { .. }
@@ -357,6 +378,8 @@ impl CliError {
             | Self::Address { .. }
             | Self::NoCommand
             | Self::NeedsRoot
+            | Self::NoProfile { .. }
+            | Self::Proxy(whyloss_emulate::proxy::ProxyError::Listen { .. })
             | Self::Replay(_)
             | Self::NotFirst(_)
             | Self::ReplayOfSenders
@@ -388,6 +411,8 @@ impl CliError {
             Self::NoKernel => 1,
             // As shells have it.
             Self::Start(_) => 127,
+            #[cfg(target_os = "linux")]
+            Self::NoEstimator(_) | Self::Packet(_) => 2,
             Self::Signal(_)
             | Self::Engine(_)
             | Self::Run { .. }
@@ -396,6 +421,7 @@ impl CliError {
             | Self::Unwritten { .. }
             | Self::Report(_)
             | Self::Archive(_)
+            | Self::Proxy(_)
             | Self::Endpoint(_)
             | Self::Faulty
             | Self::Differs(_)

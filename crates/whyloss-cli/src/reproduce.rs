@@ -32,7 +32,7 @@ pub(crate) struct ReproduceArgs {
     /// Write a page, the figures (SVG) and the values (CSV) here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print.
+    /// Format of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` keeps plan and scenario.

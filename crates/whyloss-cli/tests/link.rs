@@ -210,3 +210,16 @@ fn missing_parts_are_named() {
         );
     }
 }
+
+#[test]
+#[ignore = "needs root and chromium"]
+fn a_browser_loads_a_page() {
+    let output = world("sh \"$2/browse.sh\" \"$1\" bernoulli:0.02");
+    succeed(&output);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    assert!(
+        matches!(lines[..], [four, six] if four.ends_with(" ms 192.0.2.2") && six.ends_with(" ms 2001:db8:1::2")),
+        "{text}"
+    );
+}

@@ -17,6 +17,8 @@
 //! | `run` | hosts in network namespaces, TUN devices, the forwarder (Linux) |
 //! | `gateway` | NAT and a resolver for `--internet`, which go with the run (Linux) |
 //! | `init` | the processes by which nothing outlives a run (Linux) |
+//! | [`profiles`] | links by name, with the sources of their numbers |
+//! | [`proxy`] | the links between UDP sockets, without root, on every platform |
 //! | [`record`], [`archive`] | the log of a run, the directory it is in |
 //! | `packets` | the log as a Parquet table (feature `parquet`) |
 //! | [`replay`] | the log, through `whyloss-link` again |
@@ -39,18 +41,19 @@ pub mod replay;
 pub mod spec;
 pub mod summary;
 
-#[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
 mod device;
+mod forward;
 #[cfg(target_os = "linux")]
 mod gateway;
 #[cfg(target_os = "linux")]
 pub mod init;
-#[cfg(target_os = "linux")]
 mod log;
 #[cfg(target_os = "linux")]
 mod place;
+pub mod profiles;
+pub mod proxy;
 #[cfg(target_os = "linux")]
 mod real_time;
 #[cfg(target_os = "linux")]
@@ -58,7 +61,9 @@ pub mod reality;
 #[cfg(target_os = "linux")]
 pub mod run;
 
+pub use summary::Snapshot;
+
 #[cfg(target_os = "linux")]
 pub use place::become_root;
 #[cfg(target_os = "linux")]
-pub use run::{Done, Options, RunError, Snapshot, run};
+pub use run::{Done, Options, RunError, run};

@@ -17,16 +17,16 @@ use whyloss::{Duration, Time};
 use crate::addresses::{ipv4_of, is_forwarded, with_ipv4};
 use crate::clock::{Clock, time_of_day};
 use crate::device;
+use crate::forward::{Forwarder, Packet, Recorder};
 use crate::gateway;
-use crate::header::{Headers, destination, flip};
+use crate::header::destination;
 use crate::init;
-use crate::log::{Ended, Entry, Log, Names, SNAP_LENGTH, WriteError};
-use crate::network::{Hop, Network, Outcome, Transit, Watch};
+use crate::log::{Log, Names, WriteError};
+use crate::network::{Network, Transit};
 use crate::place::{Ground, Place, end_all};
 use crate::real_time::RealTime;
-use crate::record::{Fate, Fault};
 use crate::spec::{HostPlan, Plan};
-use crate::summary::{Counter, Lateness, LinkCounts, Summary};
+use crate::summary::{Counter, Snapshot, Summary};
 
 /// How.
 #[derive(Clone, Debug)]
@@ -49,19 +49,6 @@ pub struct Options {
     pub init: Vec<OsString>,
     /// Set from outside to end the run.
     pub stop: Arc<AtomicBool>,
-}
-
-/// What a live view sees.
-#[derive(Clone, Debug)]
-pub struct Snapshot<'a> {
-    /// Time since the run began.
-    pub now: Time,
-    /// What the links have done so far.
-    pub links: &'a [LinkCounts],
-    /// Packets waiting at each.
-    pub waiting: &'a [usize],
-    /// How late packets were.
-    pub lateness: Lateness,
 }
 
 /// What a run came to.
@@ -191,7 +178,6 @@ pub fn run(
             log: log.transpose()?,
         },
         late_bound: options.late_bound,
-        mtu: options.mtu.into(),
         buffers: Vec::new(),
     };
     start(&ground, plan, options, &mut places)?;
@@ -201,7 +187,7 @@ pub fn run(
     let _ = set_timerslack(1);
     let mut next_live = Time::ZERO + LIVE;
     let cut_short = loop {
-        forwarder.turn(&mut places, &names)?;
+        turn(&mut forwarder, &places, &names, options.mtu)?;
         let now = clock.now();
         if now >= next_live {
             let waiting = forwarder.waiting(now, plan.links.len());
@@ -239,7 +225,7 @@ pub fn run(
         .collect();
     let mut failed = None;
     end_all(&mut places, |places| {
-        failed = forwarder.turn(places, &names).err();
+        failed = turn(&mut forwarder, places, &names, options.mtu).err();
     });
     let had_priority = real_time.as_ref().is_some_and(RealTime::has_priority);
     drop(real_time);
@@ -248,7 +234,11 @@ pub fn run(
     }
     drop(gateway);
     let now = clock.now();
-    let counter = forwarder.finish(&mut places)?;
+    let mut counter = forwarder.finish()?;
+    for place in &mut places {
+        // A device that cannot be asked has dropped nothing.
+        counter.faults.device += place.tun.dropped().unwrap_or(0);
+    }
     let summary = counter.summary(now, options.seed, had_priority, options.late_bound);
     Ok(Done {
         summary,
@@ -332,239 +322,72 @@ fn start(
     Ok(())
 }
 
-/// A packet on its way.
-#[derive(Debug)]
-struct Packet {
-    data: Vec<u8>,
-    /// When it was taken from its host.
-    read: Time,
-    /// For the log: its headers and first bytes as sent.
-    logged: Option<(Headers, Box<[u8]>)>,
-    from: usize,
-    to: usize,
-}
-
-/// Moves packets.
-struct Forwarder {
-    clock: Clock,
-    network: Network<Packet>,
-    recorder: Recorder,
-    late_bound: Duration,
-    mtu: usize,
-    buffers: Vec<Vec<u8>>,
-}
-
-/// Counts and logs.
-struct Recorder {
-    counter: Counter,
-    log: Option<Log>,
-}
-
-impl Forwarder {
-    /// Waits for the next packet or the next time something is due, and does what there is to do.
-    fn turn(&mut self, places: &mut [Place], names: &Names) -> Result<(), RunError> {
-        let now = self.clock.now();
-        let sleep = (self.network.next_due() - now)
-            .min(LONGEST_SLEEP)
-            .max(Duration::ZERO);
-        let ready: Vec<bool> = {
-            let mut fds: Vec<PollFd<'_>> = places
-                .iter()
-                .map(|place| PollFd::new(place.tun.as_fd(), PollFlags::POLLIN))
-                .collect();
-            let sleep =
-                TimeSpec::from_duration(time::Duration::from_nanos(sleep.as_nanos() as u64));
-            match ppoll(&mut fds, Some(sleep), None) {
-                Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-                Err(error) => return Err(RunError::Poll(error.into())),
-            }
-            fds.iter().map(|fd| fd.any().unwrap_or(false)).collect()
-        };
-        self.deliver(places);
-        for (from, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
-            for _ in 0..BURST {
-                if !self.take(from, places).map_err(|source| RunError::Device {
-                    host: names.hosts[from].clone(),
-                    source,
-                })? {
-                    break;
-                }
+/// Waits for the next packet or the next time something is due, and does what there is to do.
+fn turn(
+    forwarder: &mut Forwarder,
+    places: &[Place],
+    names: &Names,
+    mtu: u16,
+) -> Result<(), RunError> {
+    let now = forwarder.clock.now();
+    let sleep = (forwarder.network.next_due() - now)
+        .min(LONGEST_SLEEP)
+        .max(Duration::ZERO);
+    let ready: Vec<bool> = {
+        let mut fds: Vec<PollFd<'_>> = places
+            .iter()
+            .map(|place| PollFd::new(place.tun.as_fd(), PollFlags::POLLIN))
+            .collect();
+        let sleep = TimeSpec::from_duration(time::Duration::from_nanos(sleep.as_nanos() as u64));
+        match ppoll(&mut fds, Some(sleep), None) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(error) => return Err(RunError::Poll(error.into())),
+        }
+        fds.iter().map(|fd| fd.any().unwrap_or(false)).collect()
+    };
+    forwarder.deliver(&mut write(places));
+    for (from, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
+        for _ in 0..BURST {
+            if !take(forwarder, from, places, mtu).map_err(|source| RunError::Device {
+                host: names.hosts[from].clone(),
+                source,
+            })? {
+                break;
             }
         }
-        Ok(())
     }
-
-    /// Takes a packet from a host, if it has sent one.
-    fn take(&mut self, from: usize, places: &mut [Place]) -> io::Result<bool> {
-        let mut data = self.buffers.pop().unwrap_or_default();
-        data.resize(self.mtu, 0);
-        let Some(length) = places[from].tun.read(&mut data)? else {
-            self.buffers.push(data);
-            return Ok(false);
-        };
-        data.truncate(length);
-        let address = destination(&data);
-        if address.is_some_and(|address| !is_forwarded(address)) {
-            // The kernel's announcements to its neighbours (MLD): no router forwards them.
-            self.buffers.push(data);
-            return Ok(true);
-        }
-        let to = address.and_then(|address| host_of(places, address));
-        let Some(to) = to.filter(|&to| to != from) else {
-            self.recorder.counter.strays += 1;
-            self.buffers.push(data);
-            return Ok(true);
-        };
-        let now = self.deliver(places);
-        let logged = self.recorder.log.as_ref().and_then(|_| {
-            let start = data.len().min(SNAP_LENGTH);
-            Some((Headers::read(&data)?, data[..start].into()))
-        });
-        let packet = Packet {
-            data,
-            read: now,
-            logged,
-            from,
-            to,
-        };
-        let sent = self.network.send(
-            now,
-            (from, to),
-            length as u32,
-            packet,
-            |packet, bits| flip(&mut packet.data, bits),
-            &mut self.recorder,
-        );
-        if let Err(packet) = sent {
-            self.recorder.counter.strays += 1;
-            self.buffers.push(packet.data);
-        }
-        Ok(true)
-    }
-
-    /// Gives hosts what is due by now, which it answers.
-    fn deliver(&mut self, places: &[Place]) -> Time {
-        loop {
-            let now = self.clock.now();
-            let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
-            let Some((scheduled, transit)) = self.network.take_due(now, flip, &mut self.recorder)
-            else {
-                return now;
-            };
-            let taken = places[transit.to].tun.write(&transit.payload.data);
-            let departed = self.clock.now();
-            let late = departed - scheduled;
-            self.recorder.counter.late(late);
-            let fault = match (taken, late > self.late_bound) {
-                (false, _) => Some(Fault::Device),
-                (true, true) => Some(Fault::Late),
-                (true, false) => None,
-            };
-            let fate = match (&fault, &transit.hop.outcome) {
-                (Some(_), _) => Fate::Fault,
-                (None, Outcome::Damaged(..)) => Fate::Damaged,
-                (None, _) => Fate::Delivered,
-            };
-            let departed = taken.then_some(departed);
-            let data = self
-                .recorder
-                .ended(transit.hop, transit.payload, departed, fate, fault);
-            self.buffers.push(data);
-        }
-    }
-
-    fn waiting(&mut self, now: Time, links: usize) -> Vec<usize> {
-        (0..links)
-            .map(|link| self.network.queue_len(now, link))
-            .collect()
-    }
-
-    /// Counts what is still under way, asks the devices what they dropped, and closes the log.
-    fn finish(mut self, places: &mut [Place]) -> Result<Counter, RunError> {
-        for Transit { hop, payload, .. } in self.network.drain() {
-            self.recorder
-                .ended(hop, payload, None, Fate::Unfinished, None);
-        }
-        for place in places {
-            // The last word of a device that cannot be asked is that it dropped nothing.
-            self.recorder.counter.faults.device += place.tun.dropped().unwrap_or(0);
-        }
-        if let Some(log) = self.recorder.log {
-            log.finish()?;
-        }
-        Ok(self.recorder.counter)
-    }
+    Ok(())
 }
 
-impl Recorder {
-    /// The packet's way has ended; hands back its buffer.
-    fn ended(
-        &mut self,
-        hop: Hop,
-        packet: Packet,
-        departed: Option<Time>,
-        fate: Fate,
-        fault: Option<Fault>,
-    ) -> Vec<u8> {
-        let bytes = packet.data.len() as u32;
-        self.counter
-            .count(hop.link, bytes, hop.waiting, fate, fault);
-        if let (Some(log), Some((headers, sent))) = (&self.log, packet.logged) {
-            let start = packet.data.len().min(SNAP_LENGTH);
-            let received = departed.map(|_| packet.data[..start].into());
-            let end = Some(Ended {
-                read: packet.read,
-                sent,
-                received,
-            });
-            let (from, to) = (packet.from, packet.to);
-            log.write(Entry {
-                hop,
-                headers,
-                from,
-                to,
-                bytes,
-                departed,
-                fate,
-                fault,
-                end,
-            });
-        }
-        packet.data
+/// Takes a packet from a host, if it has sent one.
+fn take(forwarder: &mut Forwarder, from: usize, places: &[Place], mtu: u16) -> io::Result<bool> {
+    let mut data = forwarder.buffers.pop().unwrap_or_default();
+    data.resize(mtu.into(), 0);
+    let Some(length) = places[from].tun.read(&mut data)? else {
+        forwarder.buffers.push(data);
+        return Ok(false);
+    };
+    data.truncate(length);
+    let address = destination(&data);
+    if address.is_some_and(|address| !is_forwarded(address)) {
+        // The kernel's announcements to its neighbours (MLD): no router forwards them.
+        forwarder.buffers.push(data);
+        return Ok(true);
     }
+    let to = address.and_then(|address| host_of(places, address));
+    let Some(to) = to.filter(|&to| to != from) else {
+        forwarder.recorder.counter.strays += 1;
+        forwarder.buffers.push(data);
+        return Ok(true);
+    };
+    let now = forwarder.deliver(&mut write(places));
+    forwarder.offer(now, (from, to), data, 0);
+    Ok(true)
 }
 
-impl Watch<Packet> for Recorder {
-    fn passed(&mut self, hop: &Hop, packet: &mut Packet) {
-        let bytes = packet.data.len() as u32;
-        let fate = match hop.outcome {
-            Outcome::Damaged(..) => Fate::Damaged,
-            _ => Fate::Delivered,
-        };
-        self.counter.count(hop.link, bytes, hop.waiting, fate, None);
-        if let (Some(log), Some((headers, _))) = (&self.log, &packet.logged) {
-            log.write(Entry {
-                departed: Some(hop.outcome.at()),
-                hop: hop.clone(),
-                headers: headers.clone(),
-                from: packet.from,
-                to: packet.to,
-                bytes,
-                fate,
-                fault: None,
-                end: None,
-            });
-        }
-    }
-
-    fn lost(&mut self, hop: &Hop, packet: Packet) {
-        let fate = match hop.outcome {
-            Outcome::Overflow(_) => Fate::Overflow,
-            Outcome::Aqm(_) => Fate::Aqm,
-            _ => Fate::Channel,
-        };
-        self.ended(hop.clone(), packet, None, fate, None);
-    }
+/// Gives a packet to the device of its host.
+fn write(places: &[Place]) -> impl FnMut(&Transit<Packet>) -> bool {
+    |transit| places[transit.to].tun.write(&transit.payload.data)
 }
 
 /// Who answers for an address: a host whose range has it, else the outside.

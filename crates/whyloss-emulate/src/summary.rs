@@ -55,6 +55,19 @@ pub struct Lateness {
     pub max_ns: u64,
 }
 
+/// What a live view sees.
+#[derive(Clone, Debug)]
+pub struct Snapshot<'a> {
+    /// Time since the run began.
+    pub now: Time,
+    /// What the links have done so far.
+    pub links: &'a [LinkCounts],
+    /// Packets waiting at each.
+    pub waiting: &'a [usize],
+    /// How late packets were.
+    pub lateness: Lateness,
+}
+
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {

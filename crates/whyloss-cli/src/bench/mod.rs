@@ -34,7 +34,7 @@ use crate::progress::Bar;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// What to measure [default: all]. May be repeated.
+    /// Workload to measure [default: all]. May be repeated.
     #[arg(long = "workload", value_enum, value_name = "NAME")]
     workloads: Vec<Workload>,
     /// Seconds instead of minutes: shorter runs, up to 1,000 flows, one repetition, instructions of our dumbbell alone.
@@ -52,7 +52,7 @@ pub(crate) struct BenchArgs {
     /// Write a page, a picture (SVG) and the values (CSV) here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print: tables for people, one JSON object, or CSV with one row per value.
+    /// Format of the output: tables for people, one JSON object, or CSV with one row per value.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]

@@ -58,7 +58,7 @@ pub(crate) struct RunArgs {
     /// slowly.
     #[arg(long)]
     plain: bool,
-    /// What to print: tables for people, one JSON object, or CSV with one row per value and seed.
+    /// Format of the output: tables for people, one JSON object, or CSV with one row per value and seed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

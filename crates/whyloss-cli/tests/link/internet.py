@@ -35,7 +35,8 @@ class Pages(http.server.BaseHTTPRequestHandler):
         elif self.path == "/page":
             kind = "text/html"
             images = "".join(f'<img src="/bytes/{20_000 + i}">' for i in range(20))
-            body = f"<title>loaded</title><p>{body.decode()}</p>{images}".encode()
+            script = "onload = () => { document.title = `${Math.round(performance.now())} ms` }"
+            body = f"<script>{script}</script><p>{body.decode()}</p>{images}".encode()
         self.send_response(200)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))

@@ -21,7 +21,8 @@
 //! where(a, b >= 1)  joined(a, b, …)                 a line where something holds; the points of several
 //! reaches(a, 0.01)                                  whether every interval of a difference reaches into ±0.01
 //! binomial(k, n, p, …)                              whether k of n is as likely as p says, at every place of all three
-//! exp(a)  sqrt(a)                                   of a number, or place by place
+//! exp(a)  sqrt(a)  round(a)                         of a number, or place by place, as abs
+//! deviation(a)  values(a)                           of the seeds' values at a place: standard deviation, and how many
 //! ```
 //!
 //! What is compared is the evidence: each line that a number is taken of, or that is compared, in the order of the text.
@@ -69,52 +70,10 @@ pub(crate) struct Scope<'p> {
 
 /// How deep definitions may be nested.
 const DEEPEST: usize = 16;
-const FUNCTIONS: [&str; 44] = [
-    "gain",
-    "over",
-    "less",
-    "improvement",
-    "max",
-    "min",
-    "abs",
-    "next",
-    "prev",
-    "average",
-    "at",
-    "half",
-    "peak",
-    "trough",
-    "highest",
-    "lowest",
-    "spread",
-    "slope",
-    "r2",
-    "correlation",
-    "least",
-    "greatest",
-    "every",
-    "any",
-    "count",
-    "most",
-    "above",
-    "rises",
-    "falls",
-    "measured",
-    "constant",
-    "onwards",
-    "harmonic",
-    "across",
-    "turned",
-    "agree",
-    "total",
-    "place",
-    "where",
-    "joined",
-    "reaches",
-    "binomial",
-    "exp",
-    "sqrt",
-];
+const FUNCTIONS: &str = "gain over less improvement max min abs next prev average at half peak trough highest \
+    lowest spread slope r2 correlation least greatest every any count most above rises falls \
+    measured constant onwards harmonic across turned agree total place where joined reaches \
+    binomial exp sqrt round deviation values";
 
 impl<'p> Scope<'p> {
     pub(crate) fn new(paper: &'static Paper, figure: &'static Figure, parts: &'p [Part]) -> Self {
@@ -377,12 +336,15 @@ impl<'p> Scope<'p> {
             return values.try_fold(first, |a, b| self.paired(&of, a, b, text));
         }
         let unfit = || {
-            let hint = if FUNCTIONS.contains(&name) {
+            let hint = if functions().any(|of| of == name) {
                 format!(
                     "`{name}` does not go with this; see the vocabulary in docs/guides/papers.md"
                 )
             } else {
-                format!("no function is called `{name}`{}", suggest(name, FUNCTIONS))
+                format!(
+                    "no function is called `{name}`{}",
+                    suggest(name, functions())
+                )
             };
             fault(text, hint)
         };
@@ -407,6 +369,8 @@ impl<'p> Scope<'p> {
             ("measured", Value::Line(a, computed), None) => line(a.measured(), computed),
             ("place", Value::Line(a, _), None) => line(a.by_mean(&a.name, |x, _| x), true),
             ("total", Value::Line(a, _), None) => line(a.total(), true),
+            ("deviation", Value::Line(a, _), None) => line(a.deviation(), true),
+            ("values", Value::Line(a, _), None) => line(a.known(), true),
             ("above", Value::Line(a, _), Some(Value::Line(b, _))) => {
                 let check = a.above(&b);
                 self.note(check.evidence);
@@ -415,9 +379,10 @@ impl<'p> Scope<'p> {
             ("constant", Value::Line(a, _), Some(Value::Number(value))) => {
                 line(a.constant("", "", value), false)
             }
-            ("abs", Value::Line(a, computed), None) => {
+            (_, Value::Line(a, computed), None) if unary(name).is_some() => {
                 self.seen(&a, computed);
-                line(a.by_mean(&a.name, |_, mean| mean.abs()), true)
+                let of = unary(name).unwrap_or(f64::abs);
+                line(a.by_mean(&a.name, |_, mean| of(mean)), true)
             }
             ("next" | "prev", Value::Line(a, computed), None) => {
                 self.seen(&a, computed);
@@ -446,15 +411,7 @@ impl<'p> Scope<'p> {
             ("reaches", Value::Line(a, _), Some(Value::Number(allowed))) => {
                 flag(self.reaches(&a.measured(), allowed))
             }
-            ("exp", Value::Line(a, _), None) => {
-                line(a.by_mean(&a.name, |_, mean| libm::exp(mean)), true)
-            }
-            ("sqrt", Value::Line(a, _), None) => {
-                line(a.by_mean(&a.name, |_, mean| libm::sqrt(mean)), true)
-            }
-            ("exp", Value::Number(a), None) => number(libm::exp(a)),
-            ("sqrt", Value::Number(a), None) => number(libm::sqrt(a)),
-            ("abs", Value::Number(a), None) => number(a.abs()),
+            (_, Value::Number(a), None) => number(unary(name).ok_or_else(unfit)?(a)),
             (_, Value::Line(a, computed), second) => {
                 self.seen(&a, computed);
                 match (name, second) {
@@ -683,6 +640,21 @@ fn place_by_place(a: &Line, op: Op, b: impl Fn(f64) -> f64) -> Value {
     }
 }
 
+fn functions() -> impl Iterator<Item = &'static str> + Clone {
+    FUNCTIONS.split_whitespace()
+}
+
+/// A function of one number.
+fn unary(name: &str) -> Option<fn(f64) -> f64> {
+    Some(match name {
+        "abs" => f64::abs,
+        "exp" => libm::exp,
+        "sqrt" => libm::sqrt,
+        "round" => libm::round,
+        _ => return None,
+    })
+}
+
 /// An expression that a text has from a byte on.
 fn parsed(of: &str, text: &Text, from: usize) -> Result<Expr, Fault> {
     Expr::parse(of).map_err(|error| fault(text, error.message).shifted(from + error.at))
@@ -696,7 +668,7 @@ mod tests {
             .split("use std::cell")
             .next()
             .unwrap_or_default();
-        for function in super::FUNCTIONS {
+        for function in super::functions() {
             assert!(told.contains(function), "{function}");
         }
     }

@@ -23,6 +23,7 @@ mod receiver;
 mod reports;
 mod screen;
 mod sender;
+pub mod socket;
 
 pub use receiver::Receiver;
 pub use screen::Shown;

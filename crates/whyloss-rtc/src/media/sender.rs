@@ -52,8 +52,9 @@ pub struct Sender {
     repair_rate: f64,
     history: Box<[Option<(u16, Piece)>]>,
     number: u16,
-    /// When the pacer is free.
+    /// When the pacer is free, and how much of a late start it makes up for.
     free: Time,
+    slack: Duration,
     now: Time,
 }
 
@@ -82,8 +83,15 @@ impl Sender {
             history: vec![None; HISTORY].into_boxed_slice(),
             number: 0,
             free: start,
+            slack: Duration::ZERO,
             now: start,
         }
+    }
+
+    /// Lets the pacer make up for wake-ups that come late by up to `slack`, as a system's timers do.
+    #[must_use]
+    pub fn with_slack(self, slack: Duration) -> Self {
+        Self { slack, ..self }
     }
 
     /// Returns the estimator's target, bit/s on the wire.
@@ -243,7 +251,7 @@ impl Sender {
         self.session.on_sent(number, now, size);
         let rate = self.settings.pacing * self.target();
         let takes = Duration::from_secs_f64(8.0 * f64::from(size) / rate.max(1.0));
-        self.free = now.max(self.free) + takes;
+        self.free = self.free.max(now - self.slack) + takes;
         true
     }
 }

@@ -101,7 +101,7 @@ fn notes(found: &Found) -> Vec<String> {
             networks(MW.2),
         ),
         format!(
-            "Not dominated (nobody receives more at less congestion loss): {}.",
+            "Not dominated (no contender receives more at less congestion loss): {}.",
             undominated(found).join(", ")
         ),
     ];

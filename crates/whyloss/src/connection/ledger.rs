@@ -16,7 +16,7 @@
 //! MTU): it is settled.
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
+use alloc::collections::{TryReserveError, VecDeque};
 use core::ops::Range;
 
 use crate::Time;
@@ -116,6 +116,15 @@ impl Ledger {
     /// Remembers at most `most` entries.
     pub(super) fn bound(&mut self, most: usize) {
         self.most = most.max(1);
+    }
+
+    /// Makes room for every entry that it may remember.
+    pub(super) fn reserve(&mut self) -> Result<(), TryReserveError> {
+        self.entries.try_reserve_exact(self.most)?;
+        if self.meter.is_some() {
+            self.snapshots.try_reserve_exact(self.most)?;
+        }
+        Ok(())
     }
 
     /// Bytes neither acknowledged nor lost.

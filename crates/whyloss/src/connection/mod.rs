@@ -54,6 +54,8 @@ mod ledger;
 #[cfg(test)]
 mod tests;
 
+use alloc::collections::TryReserveError;
+
 use crate::congestion::{AnyController, Controller, Growth, Start};
 use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
 use crate::schemes::{CongestionControl, Scheme};
@@ -168,6 +170,14 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
     pub fn most_packets(mut self, packets: usize) -> Self {
         self.ledger.bound(packets);
         self
+    }
+
+    /// Allocates the ledger at its full size now, so that no later call allocates.
+    ///
+    /// # Errors
+    /// When there is no memory for so many packets.
+    pub fn reserve(&mut self) -> Result<(), TryReserveError> {
+        self.ledger.reserve()
     }
 
     /// The classifier, controller and policy at work, to look at.

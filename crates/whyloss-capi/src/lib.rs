@@ -1,0 +1,71 @@
+//! The C interface of Whyloss, whose header is `include/whyloss.h`.
+//!
+//! | object | takes | gives | file |
+//! |---|---|---|---|
+//! | `whyloss_scheme` | packets sent, acknowledged, lost, by number | window, pacing rate, causes and odds | `scheme.rs` |
+//! | `whyloss_receiver` | packets that arrive | lost packets with their causes | `receiver.rs` |
+//! | `whyloss_media` | a receiver's reports | the bitrate to send at | `media.rs` |
+//!
+//! # Contract
+//!
+//! - The caller owns the memory of an object: `whyloss_…_size` says how many bytes, aligned as
+//!   `malloc` aligns; `whyloss_…_init` fills it. An object must not be copied or moved.
+//! - `whyloss_scheme_init` allocates the scheme's ledger, and `whyloss_media_init` 40 KiB of
+//!   tables; `whyloss_…_drop` frees them. No other function allocates, and receivers never do.
+//! - Every function returns a [`Status`]; with any other than `OK` it has changed nothing, unless
+//!   its description says otherwise. Null pointers, objects that were not initialised or were
+//!   dropped, and events out of order are errors. Memory with a value other than zero must not be
+//!   passed as an object before `init` has filled it.
+//! - An object serves one thread at a time. Distinct objects share nothing.
+//! - A panic of this library, which would be a defect of it, ends the call with
+//!   `WHYLOSS_STATUS_BROKEN`, and so does every later call with the same object.
+//! - [`ABI`] changes with every change that needs programs to be compiled again. `init` refuses
+//!   any other number, and the shared library has it in its name.
+#![allow(unsafe_code, reason = "pointers of C; each use says why it is sound")]
+#![deny(clippy::undocumented_unsafe_blocks)]
+
+mod held;
+pub mod media;
+pub mod receiver;
+pub mod scheme;
+mod text;
+
+use core::ffi::c_char;
+
+pub use held::Status;
+
+/// Number of this interface, which `init` compares.
+pub const ABI: u32 = 1;
+
+/// Cause of a loss.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Not known.
+    Unknown = 0,
+    /// A full queue refused the packet.
+    Congestion = 1,
+    /// A channel damaged it.
+    Wireless = 2,
+}
+
+impl From<whyloss::Cause> for Why {
+    fn from(cause: whyloss::Cause) -> Self {
+        match cause {
+            whyloss::Cause::Congestion => Self::Congestion,
+            whyloss::Cause::Wireless => Self::Wireless,
+        }
+    }
+}
+
+/// Returns the number of the interface that the library has: `WHYLOSS_ABI` of its header.
+#[unsafe(no_mangle)]
+pub extern "C" fn whyloss_abi() -> u32 {
+    ABI
+}
+
+/// Returns a sentence about a status, which is never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn whyloss_status_text(status: i32) -> *const c_char {
+    Status::text(status).as_ptr()
+}

@@ -1,0 +1,238 @@
+//! The bandwidth estimator for media: `whyloss_rtc`.
+
+use core::ffi::c_char;
+
+use whyloss::{Cause, Time};
+use whyloss_rtc::{Ecn, Estimator, Fate, Report};
+
+use crate::held::{self, Object, Status};
+use crate::receiver::NEVER;
+use crate::text::Message;
+
+/// An estimator, in memory of the caller.
+pub struct Media {
+    _private: [u8; 0],
+}
+
+/// What `whyloss_media_init` makes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MediaOptions {
+    /// `WHYLOSS_ABI`.
+    pub abi: u32,
+    /// Bit/s to start at, 0 to 1e12 like the bounds.
+    pub initial: f64,
+    /// The lowest bit/s to send at.
+    pub least: f64,
+    /// The highest bit/s to send at.
+    pub most: f64,
+}
+
+/// Fate of a packet in a report.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fated {
+    /// It did not arrive.
+    Lost = 0,
+    /// It arrived, at the time that the report tells.
+    Arrived = 1,
+    /// It arrived, at a time that is not known.
+    ArrivedUntimed = 2,
+}
+
+/// A receiver's report of one packet.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MediaReport {
+    /// Number of the packet, counted up by one in the order of departure.
+    pub id: u64,
+    /// When it left, on the sender's clock, nanoseconds.
+    pub departed_ns: u64,
+    /// When it arrived, on the receiver's clock, nanoseconds.
+    pub received_ns: u64,
+    /// Bytes on the wire.
+    pub bytes: u32,
+    /// One of `whyloss_fate`.
+    pub fate: i32,
+    /// The two bits of ECN with which it arrived.
+    pub ecn: i32,
+    /// One of `whyloss_cause`, if the path knows why it was lost.
+    pub cause: i32,
+}
+
+/// State behind the bitrate, for logs. No decision should rest on it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MediaState {
+    /// Bit/s to send at.
+    pub target: f64,
+    /// Queue of the latest round, seconds.
+    pub queue: f64,
+    /// Growth of the queue, seconds per second.
+    pub trend: f64,
+    /// Capacity at the last congestion, bit/s; 0 before the first.
+    pub capacity: f64,
+    /// Share of packets lost in the latest round.
+    pub lost: f64,
+    /// Share of packets that a full queue refused.
+    pub refused: f64,
+    /// Seconds from the first departure of the latest round to its report.
+    pub trip: f64,
+}
+
+impl Object for Estimator {
+    const LIVE: u64 = 0x7768_795f_6d65_6469;
+}
+
+/// Reads a report.
+fn read(report: &MediaReport) -> Option<Report> {
+    let cause = match report.cause {
+        0 => None,
+        1 => Some(Cause::Congestion),
+        2 => Some(Cause::Wireless),
+        _ => return None,
+    };
+    let ecn = u8::try_from(report.ecn).ok().filter(|&bits| bits < 4)?;
+    let ecn = Ecn::from_bits(ecn);
+    let fate = match report.fate {
+        0 => Fate::Lost(cause),
+        1 => Fate::Arrived(Some(Time::from_nanos(report.received_ns)), ecn),
+        2 => Fate::Arrived(None, ecn),
+        _ => return None,
+    };
+    Some(Report {
+        id: report.id,
+        departed: Time::from_nanos(report.departed_ns),
+        size: report.bytes,
+        fate,
+    })
+}
+
+/// Returns the bytes that an estimator takes, of memory as `malloc` returns it.
+#[unsafe(no_mangle)]
+pub extern "C" fn whyloss_media_size() -> usize {
+    held::size::<Estimator>()
+}
+
+/// Starts an estimator in `size` bytes at `media`, which hold no live object. If the status is
+/// not `OK`, writes the reason into `room` bytes at `text`, which may be null.
+///
+/// # Safety
+/// Each pointer is null, or points to what its description says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whyloss_media_init(
+    media: *mut Media,
+    size: usize,
+    options: *const MediaOptions,
+    text: *mut c_char,
+    room: usize,
+) -> Status {
+    // SAFETY: a program of another ABI has at least that number there; the caller says the rest.
+    let abi = unsafe { held::input(options.cast::<u32>()) };
+    let make = |message: &mut Message| {
+        // SAFETY: the ABI is ours, so all options are there; the caller says the rest.
+        let options = unsafe { held::input(options)? };
+        let (initial, least, most) = (options.initial, options.least, options.most);
+        if [initial, least, most]
+            .iter()
+            .any(|rate| !(0.0..=1e12).contains(rate))
+            || least > most
+        {
+            let what = format_args!(
+                "rates are {initial}, {least} and {most}; they must be 0 to 1e12 bit/s, the least no more than the most"
+            );
+            return Err(message.say(Status::Range, what));
+        }
+        Ok(Estimator::new(initial, least, most))
+    };
+    // SAFETY: the caller says so.
+    unsafe { held::init(media.cast(), size, (text, room), abi.ok().copied(), make) }
+}
+
+/// Frees what `init` allocated. The memory itself is the caller's, for another `init`.
+///
+/// # Safety
+/// As the contract in the description of this interface says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whyloss_media_drop(media: *mut Media) -> Status {
+    // SAFETY: the caller says so.
+    unsafe { held::drop::<Estimator>(media.cast()) }
+}
+
+/// Takes `count` reports that came at `now_ns` on the sender's clock, in any order. A clock that
+/// jumps costs a few rounds.
+///
+/// # Safety
+/// `reports` points to `count` reports; the rest as the contract says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whyloss_media_on_reports(
+    media: *mut Media,
+    now_ns: u64,
+    reports: *const MediaReport,
+    count: usize,
+) -> Status {
+    let act = |estimator: &mut Estimator| {
+        // SAFETY: the caller says so.
+        let reports = unsafe { held::inputs(reports, count)? };
+        if !reports.iter().all(|report| read(report).is_some()) {
+            return Err(Status::Range);
+        }
+        estimator.on_reports(Time::from_nanos(now_ns), reports.iter().filter_map(read));
+        Ok(())
+    };
+    // SAFETY: the caller says so.
+    unsafe { held::with(media.cast(), act) }
+}
+
+/// Tells that `now_ns` has come; lowers the target if a timeout was due.
+///
+/// # Safety
+/// As the contract in the description of this interface says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whyloss_media_on_timeout(media: *mut Media, now_ns: u64) -> Status {
+    let act = |estimator: &mut Estimator| {
+        estimator.timeout(Time::from_nanos(now_ns));
+        Ok(())
+    };
+    // SAFETY: the caller says so.
+    unsafe { held::with(media.cast(), act) }
+}
+
+/// Writes when `on_timeout` is due if no report comes before; `WHYLOSS_NEVER`: not at all.
+///
+/// # Safety
+/// As the contract in the description of this interface says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whyloss_media_next_timeout(media: *mut Media, due_ns: *mut u64) -> Status {
+    let act = |estimator: &mut Estimator| {
+        let due = estimator.poll_timeout().map_or(NEVER, Time::as_nanos);
+        // SAFETY: the caller says so.
+        unsafe { held::output(due_ns, due) }
+    };
+    // SAFETY: the caller says so.
+    unsafe { held::with(media.cast(), act) }
+}
+
+/// Writes the bitrate to send at, and the state behind it.
+///
+/// # Safety
+/// As the contract in the description of this interface says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whyloss_media_target(media: *mut Media, state: *mut MediaState) -> Status {
+    let act = |estimator: &mut Estimator| {
+        let stats = estimator.stats();
+        let said = MediaState {
+            target: estimator.target(),
+            queue: stats.queue,
+            trend: stats.trend,
+            capacity: stats.capacity,
+            lost: stats.lost,
+            refused: stats.refused,
+            trip: stats.trip,
+        };
+        // SAFETY: the caller says so.
+        unsafe { held::output(state, said) }
+    };
+    // SAFETY: the caller says so.
+    unsafe { held::with(media.cast(), act) }
+}

@@ -1,0 +1,108 @@
+"""Congestion control for aioquic.
+
+Importing this module registers every scheme of :func:`whyloss.registry` with aioquic.
+
+>>> import whyloss.aioquic
+>>> from aioquic.quic.configuration import QuicConfiguration
+>>> configuration = QuicConfiguration(is_client=False)
+>>> configuration.congestion_control_algorithm = "whyloss"  # or "whyloss-bbr", "whyloss-cubic-trees", ...
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+
+from aioquic.quic.congestion.base import QuicCongestionControl, register_congestion_control
+from aioquic.quic.packet_builder import QuicSentPacket
+from aioquic.tls import Epoch
+
+from ._study import registry
+from ._whyloss import Connection
+
+__all__ = ["WhylossCongestionControl"]
+
+
+class WhylossCongestionControl(QuicCongestionControl):
+    """A scheme of Whyloss, in the place of aioquic's Reno or CUBIC.
+
+    The scheme hears of the packets sent after the handshake. aioquic paces them by its own rule. Packets that a probe timeout
+    gives up count as lost, since aioquic never tells of their acknowledgement.
+    """
+
+    def __init__(self, *, max_datagram_size: int, scheme: str = "whyloss") -> None:
+        """Start under this scheme."""
+        self._connection = Connection(scheme, max_datagram_size)
+        self._acked: list[int] = []
+        self._now = 0.0
+
+    @property
+    def congestion_window(self) -> int:  # type: ignore[override]
+        """How many bytes may be under way."""
+        self._flush()
+        return self._connection.window_bytes
+
+    @property
+    def verdict(self) -> str | None:
+        """The cause of the last loss event; None before the first."""
+        return self._connection.verdict
+
+    def on_packet_sent(self, *, packet: QuicSentPacket) -> None:
+        """Take a packet that leaves."""
+        self.bytes_in_flight += packet.sent_bytes
+        if packet.epoch == Epoch.ONE_RTT:
+            self._flush()
+            self._advance(packet.sent_time)
+            self._connection.on_packet_sent(packet.packet_number, packet.sent_bytes, self._now)
+
+    def on_packet_acked(self, *, now: float, packet: QuicSentPacket) -> None:
+        """Take one packet of an acknowledgement; those of one acknowledgement are told to the scheme together."""
+        self.bytes_in_flight -= packet.sent_bytes
+        if packet.epoch == Epoch.ONE_RTT:
+            if now > self._now:
+                self._flush()
+            self._advance(now)
+            self._acked.append(packet.packet_number)
+
+    def on_packets_lost(self, *, now: float, packets: Iterable[QuicSentPacket]) -> None:
+        """Take packets that are found lost."""
+        self._flush()
+        self._advance(now)
+        self.on_packets_expired(packets=packets)
+
+    def on_packets_expired(self, *, packets: Iterable[QuicSentPacket]) -> None:
+        """Take packets that nothing more will be told of: those of the handshake, or those that a probe replaces."""
+        self._flush()
+        lost = []
+        for packet in packets:
+            self.bytes_in_flight -= packet.sent_bytes
+            if packet.epoch == Epoch.ONE_RTT:
+                lost.append(packet.packet_number)
+        if lost:
+            self._connection.on_packets_lost(lost, self._now)
+
+    def on_persistent_congestion(self) -> None:
+        """Take the loss of everything sent over a long period, told as lost before."""
+        self._connection.on_persistent_congestion(self._now)
+
+    def on_rtt_measurement(self, *, now: float, rtt: float) -> None:
+        """Take the end of an acknowledgement; the scheme measures round trips itself."""
+        self._flush()
+
+    def _advance(self, now: float | None) -> None:
+        if now is not None:
+            self._now = max(self._now, now)
+
+    def _flush(self) -> None:
+        if self._acked:
+            acked, self._acked = self._acked, []
+            self._connection.on_packets_acked(acked, self._now)
+
+
+def _register() -> None:
+    for name in (entry["id"] for entry in registry("scheme")):
+        algorithm = name if name.startswith("whyloss") else f"whyloss-{name}"
+        register_congestion_control(algorithm, functools.partial(WhylossCongestionControl, scheme=name))
+
+
+_register()
