@@ -49,7 +49,7 @@ pub extern "C" fn whyloss_parts() -> u32 {
 pub extern "C" fn whyloss_part(number: u32) -> *const u8 {
     SHARED.with_borrow(|shared| {
         let part = shared.parts.get(number as usize);
-        part.map_or(std::ptr::null(), |part| part.as_ptr())
+        part.map_or(std::ptr::null(), Vec::as_ptr)
     })
 }
 

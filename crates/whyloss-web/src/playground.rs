@@ -109,7 +109,7 @@ impl Watch for Rows {
                     state
                         .rtt
                         .or(state.srtt)
-                        .map_or(f64::NAN, |rtt| rtt.as_secs_f64()),
+                        .map_or(f64::NAN, whyloss::SignedDuration::as_secs_f64),
                 ];
                 push(&mut play.sources, row);
             }
