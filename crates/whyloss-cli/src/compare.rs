@@ -221,13 +221,13 @@ fn flatten(
         let metric = format!("{before}{key}");
         let values: Vec<Option<f64>> = match value {
             Value::Number(number) => vec![number.as_f64()],
-            Value::Object(group) => match group.get("values").and_then(Value::as_array) {
-                Some(values) => values.iter().map(Value::as_f64).collect(),
-                None => {
+            Value::Object(group) => {
+                let Some(values) = group.get("values").and_then(Value::as_array) else {
                     flatten(of, &format!("{metric}."), group, seeds, rows);
                     continue;
-                }
-            },
+                };
+                values.iter().map(Value::as_f64).collect()
+            }
             _ => continue,
         };
         let known = seeds.iter().copied().zip(values);
@@ -284,10 +284,11 @@ fn table(out: &mut dyn Write, shown: &[&Row<'_>], all: usize) -> io::Result<()> 
     for line in &lines {
         let mut text = String::new();
         for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
-            text += &match column {
+            let padded = match column {
                 0 | 1 | 5 => format!("{cell:<width$}  "),
                 _ => format!("{cell:>width$}  "),
             };
+            text.push_str(&padded);
         }
         writeln!(out, "{}", text.trim_end())?;
     }
@@ -352,7 +353,7 @@ mod tests {
         };
         assert_eq!((row.of, row.metric), ("flows: x", "lost.congestion"));
         // Seeds 1 and 2: 5 beside 5, and 6 beside 8.
-        assert_eq!(row.means, [5.5, 6.5]);
+        assert_eq!(row.means.map(short), ["5.5", "6.5"]);
         assert_eq!(row.difference.mean, Some(1.0));
         // t(0.975; 1) = 12.706 times a deviation of √2 over √2.
         assert!((row.difference.ci95.expect("two seeds") - 12.706).abs() < 1e-3);
