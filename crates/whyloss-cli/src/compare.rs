@@ -1,7 +1,8 @@
 //! `whyloss compare`: how two runs or diagnoses differ, number by number.
 //!
-//! Reads `results.json` or `diagnosis.json` from each directory and pairs the numbers that stand at the same place. Seeds pair as
-//! well: a network draws the same under the same seed, so that differences vary less than what they are taken of.
+//! Reads `results.json` or `diagnosis.json` from each directory and pairs the numbers that stand at
+//! the same place. Seeds pair as well: a network draws the same under the same seed, so that
+//! differences vary less than what they are taken of.
 //!
 //! ```text
 //! d_s = b_s − a_s for each seed s that both have;   difference d̄ ± half its 95 % interval
@@ -38,7 +39,7 @@ pub(crate) struct CompareArgs {
     /// Write a page with a table that sorts into this directory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print.
+    /// Form of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -207,7 +208,8 @@ fn numbers(object: &Map<String, Value>) -> Vec<([String; 2], Values)> {
     rows
 }
 
-/// Adds the numbers of an item, whose groups stand before a dot. Lists, such as that of all losses, are no numbers.
+/// Adds the numbers of an item, whose groups stand before a dot. Lists, such as that of all losses,
+/// are no numbers.
 fn flatten(
     of: &str,
     before: &str,
@@ -219,13 +221,13 @@ fn flatten(
         let metric = format!("{before}{key}");
         let values: Vec<Option<f64>> = match value {
             Value::Number(number) => vec![number.as_f64()],
-            Value::Object(group) => match group.get("values").and_then(Value::as_array) {
-                Some(values) => values.iter().map(Value::as_f64).collect(),
-                None => {
+            Value::Object(group) => {
+                let Some(values) = group.get("values").and_then(Value::as_array) else {
                     flatten(of, &format!("{metric}."), group, seeds, rows);
                     continue;
-                }
-            },
+                };
+                values.iter().map(Value::as_f64).collect()
+            }
             _ => continue,
         };
         let known = seeds.iter().copied().zip(values);
@@ -282,10 +284,11 @@ fn table(out: &mut dyn Write, shown: &[&Row<'_>], all: usize) -> io::Result<()> 
     for line in &lines {
         let mut text = String::new();
         for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
-            text += &match column {
+            let padded = match column {
                 0 | 1 | 5 => format!("{cell:<width$}  "),
                 _ => format!("{cell:>width$}  "),
             };
+            text.push_str(&padded);
         }
         writeln!(out, "{}", text.trim_end())?;
     }
@@ -350,7 +353,7 @@ mod tests {
         };
         assert_eq!((row.of, row.metric), ("flows: x", "lost.congestion"));
         // Seeds 1 and 2: 5 beside 5, and 6 beside 8.
-        assert_eq!(row.means, [5.5, 6.5]);
+        assert_eq!(row.means.map(short), ["5.5", "6.5"]);
         assert_eq!(row.difference.mean, Some(1.0));
         // t(0.975; 1) = 12.706 times a deviation of √2 over √2.
         assert!((row.difference.ci95.expect("two seeds") - 12.706).abs() < 1e-3);

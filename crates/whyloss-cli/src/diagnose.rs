@@ -19,14 +19,16 @@ use crate::error::CliError;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct DiagnoseArgs {
-    /// Captures, logs, and directories that `whyloss link --log` or `whyloss run --trace` wrote; `-` is standard input.
+    /// Captures, logs, and directories that `whyloss link --log` or `whyloss run --trace` wrote;
+    /// `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show one flow, with each of its losses.
     #[arg(long, value_name = "N")]
     flow: Option<u64>,
-    /// Write a page with pictures, `diagnosis.json`, `losses.csv` and, of a capture, `annotated.pcapng` for Wireshark into this
-    /// directory; of several files, into one below it each.
+    /// Write a page with pictures, `diagnosis.json`, `losses.csv` and, of a capture,
+    /// `annotated.pcapng` for Wireshark into this directory; of several files, into one below it
+    /// each.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Format of the output.
@@ -35,14 +37,15 @@ pub(crate) struct DiagnoseArgs {
     /// Replace addresses, keeping networks together, and write packets without payload.
     #[arg(long)]
     anonymise: bool,
-    /// Where `whyloss link --log` wrote what became of every packet: sets the truth beside each verdict, and counts.
+    /// Where `whyloss link --log` wrote what became of every packet: sets the truth beside each
+    /// verdict, and counts.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
     /// Connections followed at a time.
     #[arg(long, value_name = "N", default_value_t = Options::default().connections as u32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    /// Memory that the diagnosis may take, such as `512 MiB`: beyond it, what is oldest or quietest is dropped, and the report
-    /// says so.
+    /// Memory that the diagnosis may take, such as `512 MiB`: beyond it, what is oldest or quietest
+    /// is dropped, and the report says so.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = memory)]
     memory: u64,
 }
@@ -152,7 +155,8 @@ pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliErr
     Ok(())
 }
 
-/// A directory for each input, no two the same: the name of the file, and a number where it is taken. One alone needs none.
+/// A directory for each input, no two the same: the name of the file, and a number where it is
+/// taken. One alone needs none.
 fn directories(files: &[PathBuf]) -> Vec<Option<String>> {
     if let [_] = files {
         return vec![None];
@@ -169,7 +173,8 @@ fn directories(files: &[PathBuf]) -> Vec<Option<String>> {
     files.iter().map(&mut number).collect()
 }
 
-/// Returns whether an input would be removed or overwritten by what is written into `out`, or `below` it.
+/// Returns whether an input would be removed or overwritten by what is written into `out`, or
+/// `below` it.
 fn is_in_the_way(input: &Path, out: &Path, below: &[Option<String>]) -> bool {
     let Ok(whole) = input.canonicalize() else {
         return false;
@@ -187,7 +192,7 @@ fn directory_below(out: &Path, name: &str) -> Result<PathBuf, OutputError> {
     create_below(out, name)
 }
 
-/// What a file is called in a report.
+/// Returns the name of a file in a report.
 fn name(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy());
     match name {

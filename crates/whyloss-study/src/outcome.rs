@@ -24,7 +24,8 @@ pub struct Outcome {
     pub claims: Vec<Claim>,
     /// What the paper draws (and what helps to judge the claims).
     pub figures: Vec<Figure>,
-    /// What a reader must know to read the numbers: choices, variants, known differences. One paragraph each.
+    /// What a reader must know to read the numbers: choices, variants, known differences. One
+    /// paragraph each.
     pub notes: Vec<String>,
 }
 
@@ -123,9 +124,11 @@ pub struct Cell {
     pub unit: &'static str,
     /// The paper's value.
     pub paper: Option<f64>,
-    /// Our mean over the seeds; `None` when nothing could be measured (no loss to misclassify, say).
+    /// Our mean over the seeds; `None` when nothing could be measured (no loss to misclassify,
+    /// say).
     pub mean: Option<f64>,
-    /// Half the width of the confidence interval of the mean (Student t); `None` with fewer than two values.
+    /// Half the width of the confidence interval of the mean (Student t); `None` with fewer than
+    /// two values.
     pub half_width: Option<f64>,
     /// How far from the paper's value the mean may lie, fixed before anything was measured.
     pub tolerance: Option<f64>,
@@ -133,11 +136,13 @@ pub struct Cell {
     pub metric: &'static str,
     /// What answers that know nothing of the column would get here.
     pub nulls: Nulls,
-    /// Whether a constant that was fitted to the paper's values decides it: it is shown and not counted.
+    /// Whether a constant that was fitted to the paper's values decides it: it is shown and not
+    /// counted.
     pub fitted: bool,
 }
 
-/// What trivial answers would get in a cell; `None` where such an answer has nothing to say, which counts as outside.
+/// What trivial answers would get in a cell; `None` where such an answer has nothing to say, which
+/// counts as outside.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Nulls {
     /// Every loss is congestion.
@@ -334,7 +339,8 @@ pub struct Sign {
     pub shape: usize,
 }
 
-/// What a cause is called wherever it is told: in tables, on pages, in pictures, here and in Python.
+/// What a cause is called wherever it is told: in tables, on pages, in pictures, here and in
+/// Python.
 pub fn word(cause: Cause) -> &'static str {
     match cause {
         Cause::Congestion => "congestion",
@@ -346,7 +352,8 @@ pub fn word(cause: Cause) -> &'static str {
 pub const CAUSES: [Cause; 2] = [Cause::Congestion, Cause::Wireless];
 
 impl Sign {
-    /// The colour of a cause, here and in Python: congestion is red, wireless blue; text's colour if that is unknown.
+    /// The colour of a cause, here and in Python: congestion is red, wireless blue; text's colour
+    /// if that is unknown.
     pub fn colour_of(cause: Option<Cause>) -> usize {
         match cause {
             Some(Cause::Congestion) => Self::RED,
@@ -355,7 +362,8 @@ impl Sign {
         }
     }
 
-    /// The shape of a cause, here and in Python: congestion is a square, wireless a triangle; a cross if that is unknown.
+    /// The shape of a cause, here and in Python: congestion is a square, wireless a triangle; a
+    /// cross if that is unknown.
     pub fn shape_of(cause: Option<Cause>) -> usize {
         match cause {
             Some(Cause::Congestion) => Self::SQUARE,
@@ -415,7 +423,8 @@ impl Series {
         }
     }
 
-    /// Breaks a line or band between neighbours that are more than `gap` apart: nothing is known in between.
+    /// Breaks a line or band between neighbours that are more than `gap` apart: nothing is known in
+    /// between.
     #[must_use]
     pub fn broken(mut self, gap: f64) -> Self {
         let mut points = Vec::with_capacity(self.points.len());

@@ -6,7 +6,8 @@
 //! half width h = t_{1 − (1−c)/2, n−1} · s / √n      for confidence c, in the unit of x
 //! ```
 //!
-//! The quantile is rounded to nine decimals, so that a platform's last bit of `ln` never shows in a result.
+//! The quantile is rounded to nine decimals, so that a platform's last bit of `ln` never shows in a
+//! result.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -59,7 +60,8 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some(libm::sqrt(squares / degrees as f64))
 }
 
-/// Jain's index of fairness (Jain, Chiu and Hawe, 1984): (Σx)² / (n·Σx²), 1 if all are equal, 1/n if one has it all;
+/// Jain's index of fairness (Jain, Chiu and Hawe, 1984): (Σx)² / (n·Σx²), 1 if all are equal, 1/n
+/// if one has it all;
 /// `None` of nothing.
 pub fn jain(values: &[f64]) -> Option<f64> {
     let sum: f64 = values.iter().sum();

@@ -1,4 +1,5 @@
-// The playground: settings in, one run out, played on a canvas. The link in the address bar holds every setting.
+// The playground: settings in, one run out, played on a canvas. The link in the address bar holds
+// every setting.
 
 import { call } from "whyloss/program";
 import { Run } from "whyloss/run";

@@ -4,8 +4,10 @@
 //! 2. It calls one of the functions below, which returns 0, or 1 if the only part is a message about wrong input.
 //! 3. It reads the parts: [`whyloss_part`] returns where one begins, [`whyloss_part_length`] its bytes.
 //!
-//! Each call drops the input and the parts of the call before it. A number is a `u32`: WebAssembly has 32-bit addresses.
-// The names must reach the page as they are. Nothing here is unsafe beyond that: the page alone touches raw addresses.
+//! Each call drops the input and the parts of the call before it. A number is a `u32`: WebAssembly
+//! has 32-bit addresses.
+// The names must reach the page as they are. Nothing here is unsafe beyond that: the page alone
+// touches raw addresses.
 #![expect(
     unsafe_code,
     reason = "`no_mangle` counts as unsafe, since two functions could share a name"
@@ -47,7 +49,7 @@ pub extern "C" fn whyloss_parts() -> u32 {
 pub extern "C" fn whyloss_part(number: u32) -> *const u8 {
     SHARED.with_borrow(|shared| {
         let part = shared.parts.get(number as usize);
-        part.map_or(std::ptr::null(), |part| part.as_ptr())
+        part.map_or(std::ptr::null(), Vec::as_ptr)
     })
 }
 
@@ -66,7 +68,8 @@ pub extern "C" fn whyloss_choices() -> u32 {
     answer(|_| Ok(vec![choices::render().into_bytes()]))
 }
 
-/// Diagnoses the input. Its first `name` bytes are the name of the file in UTF-8. Returns names and contents of files in turn.
+/// Diagnoses the input. Its first `name` bytes are the name of the file in UTF-8. Returns names and
+/// contents of files in turn.
 #[unsafe(no_mangle)]
 pub extern "C" fn whyloss_diagnose(name: u32) -> u32 {
     answer(|mut input| {

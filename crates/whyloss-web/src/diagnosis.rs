@@ -7,10 +7,12 @@ use whyloss_diagnose::{Error, Options, diagnose, report};
 use whyloss_sim::text::one_line;
 use whyloss_study::report::svg;
 
-/// Bytes that a diagnosis may take: half of what 32-bit addresses reach, since the file lies in the same memory.
+/// Bytes that a diagnosis may take: half of what 32-bit addresses reach, since the file lies in the
+/// same memory.
 const MEMORY: u64 = 1 << 30;
 
-/// Returns name and contents of each file: `index.html` first, then pictures, JSON, CSV and the annotated capture.
+/// Returns name and contents of each file: `index.html` first, then pictures, JSON, CSV and the
+/// annotated capture.
 ///
 /// # Errors
 /// Returns a sentence if the input is of no known kind or damaged from the start.

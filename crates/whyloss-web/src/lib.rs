@@ -6,7 +6,8 @@
 //! | [`playground`] | a scenario file | results as `whyloss run --format json` prints them, and what a canvas draws |
 //! | [`choices`] | none | names of algorithms, colours of causes |
 //!
-//! A page reaches them through [`calls`], which needs no generated glue. `build.py` makes that page.
+//! A page reaches them through [`calls`], which needs no generated glue. `build.py` makes that
+//! page.
 
 pub mod calls;
 pub mod choices;

@@ -19,8 +19,8 @@ const MOST_ROWS: usize = 1 << 20;
 pub struct Play {
     /// The results as `whyloss run --format json` prints them.
     pub results: String,
-    /// A row per data packet offered to a link: time, time of its fate, link, flow, number, size, packets that waited then, fate
-    /// (0 delivered, 1 congestion, 2 wireless).
+    /// A row per data packet offered to a link: time, time of its fate, link, flow, number, size,
+    /// packets that waited then, fate (0 delivered, 1 congestion, 2 wireless).
     pub packets: Vec<[f64; 8]>,
     /// A row per change of a source: time, flow, window, rate per second, round-trip time.
     pub sources: Vec<[f64; 5]>,
@@ -49,7 +49,8 @@ fn results(scenario: &Scenario, seeds: &[Seed]) -> String {
 }
 
 impl Play {
-    /// Returns results, packets, sources and losses, as bytes: the tables as little-endian reals, row by row.
+    /// Returns results, packets, sources and losses, as bytes: the tables as little-endian reals,
+    /// row by row.
     pub fn into_parts(self) -> Vec<Vec<u8>> {
         vec![
             self.results.into_bytes(),
@@ -108,7 +109,7 @@ impl Watch for Rows {
                     state
                         .rtt
                         .or(state.srtt)
-                        .map_or(f64::NAN, |rtt| rtt.as_secs_f64()),
+                        .map_or(f64::NAN, whyloss::SignedDuration::as_secs_f64),
                 ];
                 push(&mut play.sources, row);
             }

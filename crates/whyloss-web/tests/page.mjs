@@ -2,7 +2,8 @@
 //
 //     node crates/whyloss-web/tests/page.mjs target/web/whyloss.html target/debug/whyloss [FILE…]
 //
-// Needs `npm install playwright-core axe-core`, and Chromium: CHROMIUM names its program. Each FILE is diagnosed by both.
+// Needs `npm install playwright-core axe-core`, and Chromium: CHROMIUM names its program. Each FILE
+// is diagnosed by both.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

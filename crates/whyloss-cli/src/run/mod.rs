@@ -1,7 +1,8 @@
 //! `whyloss run`: simulates a scenario file, and prints what happened to each flow and on each link.
 //!
-//! Seeds run in parallel and are printed in order, so the output does not depend on the number of threads. The first
-//! Ctrl-C stops the seeds under way, and what had finished is printed; the second ends the command at once.
+//! Seeds run in parallel and are printed in order, so the output does not depend on the number of
+//! threads. The first Ctrl-C stops the seeds under way, and what had finished is printed; the
+//! second ends the command at once.
 
 mod csv;
 mod one;
@@ -40,7 +41,8 @@ pub(crate) struct RunArgs {
     /// How many seeds, counting up from the first [default: the file's, else 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
-    /// Change the scenario: `link.shared.rate=1 Mbit/s`, `flow.video.classifier=zbs2`. May be repeated.
+    /// Change the scenario: `link.shared.rate=1 Mbit/s`, `flow.video.classifier=zbs2`. May be
+    /// repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     sets: Vec<(String, String)>,
     /// Threads [default: one per core]. The results do not depend on it.
@@ -48,11 +50,12 @@ pub(crate) struct RunArgs {
     jobs: Option<u16>,
     #[command(flatten)]
     write: WriteArgs,
-    /// Write a page with tables, and with every flow and link over time, into this directory; with the pictures (SVG) and
-    /// the results (CSV, JSON) by themselves.
+    /// Write a page with tables, and with every flow and link over time, into this directory; with
+    /// the pictures (SVG) and the results (CSV, JSON) by themselves.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Simulate plainly, one event per arrival and per timer: the same results, several times as slowly.
+    /// Simulate plainly, one event per arrival and per timer: the same results, several times as
+    /// slowly.
     #[arg(long)]
     plain: bool,
     /// Format of the output: tables for people, one JSON object, or CSV with one row per value and seed.
@@ -67,7 +70,8 @@ enum Format {
     Csv,
 }
 
-/// Results that are kept until all seeds are done, 16 bytes each: 512 MiB, and as much again to sort them by metric.
+/// Results that are kept until all seeds are done, 16 bytes each: 512 MiB, and as much again to
+/// sort them by metric.
 const MOST_VALUES: usize = 1 << 25;
 
 pub(crate) fn run(

@@ -20,8 +20,8 @@ use crate::progress::Simulated;
 /// What a run writes beside its results.
 #[derive(Debug, Args)]
 pub(super) struct WriteArgs {
-    /// Write tables of windows and rates, arrivals, losses with cause and verdict, and queues into this directory; with
-    /// several seeds, into `seed-N` below it (docs/reference/traces.md).
+    /// Write tables of windows and rates, arrivals, losses with cause and verdict, and queues into
+    /// this directory; with several seeds, into `seed-N` below it (docs/reference/traces.md).
     #[arg(long, value_name = "DIR")]
     pub(super) trace: Option<PathBuf>,
     /// Format of the tables.
@@ -36,7 +36,8 @@ pub(super) struct WriteArgs {
     /// Rows up to this time.
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "trace")]
     trace_to: Option<Duration>,
-    /// Write a capture (pcapng) of each link into this directory; with several seeds, into `seed-N` below it.
+    /// Write a capture (pcapng) of each link into this directory; with several seeds, into `seed-N`
+    /// below it.
     #[arg(long, value_name = "DIR")]
     pub(super) pcap: Option<PathBuf>,
 }
@@ -70,7 +71,7 @@ impl WriteArgs {
     }
 }
 
-/// What became of a seed.
+/// The outcome of a seed.
 pub(super) struct Done {
     /// Its results, if it came to its end.
     pub(super) results: Option<Seed>,
@@ -93,7 +94,8 @@ pub(super) struct Plan<'a> {
     pub(super) bar: &'a Simulated,
 }
 
-/// Runs one seed. A file that cannot be written stops the writing, not the run, and leaves none of the tables or captures.
+/// Runs one seed. A file that cannot be written stops the writing, not the run, and leaves none of
+/// the tables or captures.
 pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done, CliError> {
     let (mut told, end) = (Time::ZERO, scenario.end);
     let mut goes_on = |now: Time| {

@@ -1,4 +1,5 @@
-//! A run as one page that needs no network: what was simulated, tables, time series, and how to run it again.
+//! A run as one page that needs no network: what was simulated, tables, time series, and how to run
+//! it again.
 
 use std::path::Path;
 
@@ -13,17 +14,18 @@ use whyloss_study::results::Results;
 /// Flows, and links, that are drawn: more would be a book.
 const MOST_DRAWN: usize = 12;
 
-/// What the page shows beside the results.
+/// Holds the rest of the page, beside the results.
 pub(super) struct Source<'a> {
     /// The scenario file, as it was read.
     pub(super) text: &'a str,
     /// The command that was given.
     pub(super) command: String,
-    /// What the first seed looked like, if it came to its end.
+    /// The first seed over time, if it came to its end.
     pub(super) timeline: Option<&'a Timeline>,
 }
 
-/// Writes `index.html`, `results.csv`, `results.json`, `scenario.toml` and a picture per flow and link.
+/// Writes `index.html`, `results.csv`, `results.json`, `scenario.toml` and a picture per flow and
+/// link.
 pub(super) fn write(
     dir: &Path,
     scenario: &Scenario,

@@ -1,7 +1,8 @@
-//! What the pictures of a run are drawn from: means and extremes over short times, and where losses are.
+//! What the pictures of a run are drawn from: means and extremes over short times, and where losses
+//! are.
 //!
-//! A [`Timeline`] takes a trace and keeps a fixed number of bins, however long the run. Losses of one kind less than half
-//! a pixel apart become one mark.
+//! A [`Timeline`] takes a trace and keeps a fixed number of bins, however long the run. Losses of
+//! one kind less than half a pixel apart become one mark.
 
 use whyloss::{Cause, Time};
 use whyloss_sim::trace::tables::{ARRIVALS, LINKS, LOSSES, SOURCES};
@@ -53,7 +54,7 @@ struct Link {
     losses: Vec<[bool; CAUSES.len()]>,
 }
 
-/// What is known of the values within each bin.
+/// Sums and extremes of the values within each bin.
 #[derive(Clone, Debug)]
 struct Bins(Vec<Bin>);
 
@@ -148,7 +149,7 @@ const KINDS: [(Cause, Option<Cause>); 6] = [
     (Cause::Wireless, None),
 ];
 
-/// What a kind of losses is called.
+/// Returns the name of a kind of losses.
 fn name_of((truth, verdict): (Cause, Option<Cause>)) -> String {
     match verdict {
         Some(verdict) => format!("{}, called {}", word(truth), word(verdict)),
@@ -257,7 +258,7 @@ impl Timeline {
             let place = ((part * PLACES as f64) as usize).min(PLACES - 1);
             link.losses[place][cause] = true;
         }
-        // What is lost on arrival used none of the link's time.
+        // A packet lost on arrival used none of the link's time.
         if matches!(fate, "delivered" | "damaged") || (fate == "wireless" && row[6] != row[0]) {
             // What the channel corrupts is done as its last bit leaves, all else as that arrives.
             let left = if fate == "wireless" {

@@ -1,4 +1,5 @@
-//! Results as tables for people: means, and half their 95 % confidence intervals with several seeds.
+//! Results as tables for people: means, and half their 95 % confidence intervals with several
+//! seeds.
 
 use std::fmt::Write as _;
 

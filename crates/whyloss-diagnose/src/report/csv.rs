@@ -10,7 +10,8 @@ use crate::Diagnosis;
 use crate::classifiers::{columns, senders};
 use crate::loss::Side;
 
-/// Losses of all flows, or of flow number `one`. No field but a flow's name may need quotes: all are numbers and words of ours.
+/// Losses of all flows, or of flow number `one`. No field but a flow's name may need quotes: all
+/// are numbers and words of ours.
 pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
     let mut text = Vec::new();
     // Memory takes what there is room for.

@@ -38,7 +38,7 @@ fn classifiers(event: &crate::loss::Event) -> Vec<&'static str> {
     }
 }
 
-/// What each classifier said about an event.
+/// Returns the answer of each classifier about an event.
 fn votes(event: &crate::loss::Event) -> impl Iterator<Item = (&'static str, &'static str)> {
     let votes = event.votes;
     classifiers(event)

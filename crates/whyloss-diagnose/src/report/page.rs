@@ -1,4 +1,5 @@
-//! A diagnosis as one page that needs no network: each flow over time, its losses coloured by verdict.
+//! A diagnosis as one page that needs no network: each flow over time, its losses coloured by
+//! verdict.
 
 use whyloss::Cause;
 use whyloss_study::report::page::{Entry, Page, Table};
@@ -18,14 +19,15 @@ const DRAWN_FROM: u64 = 100;
 const PLACES: u64 = 600;
 /// The part of a flow's time without a packet from which on a line of delays is broken.
 const GAP: f64 = 1.0 / 40.0;
-/// What a loss can be.
+/// Verdicts on a loss, and their names.
 const KINDS: [(Option<Cause>, &str); 3] = [
     (Some(Cause::Congestion), "lost: congestion"),
     (Some(Cause::Wireless), "lost: wireless"),
     (None, "lost, cannot tell"),
 ];
 
-/// Returns the page, and the pictures on it. `annotated` says whether the capture with comments lies beside it.
+/// Returns the page, and the pictures on it. `annotated` says whether the capture with comments
+/// lies beside it.
 pub fn page(diagnosis: &Diagnosis, title: &str, annotated: bool) -> (String, Vec<Figure>) {
     let mut page = Page::new(&format!("Why packets died: {title}"));
     page.section("flows", "Flows");
@@ -131,7 +133,8 @@ fn table(flows: &[&Flow]) -> Table {
     table
 }
 
-/// What was delivered over time, and the delay, with the losses on both: a picture each, so that both can be read on a telephone.
+/// Draws deliveries and delay over time, with the losses on both. A picture each can be read on a
+/// telephone.
 fn pictures(flow: &Flow, id: &str) -> Vec<Figure> {
     let start = flow.span.0;
     let seconds = |time: u64| time.saturating_sub(start) as f64 / 1e9;

@@ -10,7 +10,8 @@ use crate::loss::Side;
 /// Flows that are shown; the rest is counted.
 const SHOWN: usize = 20;
 
-/// All flows in a table, and those that lost something in words; with `one`, that flow with each of its losses.
+/// All flows in a table, and those that lost something in words; with `one`, that flow with each of
+/// its losses.
 pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
     let mut text = String::new();
     if let Some(partial) = &diagnosis.partial {

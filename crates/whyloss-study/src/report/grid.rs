@@ -1,9 +1,10 @@
 //! Cells arranged as a paper prints them: the layout that the text and the page share.
 //!
-//! Cells without an `x` make one block, a row per [`Cell::row`] and a column per [`Cell::column`]. Cells with an `x`
-//! make one block per row (a figure's panel): `x` down, columns across. Order is that of first appearance, but `x`
-//! ascends. Two cells for one place keep both: the second opens a row of the same label. Units stand with the rows, or,
-//! if rows mix units and columns do not, with the columns.
+//! Cells without an `x` make one block, a row per [`Cell::row`] and a column per [`Cell::column`].
+//! Cells with an `x` make one block per row (a figure's panel): `x` down, columns across. Order is
+//! that of first appearance, but `x` ascends. Two cells for one place keep both: the second opens a
+//! row of the same label. Units stand with the rows, or, if rows mix units and columns do not, with
+//! the columns.
 
 use crate::Cell;
 
@@ -127,8 +128,8 @@ fn with_unit(name: &str, unit: &str) -> String {
     }
 }
 
-/// Enough that the largest mean, half width or value of the paper shows three digits: 98.1, 2.31, 0.123; from one to
-/// five.
+/// Enough that the largest mean, half width or value of the paper shows three digits: 98.1, 2.31,
+/// 0.123; from one to five.
 pub(super) fn decimals(cells: &[Option<&Cell>]) -> usize {
     let largest = cells
         .iter()

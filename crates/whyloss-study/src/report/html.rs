@@ -1,5 +1,6 @@
-//! Outcomes as one page: a summary on top leads to a section per experiment with tables as the paper prints them, figures
-//! with the numbers behind them folded away, claims with their evidence, notes. Agreement is shown by colour *and* sign.
+//! Outcomes as one page: a summary on top leads to a section per experiment with tables as the
+//! paper prints them, figures with the numbers behind them folded away, claims with their evidence,
+//! notes. Agreement is shown by colour *and* sign.
 
 use core::fmt::Write;
 

@@ -10,8 +10,9 @@
 //!               "metrics": [ { "metric", and the same } ], "claims_held", "claims" } }
 //! ```
 //!
-//! Several experiments are several objects, one per line (JSON Lines): one experiment is exactly one JSON document,
-//! each line can be read while later experiments still run, and no reader has to guess between an object and an array.
+//! Several experiments are several objects, one per line (JSON Lines): one experiment is exactly
+//! one JSON document, each line can be read while later experiments still run, and no reader has to
+//! guess between an object and an array.
 
 use serde::Serialize;
 

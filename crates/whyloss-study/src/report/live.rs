@@ -1,7 +1,9 @@
-//! What makes a page answer: scripts within it, and the data of its time series beside their pictures.
+//! What makes a page answer: scripts within it, and the data of its time series beside their
+//! pictures.
 //!
-//! A figure of lines, bands and signs over linear axes becomes a chart with values under the pointer, zoom by dragging that all
-//! charts of a section share, and legend entries that switch. uPlot (MIT) draws it. Every table sorts by its headings.
+//! A figure of lines, bands and signs over linear axes becomes a chart with values under the
+//! pointer, zoom by dragging that all charts of a section share, and legend entries that switch.
+//! uPlot (MIT) draws it. Every table sorts by its headings.
 
 use core::fmt::Write;
 
@@ -26,7 +28,8 @@ pub(super) fn data(figure: &Figure) -> Option<String> {
         };
         !panel.log_x && !panel.log_y && looks.clone().count() > 0 && looks.into_iter().all(known)
     };
-    // Lines alone are curves over a parameter, whose few points and intervals the picture shows better.
+    // Lines alone are curves over a parameter, whose few points and intervals the picture shows
+    // better.
     let long = |series: &Series| {
         matches!(series.look, Look::Band | Look::Signs(_)) || series.points.len() >= LONG
     };
@@ -139,6 +142,6 @@ mod tests {
     fn lines_and_bands_break_where_nothing_is_known() {
         let line = Series::new("a", Look::Line, [(0.0, 1.0), (1.0, 1.0), (5.0, 1.0)]).broken(2.0);
         assert_eq!(line.points.len(), 4);
-        assert!(line.points[2].0 == 3.0 && line.points[2].1.is_nan());
+        assert!((line.points[2].0 - 3.0).abs() < 1e-9 && line.points[2].1.is_nan());
     }
 }

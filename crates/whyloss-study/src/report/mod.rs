@@ -78,7 +78,8 @@ impl From<OutputError> for ReportError {
     }
 }
 
-/// Makes `dir`, and tries whether it can be written, so that hours of simulation do not end in "permission denied".
+/// Makes `dir`, and tries whether it can be written, so that hours of simulation do not end in
+/// "permission denied".
 ///
 /// # Errors
 ///
@@ -91,7 +92,8 @@ pub fn prepare(dir: &Path) -> Result<(), ReportError> {
     output::probe(dir).map_err(closed)
 }
 
-/// [Prepares](prepare) `dir` for a run that has it for itself: removes what an earlier run wrote there, and nothing else.
+/// [Prepares](prepare) `dir` for a run that has it for itself: removes what an earlier run wrote
+/// there, and nothing else.
 ///
 /// # Errors
 ///
@@ -177,7 +179,8 @@ pub fn write(dir: &Path, name: &str, contents: &str) -> Result<(), ReportError> 
     write_with(dir, name, |file| file.write_all(contents.as_bytes()))
 }
 
-/// Writes one file into `dir`, whole or not at all, as `contents` hands it on: a large one need not be held.
+/// Writes one file into `dir`, whole or not at all, as `contents` hands it on: a large one need not
+/// be held.
 ///
 /// # Errors
 ///
@@ -257,7 +260,8 @@ mod tests {
         );
     }
 
-    /// For the eye: `cargo test -p whyloss-study -- --ignored draws_the_examples` writes a report to
+    /// For the eye: `cargo test -p whyloss-study -- --ignored draws_the_examples` writes a report
+    /// to
     /// `target/example-report`.
     #[test]
     #[ignore = "writes a report to look at"]
@@ -292,7 +296,8 @@ mod tests {
     #[test]
     fn a_failed_write_leaves_no_temporary_file() {
         let scratch = Scratch::new("failed");
-        // A directory in the place of the page: the rename fails after the temporary file is written.
+        // A directory in the place of the page: the rename fails after the temporary file is
+        // written.
         fs::create_dir_all(scratch.0.join("index.html/full")).expect("a directory");
         let error = write_page(&scratch.0, &[], |_| None).expect_err("a directory is in the way");
         assert!(error.to_string().contains("index.html"), "{error}");

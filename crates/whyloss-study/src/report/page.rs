@@ -1,8 +1,9 @@
-//! A page that needs nothing else: no network, pictures inline, light and dark. Scripts within it make it answer, and
-//! without them nothing is missing.
+//! A page that needs nothing else: no network, pictures inline, light and dark. Scripts within it
+//! make it answer, and without them nothing is missing.
 //!
-//! For whatever is to be shown on one: outcomes ([`super::html`]), comparisons, runs. The page is well-formed XML too, so
-//! that tests can hold it to that. Texts are escaped here; what stands between back quotes becomes code.
+//! For whatever is to be shown on one: outcomes ([`super::html`]), comparisons, runs. The page is
+//! well-formed XML too, so that tests can hold it to that. Texts are escaped here; what stands
+//! between back quotes becomes code.
 //!
 //! ```
 //! use whyloss_study::report::page::{Page, Table};
@@ -397,7 +398,8 @@ impl Display for Entry {
     }
 }
 
-/// Pictures carry their colours as attributes, which any rule overrides: so they follow the page into the dark.
+/// Pictures carry their colours as attributes, which any rule overrides: so they follow the page
+/// into the dark.
 fn picture_colours() -> String {
     let mut rules = String::new();
     for (colour, name) in [(INK, "ink"), (GRID, "grid"), (PAPER, "paper")] {
@@ -512,7 +514,8 @@ mod tests {
         assert!(page.contains("<td class=\"out\"><b>✗</b> different</td>"));
     }
 
-    /// For the eye: `cargo test -p whyloss-study -- --ignored draws_a_page` writes `target/example-report/page.html`.
+    /// For the eye: `cargo test -p whyloss-study -- --ignored draws_a_page` writes
+    /// `target/example-report/page.html`.
     #[test]
     #[ignore = "writes a page to look at"]
     fn draws_a_page() {

@@ -1,9 +1,11 @@
-//! Scores: how many cells lie within tolerance and how many claims hold, beside what trivial answers would score.
+//! Scores: how many cells lie within tolerance and how many claims hold, beside what trivial
+//! answers would score.
 //!
-//! A cell counts if the paper states a value, a tolerance was fixed, and no constant was fitted to that value. The null
-//! scores put one answer into every such cell: zero; what a scheme gets that takes every loss for congestion (unaware);
-//! what one gets that knows every cause (oracle). A claim counts once, in the reading that the paper's words name, and
-//! not at all if it holds whatever happens.
+//! A cell counts if the paper states a value, a tolerance was fixed, and no constant was fitted to
+//! that value. The null scores put one answer into every such cell: zero; what a scheme gets that
+//! takes every loss for congestion (unaware); what one gets that knows every cause (oracle). A
+//! claim counts once, in the reading that the paper's words name, and not at all if it holds
+//! whatever happens.
 
 use core::fmt::{self, Write as _};
 

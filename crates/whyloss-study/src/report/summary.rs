@@ -15,7 +15,8 @@ pub enum Whose {
     Ours,
     /// The paper leaves open what decides it.
     Open,
-    /// It is the paper's: what it says contradicts itself, or cannot be in the network that it describes.
+    /// It is the paper's: what it says contradicts itself, or cannot be in the network that it
+    /// describes.
     Papers,
 }
 
@@ -34,8 +35,9 @@ pub type Reason = fn(experiment: &str, what: &str) -> Option<Why>;
 /// How many experiments a paper has.
 pub type Experiments = fn(paper: &str) -> usize;
 
-/// Tables of scores, per experiment, per paper that is there as a whole, and per metric, and of everything that does not
-/// hold: first what may still be ours, then what is open, then what is the paper's. Ends with a newline.
+/// Tables of scores, per experiment, per paper that is there as a whole, and per metric, and of
+/// everything that does not hold: first what may still be ours, then what is open, then what is the
+/// paper's. Ends with a newline.
 pub fn render(outcomes: &[Outcome], reason: Reason, experiments: Experiments) -> String {
     let mut text = scores(outcomes, experiments);
     text.push_str(&metrics(outcomes));

@@ -4,8 +4,8 @@
 //! measured ± half the confidence interval | paper, ✓ within tolerance or ✗ outside
 //! ```
 //!
-//! A table that is wider than a line is continued below, with its row labels again. The width of the terminal is not
-//! asked for: the same outcome gives the same bytes.
+//! A table that is wider than a line is continued below, with its row labels again. The width of
+//! the terminal is not asked for: the same outcome gives the same bytes.
 
 use core::fmt::Write;
 

@@ -1,4 +1,5 @@
-// Brings a page to life: tables that sort, and charts in place of pictures. Without scripts the pictures stay.
+// Brings a page to life: tables that sort, and charts in place of pictures. Without scripts the
+// pictures stay.
 "use strict";
 (() => {
   const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();

@@ -43,8 +43,8 @@ impl Axis {
     }
 }
 
-/// The x axis: ticks at the measured places while they are few and far enough apart, else at round numbers; a
-/// logarithmic one has its ticks at powers of ten in any case.
+/// The x axis: ticks at the measured places while they are few and far enough apart, else at round
+/// numbers; a logarithmic one has its ticks at powers of ten in any case.
 pub(super) fn x(panel: &Panel) -> Axis {
     let places: BTreeSet<Ordered> = points(panel)
         .filter(|&(x, _, _)| !panel.log_x || x > 0.0)
@@ -91,8 +91,8 @@ pub(super) fn x(panel: &Panel) -> Axis {
     }
 }
 
-/// Whether the labels of neighbouring places of an axis of this length keep a character's width between them; a panel of
-/// two side by side is some forty characters wide.
+/// Whether the labels of neighbouring places of an axis of this length keep a character's width
+/// between them; a panel of two side by side is some forty characters wide.
 fn apart(pair: &[f64], length: f64) -> bool {
     let width = |place: &f64| place.to_string().chars().count() as f64;
     let widths: f64 = pair.iter().map(width).sum();
@@ -105,8 +105,9 @@ pub(super) fn y(panel: &Panel) -> Axis {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for (_, y, half_width) in points(panel) {
         let half = half_width.filter(|half| half.is_finite()).unwrap_or(0.0);
-        // A whisker that reaches towards zero would take many decades of a logarithmic axis, and one that reaches below
-        // it would show an axis with impossible shares and counts: it is cut instead.
+        // A whisker that reaches towards zero would take many decades of a logarithmic axis, and
+        // one that reaches below it would show an axis with impossible shares and counts: it is cut
+        // instead.
         let whisker = match (panel.log_y, y >= 0.0) {
             (true, _) => (y - half).max(y / 10.0),
             (false, true) => (y - half).max(0.0),
@@ -203,8 +204,8 @@ fn logarithmic(low: f64, high: f64) -> Axis {
     }
 }
 
-/// A logarithmic axis around the coordinates `first` to `last`; out to whole powers of ten if fewer than two lie within,
-/// since one tick says nothing about the scale.
+/// A logarithmic axis around the coordinates `first` to `last`; out to whole powers of ten if fewer
+/// than two lie within, since one tick says nothing about the scale.
 fn powers(first: f64, last: f64, margin: f64) -> Axis {
     // Half a thousandth: the logarithm of 0.001 need not be −3 to the last bit.
     let whole = logarithmic(libm::pow(10.0, first + 5e-4), libm::pow(10.0, last - 5e-4));

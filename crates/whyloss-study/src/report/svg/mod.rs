@@ -1,8 +1,9 @@
 //! A figure as SVG: panels in two columns, one legend for all of them outside the data.
 //!
-//! Sizes are chosen so that a figure set as wide as a text column can still be read. A series of the same name looks
-//! the same in every panel. Whiskers are 95 % confidence intervals. The drawing is done in tenths of a pixel, since
-//! the library draws at whole coordinates only, and what is drawn alike is drawn together, so that it becomes one path.
+//! Sizes are chosen so that a figure set as wide as a text column can still be read. A series of
+//! the same name looks the same in every panel. Whiskers are 95 % confidence intervals. The drawing
+//! is done in tenths of a pixel, since the library draws at whole coordinates only, and what is
+//! drawn alike is drawn together, so that it becomes one path.
 
 mod axis;
 mod style;
@@ -122,7 +123,8 @@ struct Layout {
 }
 
 impl Layout {
-    /// Two columns; the legend takes the place that an odd number of panels leaves, else a strip below them.
+    /// Two columns; the legend takes the place that an odd number of panels leaves, else a strip
+    /// below them.
     fn new(panels: usize, legend: &Legend<'_>) -> Self {
         let panel = if panels > 1 { PANEL } else { LONE_PANEL };
         let columns = if panels > 1 { 2 } else { 1 };
@@ -178,7 +180,8 @@ impl<'a> Colours<'a> {
 
 struct Legend<'a> {
     entries: Vec<(&'a Series, Style)>,
-    /// Whether there are signs, from which lines keep apart: they have no markers, and other colours.
+    /// Whether there are signs, from which lines keep apart: they have no markers, and other
+    /// colours.
     signs: bool,
 }
 

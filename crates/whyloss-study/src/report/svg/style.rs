@@ -1,8 +1,10 @@
-//! What tells one series from another: colour, marker and dash, so that any two of the three may be lost (a copy in
-//! black and white, a reader who does not see red from green, a line that crosses nine others).
+//! What tells one series from another: colour, marker and dash, so that any two of the three may be
+//! lost (a copy in black and white, a reader who does not see red from green, a line that crosses
+//! nine others).
 //!
-//! The colours are those of Okabe and Ito (*Color Universal Design*, 2008), with a grey for their yellow, and orange and sky
-//! blue darkened: each has a contrast of at least 3 : 1 (WCAG 2.2, 1.4.11) with white and with the paper of a dark page.
+//! The colours are those of Okabe and Ito (*Color Universal Design*, 2008), with a grey for their
+//! yellow, and orange and sky blue darkened: each has a contrast of at least 3 : 1 (WCAG 2.2,
+//! 1.4.11) with white and with the paper of a dark page.
 
 use core::f64::consts::TAU;
 
@@ -48,8 +50,8 @@ const DASHES: [&[f64]; 4] = [
 /// Opacities of bars, each far from the next.
 const TINTS: [f64; 4] = [0.9, 0.35, 0.65, 0.15];
 
-/// Corners of a star, turn of the first in parts of a circle from the right, radius, radius between corners (equal to
-/// the radius times cos(π/corners) for a plain polygon).
+/// Corners of a star, turn of the first in parts of a circle from the right, radius, radius between
+/// corners (equal to the radius times cos(π/corners) for a plain polygon).
 const MARKERS: [(u32, f64, f64, f64); 9] = [
     (24, 0.0, 1.0, 1.0),     // disc
     (4, 0.125, 1.25, 0.884), // square
@@ -107,7 +109,8 @@ impl Style {
     }
 }
 
-/// Cuts a line into its dashes. `pattern` holds the lengths of line and gap, in turn; empty: one piece.
+/// Cuts a line into its dashes. `pattern` holds the lengths of line and gap, in turn; empty: one
+/// piece.
 pub(super) fn dashes(line: &[(i32, i32)], pattern: &[f64]) -> Vec<Vec<(i32, i32)>> {
     let Some(&(mut left)) = pattern.first() else {
         return vec![line.to_vec()];

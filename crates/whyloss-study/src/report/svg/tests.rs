@@ -107,7 +107,8 @@ fn few_places_are_their_own_ticks() {
     let points = |xs: &[f64]| xs.iter().map(|&x| (x, 1.0, None)).collect();
     let flows = [1.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0];
     assert_eq!(axis::x(&panel(false, points(&flows))).ticks, flows);
-    // Where their labels would touch, round numbers take their place: 40 and 128 of a length of 1464 do.
+    // Where their labels would touch, round numbers take their place: 40 and 128 of a length of
+    // 1464 do.
     let coverages = [40.0, 128.0, 512.0, 1024.0, 1464.0];
     let ticks = axis::x(&panel(false, points(&coverages))).ticks;
     assert!(!ticks.contains(&128.0), "{ticks:?}");

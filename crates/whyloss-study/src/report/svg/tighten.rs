@@ -1,11 +1,13 @@
-//! The library's SVG with less of it: what it draws one by one, though drawn alike, becomes one path.
+//! The library's SVG with less of it: what it draws one by one, though drawn alike, becomes one
+//! path.
 //!
 //! ```text
-//! consecutive polylines, polygons of the same attributes  →  one path, relative from each first point on
-//! opacity="1", and the font that the document states      →  nothing
+//! consecutive polylines, polygons of the same attributes  →  one path, relative from each first
+//! point on opacity="1", and the font that the document states      →  nothing
 //! ```
 //!
-//! Anything else stays as it is. A figure shrinks to a third, which counts on a page that holds dozens.
+//! Anything else stays as it is. A figure shrinks to a third, which counts on a page that holds
+//! dozens.
 
 use core::fmt::Write;
 
