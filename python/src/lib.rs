@@ -1,5 +1,5 @@
 //! `whyloss._whyloss`: what the Python package calls. Its documentation for users is in `whyloss/_whyloss.pyi` and
-//! `docs/python.md`; here is how it is done.
+//! `docs/guides/python.md`; here is how it is done.
 //!
 //! Results go to Python as Arrow tables through the C data interface ([`table`]), so nothing is copied on the way to
 //! Polars, pandas or DuckDB, and none of them is needed to build or to run.
@@ -29,6 +29,7 @@ fn _whyloss(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("RunError", py.get_type::<scenario::RunError>())?;
     module.add("SweepError", py.get_type::<sweep::SweepError>())?;
     module.add("CaptureError", py.get_type::<diagnose::CaptureError>())?;
+    whyloss_rtc::sim::install();
     module.add_class::<table::Table>()?;
     module.add_class::<scenario::Parsed>()?;
     module.add_class::<events::Arrival>()?;

@@ -39,6 +39,7 @@ pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
     }
     texts!(
         "beside",
+        "call",
         "codel-radio",
         "dumbbell",
         "iftp",

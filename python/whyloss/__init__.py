@@ -6,7 +6,7 @@
 >>> results["total"]["throughput_bps"]  # what `whyloss run --format json` has
 >>> results.trace["losses"]             # an Arrow table: polars.DataFrame(...), pyarrow.table(...)
 
-Tables are Arrow's (:class:`Table`): Polars, pandas, pyarrow and DuckDB read them as they are. `docs/python.md` shows what
+Tables are Arrow's (:class:`Table`): Polars, pandas, pyarrow and DuckDB read them as they are. `docs/guides/python.md` shows what
 else there is.
 """
 

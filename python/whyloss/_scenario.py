@@ -24,7 +24,7 @@ class Results(Mapping[str, Any]):
     `links`: a row for each link; `utilisation` is the share of the window spent sending.
     `frames`: a row for each flow with a stream and playout delay; empty without one.
     `transfers`: a row for each flow with transfers; times in ms until the sink had all of one; empty without one.
-    `trace`: with `trace=True`, the tables `sources`, `arrivals`, `losses` and `links` of docs/traces.md; else empty.
+    `trace`: with `trace=True`, the tables `sources`, `arrivals`, `losses` and `links` of docs/reference/traces.md; else empty.
     """
 
     def __init__(
@@ -57,12 +57,12 @@ class Results(Mapping[str, Any]):
 
 
 class Scenario:
-    """A network and what happens on it, as docs/scenarios.md has it.
+    """A network and what happens on it, as docs/reference/scenarios.md has it.
 
     It is read as soon as it is made or changed, so what is wrong is raised there, as a ScenarioError.
 
     `own`, wherever a scenario is made, puts classifiers of one's own under names: `own={"half": Half}` lets a flow have
-    `classifier = "half"`. docs/python.md says what such a class has.
+    `classifier = "half"`. docs/guides/python.md says what such a class has.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Scenario:
 
     @staticmethod
     def builder(duration: str, **keys: Value) -> Builder:
-        """Begin a scenario from nothing, with the keys of docs/scenarios.md."""
+        """Begin a scenario from nothing, with the keys of docs/reference/scenarios.md."""
         return Builder(duration, **keys)
 
     def set(self, key: str | Mapping[str, Value], value: Value = "") -> Scenario:
@@ -204,7 +204,7 @@ class Scenario:
 
 
 class Builder:
-    """A scenario in the making: links and flows with the keys of docs/scenarios.md (`from_` stands for `from`)."""
+    """A scenario in the making: links and flows with the keys of docs/reference/scenarios.md (`from_` stands for `from`)."""
 
     def __init__(self, duration: str, **keys: Value) -> None:
         """Begin with how long it lasts."""

@@ -55,7 +55,7 @@ def arena(
     own: Own | None = None,
     jobs: int = 0,
 ) -> Table:
-    """Let classifiers compete on networks drawn at random, as `whyloss arena` does (docs/arena.md). Ctrl-C ends it.
+    """Let classifiers compete on networks drawn at random, as `whyloss arena` does (docs/evidence/arena.md). Ctrl-C ends it.
 
     `contenders`: names, or tables with a name and parameters, such as `{"name": "mbiaz", "upper": 1.3}`; over TCP
     controllers, too. None: every one that the transport can have. The oracle and the unaware one always compete.

@@ -27,7 +27,7 @@ ATTEMPTS = 3
 
 
 class Plan:
-    """What is to be run: a scenario over axes and seeds, as docs/sweeps.md has it in TOML.
+    """What is to be run: a scenario over axes and seeds, as docs/guides/sweeps.md has it in TOML.
 
     `axes`: for each column a mapping with `key` (or `keys`, which move together) and `values`, or `draw`; instead of a
     mapping, `("flow.video.classifier", ["zigzag", "zbs2"])` is a key and its values.

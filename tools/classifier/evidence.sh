@@ -1,6 +1,6 @@
 #!/bin/sh
 # Receiver classifiers where nobody trained the trees: the papers' last hop and backbone (high loss) for 1 to 16 flows, beside plain
-# flows on links that lose nothing, and behind FQ-CoDel and links that send again. docs/classifier.md has the figures.
+# flows on links that lose nothing, and behind FQ-CoDel and links that send again. docs/evidence/classifier.md has the figures.
 #
 #   tools/classifier/evidence.sh [DRIVERS]      from the repository's root; a minute on two cores, beside the build
 set -eu

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes crates/whyloss-sim/src/scenario/recorded.toml from the recordings that docs/radios.md names:
+# Makes crates/whyloss-sim/src/scenario/recorded.toml from the recordings that docs/guides/radios.md names:
 #   tools/radios/library.sh orbit-802.11.csv > crates/whyloss-sim/src/scenario/recorded.toml
 set -eu
 whyloss=${WHYLOSS:-target/release/whyloss}
 csv=$1
-echo '# Channels fitted to public recordings. `tools/radios/library.sh` writes this file; docs/radios.md says more.'
+echo '# Channels fitted to public recordings. `tools/radios/library.sh` writes this file; docs/guides/radios.md says more.'
 number=0
 while read -r from to; do
     number=$((number + 1))

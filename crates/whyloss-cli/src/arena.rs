@@ -40,13 +40,13 @@ pub(crate) struct ArenaArgs {
     /// How many networks.
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=MOST_NETWORKS))]
     networks: u64,
-    /// What the networks are drawn with.
+    /// Seed of the drawn networks.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Runs of each classifier in each network.
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: u64,
-    /// What carries the flows.
+    /// Transport of the flows.
     #[arg(long, value_enum, default_value_t = Carrier::Tfrc)]
     transport: Carrier,
     /// The queues of the narrow links.
@@ -91,7 +91,7 @@ pub(crate) struct ArenaArgs {
     format: Format,
 }
 
-const HELP: &str = "docs/arena.md says how networks are drawn and what is measured.";
+const HELP: &str = "docs/evidence/arena.md says how networks are drawn and what is measured.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Carrier {

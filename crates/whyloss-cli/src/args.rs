@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 use crate::arena::ArenaArgs;
 use crate::bench::BenchArgs;
 use crate::bench::child::ChildArgs;
+use crate::compare::CompareArgs;
 use crate::diagnose::DiagnoseArgs;
 #[cfg(feature = "parquet")]
 use crate::evaluate::EvaluateArgs;
@@ -24,7 +25,7 @@ use crate::session::{RecvArgs, SendArgs};
 use crate::sweep::SweepArgs;
 use crate::validate::ValidateArgs;
 
-/// Why was a packet lost, congestion or radio? Algorithms that tell, and the papers about them, reproduced.
+/// Tells why packets were lost, congestion or radio, and reproduces the papers about it.
 #[derive(Debug, Parser)]
 #[command(name = "whyloss", version, after_help = EXIT_CODES)]
 pub(crate) struct Args {
@@ -39,11 +40,11 @@ const EXIT_CODES: &str = "Exit codes: 0 done (whatever the claims say), 1 a run 
 pub(crate) enum Command {
     /// Name every experiment, classifier and controller.
     List(ListArgs),
-    /// Run the tables and figures of a paper, and print its numbers beside ours.
+    /// Run the tables and figures of a paper, and print its numbers beside the measured ones.
     Reproduce(ReproduceArgs),
-    /// Simulate a scenario file, and print what happened to each flow and on each link.
+    /// Simulate a scenario file, and print the results of each flow and link.
     Run(RunArgs),
-    /// Run a scenario over axes and seeds on all cores, and keep a row of each run; what is there is not run again.
+    /// Run a scenario over axes and seeds on all cores, and keep a row of each run; existing rows are kept.
     #[cfg(feature = "parquet")]
     Sweep(SweepArgs),
     /// Let classifiers compete on networks drawn at random, beside the oracle.
@@ -52,27 +53,29 @@ pub(crate) enum Command {
     /// most.
     #[cfg(feature = "parquet")]
     Evaluate(EvaluateArgs),
-    /// Say of a capture what was lost, and why.
+    /// Tell which packets of a capture were lost, and why.
     Diagnose(DiagnoseArgs),
+    /// Set two runs or diagnoses beside each other.
+    Compare(CompareArgs),
     /// Fit a channel to recordings, and print it as a scenario has it.
     Fit(FitArgs),
-    /// Measure what a delivered packet costs, here and in ns-2.
+    /// Measure the cost of a delivered packet, here and in ns-2.
     Bench(BenchArgs),
     /// One run of `bench`, in a process of its own.
     #[command(hide = true)]
     BenchChild(ChildArgs),
-    /// Compare with ns-2, ns-3 and closed forms, and print what is equivalent and what is not.
+    /// Compare with ns-2, ns-3 and closed forms, and print which results are equivalent.
     Validate(ValidateArgs),
-    /// Run commands behind an emulated link, and say why each packet was lost (Linux).
+    /// Run commands behind an emulated link, and tell why each packet was lost (Linux).
     #[cfg(target_os = "linux")]
     Link(Box<LinkArgs>),
     /// Send over TFRC or IFTP to `whyloss recv` (Linux).
     #[cfg(target_os = "linux")]
     Send(SendArgs),
-    /// Receive from `whyloss send`, and say why what is missing was lost (Linux).
+    /// Receive from `whyloss send`, and tell why missing packets were lost (Linux).
     #[cfg(target_os = "linux")]
     Recv(RecvArgs),
-    /// Hold simulations against emulated links, kernels and sockets: the tables of docs/reality.md (Linux, root).
+    /// Compare simulations with emulated links, kernels and sockets, as docs/evidence/reality.md does (Linux, root).
     #[cfg(target_os = "linux")]
     Reality(RealityArgs),
     /// Load our congestion controls into this machine's kernel, and watch them decide (Linux, root).
@@ -81,7 +84,7 @@ pub(crate) enum Command {
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     LinkInit(InitArgs),
-    /// Print the JSON Schema of scenario files, by which editors complete and check them.
+    /// Print the JSON Schema of scenario files, with which editors complete and check them.
     Schema,
     /// Print a script that completes the command's options in a shell.
     Completions(CompletionsArgs),

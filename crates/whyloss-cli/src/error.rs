@@ -69,6 +69,9 @@ pub(crate) enum CliError {
         path: PathBuf,
         source: io::Error,
     },
+    /// A directory cannot be compared.
+    #[error("`{}`: {problem}", path.display())]
+    Compared { path: PathBuf, problem: String },
     /// A capture or log cannot be read.
     #[error("`{}`: {source}", path.display())]
     Capture {
@@ -148,6 +151,16 @@ pub(crate) enum CliError {
     #[cfg(feature = "parquet")]
     #[error("this build has no QUIC; `cargo build --release --features quic` makes one that does")]
     NoQuic,
+    /// An estimator of another stack without that stack.
+    #[cfg(target_os = "linux")]
+    #[error(
+        "this build has no estimator `{0}`; `cargo build --release --features rtc` makes one that does"
+    )]
+    NoEstimator(String),
+    /// The packets of a call hold no video, or do not fit into a network's.
+    #[cfg(target_os = "linux")]
+    #[error("--packet: found {0} B, expected 200 B to 1500 B for a call")]
+    Packet(u32),
     /// Runs of an evaluation failed.
     #[cfg(feature = "parquet")]
     #[error("{runs} runs failed; the first: {first}")]
@@ -222,6 +235,15 @@ pub(crate) enum CliError {
     /// The directory of a run is of no use.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// `--profile` names none.
+    #[error(
+        "no profile is called `{name}`{}; `whyloss link --list-profiles` names them all",
+        did_you_mean(nearest)
+    )]
+    NoProfile { name: String, nearest: Vec<String> },
+    /// The proxy of UDP does not run.
+    #[error(transparent)]
+    Proxy(#[from] whyloss_emulate::proxy::ProxyError),
     /// A log is none that can be replayed.
     #[error("--replay: {0}")]
     Replay(#[source] ArchiveError),
@@ -294,7 +316,9 @@ pub(crate) enum CliError {
     )]
     NoCommand,
     /// A lone command has a link to the machine.
-    #[error("a link to this machine's own network needs root; --both and --at need none")]
+    #[error(
+        "a link to this machine's own network needs root: run it with sudo; --both and --at need none"
+    )]
     NeedsRoot,
     /// Ctrl-C while a scenario ran.
     #[error(
@@ -340,8 +364,11 @@ impl CliError {
             | Self::NoCase { .. }
             | Self::Unreadable { .. }
             | Self::Scenario(_)
-            | Self::Engine(EngineError::Check(_) | EngineError::NoEngine(_))
+            | Self::Engine(
+                EngineError::Check(_) | EngineError::NoEngine(_) | EngineError::NoEstimator(_),
+            )
             | Self::Capture { .. }
+            | Self::Compared { .. }
             | Self::Recording { .. }
             | Self::NoFlow { .. }
             | Self::InputInOut(_)
@@ -351,6 +378,8 @@ impl CliError {
             | Self::Address { .. }
             | Self::NoCommand
             | Self::NeedsRoot
+            | Self::NoProfile { .. }
+            | Self::Proxy(whyloss_emulate::proxy::ProxyError::Listen { .. })
             | Self::Replay(_)
             | Self::NotFirst(_)
             | Self::ReplayOfSenders
@@ -373,6 +402,8 @@ impl CliError {
             #[cfg(feature = "parquet")]
             Self::SweepStopped { .. } => 130,
             #[cfg(target_os = "linux")]
+            Self::Emulate(RunError::NoTun(_) | RunError::NoNft | RunError::Gateway(_)) => 2,
+            #[cfg(target_os = "linux")]
             Self::Emulate(_) => 1,
             #[cfg(all(feature = "kernel", target_os = "linux"))]
             Self::Kernel(_) | Self::Check(_) | Self::Unlike(_) | Self::NothingToWatch(_) => 1,
@@ -380,6 +411,8 @@ impl CliError {
             Self::NoKernel => 1,
             // As shells have it.
             Self::Start(_) => 127,
+            #[cfg(target_os = "linux")]
+            Self::NoEstimator(_) | Self::Packet(_) => 2,
             Self::Signal(_)
             | Self::Engine(_)
             | Self::Run { .. }
@@ -388,6 +421,7 @@ impl CliError {
             | Self::Unwritten { .. }
             | Self::Report(_)
             | Self::Archive(_)
+            | Self::Proxy(_)
             | Self::Endpoint(_)
             | Self::Faulty
             | Self::Differs(_)

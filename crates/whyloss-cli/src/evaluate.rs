@@ -1,5 +1,7 @@
 //! `whyloss evaluate`: a scheme on the criteria of RFC 9743, beside its peers, or before an
-//! adversary.
+//! adversary; estimators for media on the cases of RFC 8867.
+
+mod media;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,8 +42,11 @@ const OVER_QUIC: [&str; 6] = [
 pub(crate) struct EvaluateArgs {
     /// A scheme (`whyloss`), a controller (`bbr`), or a controller and a classifier
     /// (`cubic+trees`).
-    #[arg(value_name = "SCHEME")]
-    scheme: String,
+    #[arg(value_name = "SCHEME", required_unless_present = "media")]
+    scheme: Option<String>,
+    /// Run the calls of RFC 8867 with every estimator for media, instead.
+    #[arg(long, conflicts_with_all = ["scheme", "adversary", "networks", "recordings", "transport"])]
+    media: bool,
     /// Write the page, the tables (Markdown, CSV, JSON) and the pictures here, and keep the runs;
     /// the same command goes on from them.
     #[arg(long, value_name = "DIR")]
@@ -84,7 +89,7 @@ pub(crate) struct EvaluateArgs {
     jobs: Option<u16>,
 }
 
-const HELP: &str = "docs/evaluation.md is what it makes of `whyloss`.";
+const HELP: &str = "docs/evidence/evaluation.md is what it makes of `whyloss`.";
 
 fn minutes(text: &str) -> Result<f64, String> {
     let minutes: f64 = text
@@ -110,7 +115,10 @@ pub(crate) fn run(
     registry: &Registry,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
-    let scheme = Contender::find(&args.scheme, registry)?;
+    let Some(scheme) = &args.scheme else {
+        return media::run(args, out);
+    };
+    let scheme = Contender::find(scheme, registry)?;
     let carrier = match args.transport {
         Transport::Tcp => Carrier::Tcp,
         Transport::Quic if cfg!(feature = "quic") => Carrier::Quic,
@@ -247,7 +255,10 @@ fn chosen(args: &EvaluateArgs) -> Result<Vec<Criterion>, CliError> {
 
 /// The command that makes the same page.
 fn command(args: &EvaluateArgs) -> String {
-    let mut words = vec!["whyloss evaluate".to_owned(), args.scheme.clone()];
+    let mut words = vec![
+        "whyloss evaluate".to_owned(),
+        args.scheme.clone().unwrap_or_default(),
+    ];
     if args.transport == Transport::Quic {
         words.push("--transport quic".to_owned());
     }

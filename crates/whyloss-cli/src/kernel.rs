@@ -57,7 +57,7 @@ pub(crate) struct LoadArgs {
     /// Leave them loaded until `whyloss kernel unload`, or until the machine restarts.
     #[arg(long, conflicts_with = "command")]
     pin: bool,
-    /// What runs meanwhile [default: nothing, until Ctrl-C].
+    /// Command to run meanwhile [default: nothing, until Ctrl-C].
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }

@@ -24,6 +24,7 @@ mod arena;
 mod args;
 mod bench;
 mod cache;
+mod compare;
 mod diagnose;
 mod error;
 #[cfg(feature = "parquet")]
@@ -77,6 +78,7 @@ pub fn main(registry: &Registry) -> ExitCode {
     }
     #[cfg(feature = "quic")]
     whyloss_quic::sim::install();
+    whyloss_rtc::sim::install();
     let out = &mut terminal::output();
     let result = match &args.command {
         Command::List(args) => list::run(args, registry, out),
@@ -88,6 +90,7 @@ pub fn main(registry: &Registry) -> ExitCode {
         #[cfg(feature = "parquet")]
         Command::Evaluate(args) => evaluate::run(args, registry, out),
         Command::Diagnose(args) => diagnose::run(args, out),
+        Command::Compare(args) => compare::run(args, out),
         Command::Fit(args) => fit::run(args, out),
         Command::Bench(args) => bench::run(args, out),
         Command::BenchChild(args) => bench::child::run(args, out),

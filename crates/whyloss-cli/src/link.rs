@@ -11,14 +11,18 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use whyloss::Duration;
 use whyloss_emulate::init::{self, Role};
+use whyloss_emulate::profiles::{self, PROFILES, Profile};
 use whyloss_emulate::spec::{self, Direction, HostPlan, Links};
+use whyloss_emulate::summary::Summary;
 use whyloss_emulate::{Options, Snapshot, archive, run};
 use whyloss_sim::text::printable;
 
 use crate::error::CliError;
 use crate::interrupt::{requests, stop_on_interrupt};
+use crate::nearest::nearest;
 
 mod page;
+mod udp;
 
 /// The hidden subcommand that plays a role beside a command.
 pub(crate) const INIT: &str = "link-init";
@@ -26,46 +30,33 @@ pub(crate) const INIT: &str = "link-init";
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(crate) struct LinkArgs {
-    /// A file with links, as scenarios have them (docs/scenarios.md); instead of --rate, --delay, --queue and --loss.
+    /// A file with links, as scenarios have them (docs/reference/scenarios.md); instead of --rate, --delay, --queue and --loss.
     #[arg(value_name = "PATH.toml")]
     file: Option<PathBuf>,
     /// Change the file: `link.radio.rate=1 Mbit/s`. May be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = crate::run::assignment, requires = "file")]
     sets: Vec<(String, String)>,
-    /// How fast bits leave: 10mbit, or trace:FILE (times in ms at which mahimahi delivers 1500 bytes).
-    #[arg(
-        long,
-        value_name = "RATE",
-        default_value = "10mbit",
-        conflicts_with = "file"
-    )]
-    rate: String,
-    /// From a packet's last bit to its arrival, each way.
-    #[arg(
-        long,
-        value_name = "TIME",
-        default_value = "50ms",
-        conflicts_with = "file"
-    )]
-    delay: String,
-    /// How much may wait: packets (83), bytes (100kB), `unlimited`, or '{ packets = 83, red = "adaptive" }'.
-    #[arg(
-        long,
-        value_name = "QUEUE",
-        default_value = "83",
-        conflicts_with = "file"
-    )]
-    queue: String,
+    /// The rates, delays and losses of a known kind of link; --rate, --delay and --loss override them.
+    #[arg(long, value_name = "NAME", conflicts_with = "file")]
+    profile: Option<String>,
+    /// List the profiles with the sources of their numbers.
+    #[arg(long, exclusive = true)]
+    list_profiles: bool,
+    /// How fast bits leave: 10mbit, or trace:FILE (times in ms at which mahimahi delivers 1500 bytes) [default: 10mbit].
+    #[arg(long, value_name = "RATE", conflicts_with = "file")]
+    rate: Option<String>,
+    /// From a packet's last bit to its arrival, each way [default: 50ms].
+    #[arg(long, value_name = "TIME", conflicts_with = "file")]
+    delay: Option<String>,
+    /// How much may wait: packets (83), bytes (100kB), `unlimited`, or '{ packets = 83, red = "adaptive" }'
+    /// [default: 83].
+    #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
+    queue: Option<String>,
     /// Channel that corrupts packets: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good, mean time
     /// bad, loss while bad), bits:1e-6 (damaged bits), recorded:NAME (`whyloss list`), pattern:PATH
-    /// (a recording), or a channel as scenarios have it.
-    #[arg(
-        long,
-        value_name = "CHANNEL",
-        default_value = "none",
-        conflicts_with = "file"
-    )]
-    loss: String,
+    /// (a recording), or a channel as scenarios have it [default: none].
+    #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
+    loss: Option<String>,
     /// The same towards the command alone.
     #[arg(long, value_name = "RATE", conflicts_with = "file")]
     rate_down: Option<String>,
@@ -84,15 +75,22 @@ pub(crate) struct LinkArgs {
     /// The queue away from the command.
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
     queue_up: Option<String>,
-    /// What corrupts packets towards the command.
+    /// Channel that corrupts packets towards the command.
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss_down: Option<String>,
-    /// What corrupts packets away from the command.
+    /// Channel that corrupts packets away from the command.
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss_up: Option<String>,
     /// Run one shell command at each end, with nothing else on the network.
     #[arg(long, num_args = 2, value_names = ["SERVER", "CLIENT"], conflicts_with = "command")]
     both: Option<Vec<OsString>>,
+    /// Let the command reach the networks of this machine and its name servers, behind the link, by IPv4 and IPv6.
+    #[arg(long, conflicts_with_all = ["both", "at"])]
+    internet: bool,
+    /// Forward UDP from LISTEN (a port of this machine, or ADDRESS:PORT) through the link to TARGET (HOST:PORT), without root,
+    /// until the command ends or an interrupt. The command finds the address in WHYLOSS_UDP.
+    #[arg(long, value_name = "LISTEN=TARGET", conflicts_with_all = ["both", "at", "internet", "clients", "mtu"])]
+    udp: Option<String>,
     /// How many clients share the link, each in a namespace of its own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=200))]
     clients: u16,
@@ -102,9 +100,12 @@ pub(crate) struct LinkArgs {
     /// The nodes whose commands the run waits for [default: those of all --at].
     #[arg(long, value_name = "NODE,…", value_delimiter = ',', requires = "at")]
     leads: Vec<String>,
-    /// Write what became of every packet, and a page about it, into this directory (docs/emulator.md).
+    /// Write what became of every packet, and a page about it, into this directory (docs/guides/emulator.md).
     #[arg(long, value_name = "DIR")]
     log: Option<PathBuf>,
+    /// Bytes of the largest packet; hosts fragment what is larger. IPv6 needs 1280.
+    #[arg(long, value_name = "BYTES", default_value_t = 1500, value_parser = clap::value_parser!(u16).range(576..))]
+    mtu: u16,
     /// The seed of queues and channels.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -126,7 +127,7 @@ pub(crate) struct LinkArgs {
     /// Put the log in this directory through the same links again, and say whether the same happens.
     #[arg(long, value_name = "DIR", exclusive = true)]
     replay: Option<PathBuf>,
-    /// What runs behind the link.
+    /// Commands to run behind the link.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -145,13 +146,28 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
     if let Some(directory) = &args.replay {
         return replay(directory, out);
     }
+    if args.list_profiles {
+        return list_profiles(out);
+    }
     let links = links(args)?;
-    let hosts = hosts(args, &links)?;
-    let duration = |text: &str| spec::duration(text).map_err(|error| CliError::Link(error.into()));
+    match &args.udp {
+        Some(ends) => udp::run(args, &links, ends),
+        None => run_hosts(args, &links),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, CliError> {
+    spec::duration(text).map_err(|error| CliError::Link(error.into()))
+}
+
+fn run_hosts(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
+    let hosts = hosts(args, links)?;
     let mut options = Options {
         log: args.log.clone(),
         seed: args.seed,
         late_bound: duration(&args.late_bound)?,
+        mtu: args.mtu,
+        internet: args.internet,
         real_time: !args.no_real_time,
         most_time: args.time.as_deref().map(duration).transpose()?,
         init: run::init_by(INIT).map_err(CliError::Signal)?,
@@ -163,7 +179,7 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
     }
     options.stop = stop_on_interrupt().map_err(CliError::Signal)?;
     if let Some(directory) = &args.log {
-        archive::begin(directory, &links, args.seed).map_err(CliError::Archive)?;
+        archive::begin(directory, links, args.seed).map_err(CliError::Archive)?;
     }
     let bar = view(args.live);
     let mut last = (0.0, Vec::new());
@@ -172,17 +188,7 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
     });
     bar.finish_and_clear();
     let done = done.map_err(CliError::Emulate)?;
-    if let Some(directory) = &args.log {
-        archive::end(directory, &done.summary).map_err(CliError::Archive)?;
-        #[cfg(feature = "parquet")]
-        whyloss_emulate::packets::write(directory).map_err(CliError::Archive)?;
-        page::write(directory, &links, &done.summary)?;
-    }
-    if !args.quiet || done.summary.is_faulty() {
-        // Standard output is the command's.
-        let summary = done.summary.render();
-        let _ = write!(std::io::stderr(), "{}", printable(&summary));
-    }
+    report(args, links, &done.summary)?;
     if options.stop.load(Ordering::Relaxed) {
         return Err(CliError::Interrupted {
             cut_short: Vec::new(),
@@ -205,6 +211,21 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
     }
 }
 
+/// Completes the log, and prints the summary.
+fn report(args: &LinkArgs, links: &Links, summary: &Summary) -> Result<(), CliError> {
+    if let Some(directory) = &args.log {
+        archive::end(directory, summary).map_err(CliError::Archive)?;
+        #[cfg(feature = "parquet")]
+        whyloss_emulate::packets::write(directory).map_err(CliError::Archive)?;
+        page::write(directory, links, summary)?;
+    }
+    if !args.quiet || summary.is_faulty() {
+        // Standard output is the command's.
+        let _ = write!(std::io::stderr(), "{}", printable(&summary.render()));
+    }
+    Ok(())
+}
+
 fn replay(directory: &Path, out: &mut dyn Write) -> Result<(), CliError> {
     let replayed = archive::replay_run(directory).map_err(CliError::Replay)?;
     let (offers, differences) = (replayed.offers, replayed.differences);
@@ -215,21 +236,69 @@ fn replay(directory: &Path, out: &mut dyn Write) -> Result<(), CliError> {
     }
 }
 
+fn profile(name: &str) -> Result<&'static Profile, CliError> {
+    profiles::find(name).ok_or_else(|| CliError::NoProfile {
+        name: name.to_owned(),
+        nearest: nearest(name, PROFILES.iter().map(|profile| profile.name.as_str())),
+    })
+}
+
+/// Prints each profile and the source of its numbers.
+fn list_profiles(out: &mut dyn Write) -> Result<(), CliError> {
+    let or = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
+    writeln!(
+        out,
+        "{:<10} {:>9} {:>9} {:>7}  about",
+        "profile", "down", "up", "delay"
+    )?;
+    for profile in PROFILES.iter() {
+        let (down, up) = (or(&profile.rate_down), or(&profile.rate_up));
+        let (delay, about) = (or(&profile.delay), &profile.about);
+        writeln!(
+            out,
+            "{:<10} {down:>9} {up:>9} {delay:>7}  {about}",
+            profile.name
+        )?;
+        if let Some(loss) = &profile.loss {
+            writeln!(out, "{:40}loss: {loss}", "")?;
+        }
+        writeln!(out, "{:40}source: {}", "", profile.source)?;
+    }
+    Ok(())
+}
+
 fn links(args: &LinkArgs) -> Result<Links, CliError> {
     let Some(path) = &args.file else {
-        let either = |own: &Option<String>, both: &String| own.as_ref().unwrap_or(both).clone();
-        let down = Direction {
-            rate: either(&args.rate_down, &args.rate),
-            delay: either(&args.delay_down, &args.delay),
-            queue: either(&args.queue_down, &args.queue),
-            loss: either(&args.loss_down, &args.loss),
+        let profile = args.profile.as_deref().map(profile).transpose()?;
+        // The option of one way, then that of both, then the profile, then the default.
+        let first = |values: [Option<&String>; 3], default: &str| {
+            let value = values.into_iter().flatten().next();
+            value.cloned().unwrap_or_else(|| default.to_owned())
         };
-        let up = Direction {
-            rate: either(&args.rate_up, &args.rate),
-            delay: either(&args.delay_up, &args.delay),
-            queue: either(&args.queue_up, &args.queue),
-            loss: either(&args.loss_up, &args.loss),
+        let direction = |own: [&Option<String>; 4], rate: Option<&String>| {
+            let [own_rate, own_delay, own_queue, own_loss] = own.map(Option::as_ref);
+            let delay = profile.and_then(|profile| profile.delay.as_ref());
+            let loss = profile.and_then(|profile| profile.loss.as_ref());
+            Direction {
+                rate: first([own_rate, args.rate.as_ref(), rate], "10mbit"),
+                delay: first([own_delay, args.delay.as_ref(), delay], "50ms"),
+                queue: first([own_queue, args.queue.as_ref(), None], "83"),
+                loss: first([own_loss, args.loss.as_ref(), loss], "none"),
+            }
         };
+        let down = direction(
+            [
+                &args.rate_down,
+                &args.delay_down,
+                &args.queue_down,
+                &args.loss_down,
+            ],
+            profile.and_then(|profile| profile.rate_down.as_ref()),
+        );
+        let up = direction(
+            [&args.rate_up, &args.delay_up, &args.queue_up, &args.loss_up],
+            profile.and_then(|profile| profile.rate_up.as_ref()),
+        );
         return Links::pair(&down, &up).map_err(|error| CliError::Link(error.into()));
     };
     let text = whyloss_sim::scenario::read_file(path).map_err(|source| CliError::Unreadable {

@@ -32,7 +32,7 @@ pub(crate) struct ReproduceArgs {
     /// Write a page, the figures (SVG) and the values (CSV) here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print.
+    /// Format of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` keeps plan and scenario.
@@ -43,7 +43,7 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Experiments, as `whyloss list` names them, or a folder with a paper of one's own (docs/papers.md).
+    /// Experiments, as `whyloss list` names them, or a folder with a paper of one's own (docs/guides/papers.md).
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Every experiment of one paper, such as `cen`.

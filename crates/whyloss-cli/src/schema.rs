@@ -1,7 +1,7 @@
 //! `whyloss schema`: the JSON Schema of scenario files, by which editors complete and check them.
 //!
 //! It is what the parser says of itself ([`whyloss_sim::scenario::schema`]), in the words of JSON Schema (draft 7, which
-//! Taplo and Even Better TOML read). `docs/scenario.schema.json` is a copy, which a test keeps up to date.
+//! Taplo and Even Better TOML read). `docs/reference/scenario.schema.json` is a copy, which a test keeps up to date.
 
 use std::io::Write;
 
@@ -25,7 +25,7 @@ fn render(registry: &Registry) -> String {
             ("title", "Whyloss scenario"),
             (
                 "description",
-                "What `whyloss run` simulates; docs/scenarios.md says what each key means.",
+                "What `whyloss run` simulates; docs/reference/scenarios.md says what each key means.",
             ),
         ];
         for (key, value) in about {

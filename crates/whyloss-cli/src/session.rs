@@ -1,4 +1,6 @@
-//! `whyloss send` and `whyloss recv`: TFRC and IFTP between two hosts.
+//! `whyloss send` and `whyloss recv`: TFRC, IFTP, and video calls between two hosts.
+
+mod call;
 
 use std::net::{Ipv4Addr, SocketAddrV4, ToSocketAddrs as _};
 use std::path::PathBuf;
@@ -15,13 +17,14 @@ use whyloss_emulate::spec;
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 
-/// What carries a session, in the words of docs/scenarios.md.
+/// The transport of a session, in the words of docs/reference/scenarios.md.
 #[derive(Debug, Args)]
 struct FlowArgs {
-    /// `tfrc`, `iftp`, or a table with choices: '{ kind = "tfrc", base = "ns2" }'. The same at both ends.
+    /// `tfrc`, `iftp`, or a table with choices: '{ kind = "tfrc", base = "ns2" }'; `rtp` for a
+    /// video call. The same at both ends.
     #[arg(long, value_name = "TRANSPORT", default_value = "tfrc")]
     transport: String,
-    /// What decides the cause of a loss: of TFRC at the receiver, of IFTP at the sender.
+    /// Classifier of losses: at the receiver for TFRC, at the sender for IFTP.
     #[arg(long, value_name = "NAME", default_value = "unaware")]
     classifier: String,
     /// Over UDP-Lite, where the kernel has it (Linux until 7.0).
@@ -45,13 +48,24 @@ pub(crate) struct SendArgs {
     peer: String,
     #[command(flatten)]
     flow: FlowArgs,
+    /// Send a video call over RTP whose rate this estimator sets: `whyloss`, `nada`, or `gcc`.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["application", "file", "packets", "first", "coverage", "classifier"])]
+    estimator: Option<String>,
+    /// The format of a call's reports, `twcc` or `rfc8888`.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "twcc",
+        requires = "estimator"
+    )]
+    feedback: String,
     /// A data packet, with the headers of IP and UDP.
     #[arg(long, value_name = "SIZE", default_value = "1200 B")]
     packet: String,
     /// The section of it that a checksum covers (IFTP-W).
     #[arg(long, value_name = "SIZE")]
     coverage: Option<String>,
-    /// What is sent: `greedy`, `voice`, '{ kind = "video", fps = 25, rate = "400 kbit/s" }'.
+    /// Data to send: `greedy`, `voice`, '{ kind = "video", fps = 25, rate = "400 kbit/s" }'.
     #[arg(long, value_name = "APPLICATION", default_value = "greedy")]
     application: String,
     /// Send a file instead, `-` for standard input.
@@ -133,7 +147,28 @@ fn flow(args: &FlowArgs, more: &[(&str, &str)]) -> Result<Flow, CliError> {
         .map_err(|error: FlowError| CliError::Flow(Box::new(error)))
 }
 
+/// The first IPv4 address of a peer.
+fn address(text: &str) -> Result<SocketAddrV4, CliError> {
+    let peers = text.to_socket_addrs().map_err(|error| CliError::Address {
+        text: text.to_owned(),
+        expected: "HOST:PORT, such as 10.0.0.1:5000",
+        why: error.to_string(),
+    })?;
+    let peer = peers.into_iter().find_map(|peer| match peer {
+        std::net::SocketAddr::V4(peer) => Some(peer),
+        std::net::SocketAddr::V6(_) => None,
+    });
+    peer.ok_or_else(|| CliError::Address {
+        text: text.to_owned(),
+        expected: "a host with an IPv4 address",
+        why: "it has none".into(),
+    })
+}
+
 pub(crate) fn run_send(args: &SendArgs) -> Result<(), CliError> {
+    if args.estimator.is_some() || args.flow.transport == call::TRANSPORT {
+        return call::send(args);
+    }
     let mut more = vec![
         ("packet", args.packet.as_str()),
         ("application", &args.application),
@@ -144,23 +179,7 @@ pub(crate) fn run_send(args: &SendArgs) -> Result<(), CliError> {
             .map(|coverage| ("coverage", coverage)),
     );
     let flow = flow(&args.flow, &more)?;
-    let peers = args
-        .peer
-        .to_socket_addrs()
-        .map_err(|error| CliError::Address {
-            text: args.peer.clone(),
-            expected: "HOST:PORT, such as 10.0.0.1:5000",
-            why: error.to_string(),
-        })?;
-    let peer = peers.into_iter().find_map(|peer| match peer {
-        std::net::SocketAddr::V4(peer) => Some(peer),
-        std::net::SocketAddr::V6(_) => None,
-    });
-    let peer = peer.ok_or_else(|| CliError::Address {
-        text: args.peer.clone(),
-        expected: "a host with an IPv4 address",
-        why: "it has none".into(),
-    })?;
+    let peer = address(&args.peer)?;
     let options = SendOptions {
         peer,
         flow,
@@ -194,6 +213,9 @@ pub(crate) fn run_recv(args: &RecvArgs) -> Result<(), CliError> {
             expected: "a port, or ADDRESS:PORT with an IPv4 address",
             why: error.to_string(),
         })?;
+    if args.flow.transport == call::TRANSPORT {
+        return call::receive(args, at);
+    }
     let options = ReceiveOptions {
         at,
         flow: flow(&args.flow, &[])?,

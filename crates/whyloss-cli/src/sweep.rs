@@ -1,4 +1,4 @@
-//! `whyloss sweep`: runs a plan (docs/sweeps.md) on all cores, and keeps a row of each run as Parquet.
+//! `whyloss sweep`: runs a plan (docs/guides/sweeps.md) on all cores, and keeps a row of each run as Parquet.
 //!
 //! Whatever ends the command, the same command goes on from there: the first Ctrl-C stops the runs under way and writes
 //! what had finished, the second, or a kill, loses no more than what finished since the last part was written.
@@ -21,7 +21,7 @@ use crate::threads::{self, MOST_JOBS};
 
 #[derive(Debug, Args)]
 pub(crate) struct SweepArgs {
-    /// The plan (docs/sweeps.md).
+    /// The plan (docs/guides/sweeps.md).
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
     /// Keep the runs in this directory, and write all rows of the plan there as `rows.parquet`.

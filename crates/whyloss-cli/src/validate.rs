@@ -17,7 +17,7 @@ use crate::threads::{self, MOST_JOBS};
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct ValidateArgs {
-    /// What to compare with [default: all].
+    /// Parts to compare with [default: all].
     #[arg(value_enum, value_name = "WITH")]
     with: Vec<With>,
     /// A few networks and replications, in the place of all.
@@ -40,7 +40,7 @@ pub(crate) struct ValidateArgs {
     /// Write `index.html` here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print.
+    /// Format of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]

@@ -16,6 +16,7 @@ fn examples_print_what_they_say() {
         .register_bin("whyloss", Path::new(env!("CARGO_BIN_EXE_whyloss")))
         .case("README.md")
         .case("docs/*.md")
+        .case("docs/*/*.md")
         .case("crates/whyloss-cli/tests/cases/*.trycmd");
 }
 
@@ -30,7 +31,7 @@ fn packages_for_the_kernel_are_one_list() {
         let end = packages.find(['`', '"', '\n', '\\']).expect("its end");
         packages[..end].trim().to_owned()
     };
-    let page = list("docs/kernel.md");
+    let page = list("docs/guides/kernel.md");
     assert!(page.split(' ').count() > 3, "{page}");
     assert_eq!(list("crates/whyloss-cli/src/error.rs"), page);
     assert_eq!(list("crates/whyloss-kernel/build.rs"), page);
@@ -57,7 +58,7 @@ fn dependencies_are_named_with_their_reason() {
         }
     }
     depended_on.retain(|name| !name.starts_with("whyloss"));
-    let page = read(&root.join("docs/dependencies.md"));
+    let page = read(&root.join("docs/contributing/dependencies.md"));
     let rows = page.lines().filter_map(|line| line.strip_prefix("| "));
     let named: BTreeSet<String> = rows
         .filter_map(|row| row.split_once(" | "))

@@ -130,3 +130,52 @@ fn too_little_is_said() {
         assert!(said(&output).contains(expected), "{}", said(&output));
     }
 }
+
+/// A run's tables, its capture and the table of arrivals alone: the fit finds the loss that the
+/// channel had.
+#[test]
+#[cfg(feature = "parquet")]
+fn tables_and_captures_of_a_run() {
+    let here = Here::new("tables");
+    let scenario = here.file(
+        "radio.toml",
+        "duration = \"60 s\"\n[[link]]\nname = \"radio\"\nfrom = \"a\"\nto = \"b\"\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\n\
+         queue = \"unlimited\"\nchannel = { kind = \"gilbert-elliott\", loss = 0.05, stay = 0.4 }\n\
+         [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\ntransport = { kind = \"cbr\", rate = \"1 Mbit/s\" }\n",
+    );
+    let dir = |name: &str| here.0.join(name).display().to_string();
+    for format in ["csv", "parquet"] {
+        let trace = dir(format);
+        let run = whyloss(&[
+            "run",
+            &scenario,
+            "--trace",
+            &trace,
+            "--trace-format",
+            format,
+        ]);
+        assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+        for input in [trace.clone(), format!("{trace}/arrivals.{format}")] {
+            let output = whyloss(&["fit", &input, "--format", "json"]);
+            assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+            let fit: Value = serde_json::from_slice(&output.stdout).expect("an object");
+            let (lost, packets) = (fit["lost"].as_f64(), fit["packets"].as_f64());
+            let loss = lost.expect("a number") / packets.expect("a number");
+            // Five standard deviations of 5,000 packets in bursts of 1.7.
+            assert!((0.025..0.075).contains(&loss), "{input}: {loss}");
+            assert!(
+                fit["channel"]
+                    .as_str()
+                    .is_some_and(|channel| channel.contains("gilbert-elliott")),
+                "{fit}"
+            );
+        }
+        let losses = whyloss(&["fit", &format!("{trace}/losses.{format}")]);
+        assert_eq!(losses.status.code(), Some(2));
+        assert!(
+            said(&losses).contains("each row is a lost packet"),
+            "{}",
+            said(&losses)
+        );
+    }
+}

@@ -1,4 +1,4 @@
-//! What programs may rely on in `--format json`: every key and its type, as `docs/command.md` and `docs/scenarios.md`
+//! What programs may rely on in `--format json`: every key and its type, as `docs/reference/command.md` and `docs/reference/scenarios.md`
 //! have them.
 
 use std::path::Path;

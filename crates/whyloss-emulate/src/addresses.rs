@@ -7,8 +7,11 @@
 //! ```
 //!
 //! A host answers for the whole of its prefix, so that a run inside it is reached from outside by plain routes.
+//!
+//! The IPv6 address of a host has its IPv4 address in its last 32 bits (as in RFC 6052), behind a unique local prefix
+//! (RFC 4193), so that one plan serves both.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +27,40 @@ pub const ALL: Prefix = Prefix {
     base: u32::from_be_bytes([100, 64, 0, 0]),
     length: 10,
 };
+
+/// The prefix of all IPv6 addresses of runs. Its first byte says unique local; the others are `whyloss`.
+const PREFIX6: [u8; 12] = *b"\xfdwhyloss\0\0\0\0";
+/// Its length in bits.
+pub const LENGTH6: u8 = 96;
+
+/// The IPv6 address that goes with an IPv4 address of a run.
+pub fn with_ipv4(address: Ipv4Addr) -> Ipv6Addr {
+    let mut bytes = [0; 16];
+    bytes[..12].copy_from_slice(&PREFIX6);
+    bytes[12..].copy_from_slice(&address.octets());
+    bytes.into()
+}
+
+/// The IPv4 address by which hosts are found: the address itself, or the one in an IPv6 address of a run. An IPv6 address
+/// of no run gives `None`.
+pub fn ipv4_of(address: IpAddr) -> Option<Ipv4Addr> {
+    match address {
+        IpAddr::V4(address) => Some(address),
+        IpAddr::V6(address) => {
+            let bytes = address.octets();
+            let inner = bytes.strip_prefix(&PREFIX6)?;
+            Some(Ipv4Addr::from(*inner.first_chunk::<4>()?))
+        }
+    }
+}
+
+/// Whether routers forward packets to this address: not the groups and addresses of one link alone.
+pub fn is_forwarded(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(_) => true,
+        IpAddr::V6(address) => !address.is_multicast() && !address.is_unicast_link_local(),
+    }
+}
 
 /// Bits that tell runs on a machine apart.
 const RUN_BITS: u8 = 6;
@@ -112,6 +149,18 @@ mod tests {
         let last = Prefix::slots(Some(innermost)).next().unwrap();
         assert_eq!(last.length, 30);
         assert!(last.hosts(1).is_none());
+    }
+
+    #[test]
+    fn an_ipv6_address_has_the_ipv4_address_in_it() {
+        let four = Ipv4Addr::new(100, 65, 16, 1);
+        let six = with_ipv4(four);
+        assert_eq!(six.to_string(), "fd77:6879:6c6f:7373::6441:1001");
+        assert_eq!(ipv4_of(six.into()), Some(four));
+        assert_eq!(ipv4_of("2001:db8::1".parse().unwrap()), None);
+        assert!(is_forwarded(six.into()));
+        assert!(!is_forwarded("ff02::2".parse().unwrap()));
+        assert!(!is_forwarded("fe80::1".parse().unwrap()));
     }
 
     #[test]

@@ -1,22 +1,39 @@
 //! The clocks at the edge: everything else takes the time as an argument.
 
+#[cfg(not(target_os = "linux"))]
+use std::sync::LazyLock;
 use std::time;
 
+#[cfg(target_os = "linux")]
 use nix::time::{ClockId, clock_gettime};
 use whyloss::Time;
 
 /// Nanoseconds of the monotonic clock; 0 should the kernel not have one.
+#[cfg(target_os = "linux")]
 pub(crate) fn monotonic() -> u64 {
-    read(ClockId::CLOCK_MONOTONIC)
+    clock_gettime(ClockId::CLOCK_MONOTONIC)
+        .map_or(0, |at| time::Duration::from(at).as_nanos() as u64)
+}
+
+/// Nanoseconds of the monotonic clock, since it was first read.
+#[cfg(not(target_os = "linux"))]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this module is the edge that reads the clock"
+)]
+pub(crate) fn monotonic() -> u64 {
+    static START: LazyLock<time::Instant> = LazyLock::new(time::Instant::now);
+    START.elapsed().as_nanos() as u64
 }
 
 /// Nanoseconds of the time of day since 1970.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this module is the edge that reads the clock"
+)]
 pub(crate) fn time_of_day() -> u64 {
-    read(ClockId::CLOCK_REALTIME)
-}
-
-fn read(clock: ClockId) -> u64 {
-    clock_gettime(clock).map_or(0, |at| time::Duration::from(at).as_nanos() as u64)
+    let since = time::SystemTime::now().duration_since(time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// Time since it was started.

@@ -17,7 +17,12 @@ use std::os::unix::fs::OpenOptionsExt;
 use nix::libc;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
+use crate::addresses::{LENGTH6, with_ipv4};
+
+nix::ioctl_read_bad!(get_index, libc::SIOCGIFINDEX, libc::ifreq);
 nix::ioctl_write_ptr_bad!(set_address, libc::SIOCSIFADDR, libc::ifreq);
+nix::ioctl_write_ptr_bad!(set_address6, libc::SIOCSIFADDR, libc::in6_ifreq);
+nix::ioctl_write_ptr_bad!(add_route6, libc::SIOCADDRT, Route6);
 nix::ioctl_write_ptr_bad!(set_netmask, libc::SIOCSIFNETMASK, libc::ifreq);
 nix::ioctl_write_ptr_bad!(set_mtu, libc::SIOCSIFMTU, libc::ifreq);
 nix::ioctl_write_ptr_bad!(set_queue, libc::SIOCSIFTXQLEN, libc::ifreq);
@@ -28,8 +33,44 @@ nix::ioctl_write_ptr_bad!(make_tun, libc::TUNSETIFF, libc::ifreq);
 /// Packets that may wait in a TUN device for the emulator: a second and more of what it can forward.
 const QUEUE: i32 = 30_000;
 
-/// Largest packet.
-pub(crate) const MTU: usize = 1_500;
+/// The kernel's `struct in6_rtmsg`, whose fields libc keeps private; all zeros is the route to everything.
+#[repr(C)]
+#[derive(Default)]
+struct Route6 {
+    destination: [u8; 16],
+    source: [u8; 16],
+    gateway: [u8; 16],
+    kind: u32,
+    destination_length: u16,
+    source_length: u16,
+    metric: u32,
+    info: libc::c_ulong,
+    flags: u32,
+    index: libc::c_int,
+}
+
+/// Opens the device that makes TUN devices.
+pub(crate) fn open() -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open("/dev/net/tun")
+}
+
+/// What a TUN device is made with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape<'a> {
+    pub(crate) name: &'a str,
+    /// The IPv4 address; the IPv6 address follows from it.
+    pub(crate) address: Ipv4Addr,
+    /// Leading bits that the IPv4 addresses behind the device share.
+    pub(crate) prefix: u8,
+    /// Bytes of the largest packet.
+    pub(crate) mtu: u16,
+    /// Whether packets without another route go there.
+    pub(crate) default: bool,
+}
 
 /// A TUN device.
 #[derive(Debug)]
@@ -43,18 +84,17 @@ pub(crate) struct Tun {
 }
 
 impl Tun {
-    /// Makes the device `name` with this address. With `default`, all that goes nowhere else goes there.
-    pub(crate) fn create(
-        name: &str,
-        address: Ipv4Addr,
-        prefix: u8,
-        default: bool,
-    ) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
-            .open("/dev/net/tun")?;
+    /// Makes the device, with IPv6 where the namespace has it. Without IFF_VNET_HDR the kernel splits segments of
+    /// offloads (GSO) before the device, so that each read is one packet of the wire.
+    pub(crate) fn create(shape: Shape<'_>) -> io::Result<Self> {
+        let Shape {
+            name,
+            address,
+            prefix,
+            mtu,
+            default,
+        } = shape;
+        let file = open()?;
         let mut request = request(name)?;
         request.ifr_ifru.ifru_flags =
             (libc::IFF_TUN | libc::IFF_NO_PI | libc::IFF_TUN_EXCL) as libc::c_short;
@@ -77,7 +117,7 @@ impl Tun {
         change(set_netmask, &|r| {
             r.ifr_ifru.ifru_netmask = socket_address(netmask(prefix));
         })?;
-        change(set_mtu, &|r| r.ifr_ifru.ifru_mtu = MTU as i32)?;
+        change(set_mtu, &|r| r.ifr_ifru.ifru_mtu = i32::from(mtu))?;
         // An integer in the same place. Only the machine's own root may ask for it: in a user namespace it stays at 500.
         let longer = change(set_queue, &|r| r.ifr_ifru.ifru_mtu = QUEUE);
         longer.or_else(|error| match error.kind() {
@@ -85,11 +125,15 @@ impl Tun {
             _ => Err(error),
         })?;
         change(set_flags, &|r| {
-            r.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+            // Without IFF_MULTICAST and with IFF_NOARP, the device announces nothing of itself.
+            let flags = libc::IFF_UP | libc::IFF_RUNNING | libc::IFF_NOARP;
+            r.ifr_ifru.ifru_flags = flags as libc::c_short;
         })?;
         if default {
             default_route(&socket, name)?;
         }
+        // A kernel or a namespace without IPv6 has IPv4 alone.
+        let _ = ipv6(shape);
         let mut tun = Self {
             file,
             name: name.to_owned(),
@@ -149,10 +193,48 @@ pub(crate) fn loopback_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps IPv6 off a device, whose announcements would be packets on the link.
+/// Keeps IPv6 from announcing a device: its packets would be on the link. Must come before the device is up.
 fn quiet(name: &str) {
-    // Without IPv6 in the kernel there is nothing to turn off.
-    let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"), "1");
+    // Without IPv6 in the kernel there is nothing to keep quiet.
+    for (key, value) in [
+        ("addr_gen_mode", "1"),
+        ("accept_ra", "0"),
+        ("router_solicitations", "0"),
+        ("accept_dad", "0"),
+    ] {
+        let _ = fs::write(format!("/proc/sys/net/ipv6/conf/{name}/{key}"), value);
+    }
+}
+
+/// Gives a device that is up its IPv6 address, and the default route.
+fn ipv6(shape: Shape<'_>) -> io::Result<()> {
+    let mut request = request(shape.name)?;
+    let family = AddressFamily::Inet6;
+    let socket = socket(family, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)?;
+    // SAFETY: the descriptor is open, and the request is a whole ifreq that lives through the call.
+    unsafe { get_index(socket.as_raw_fd(), &raw mut request) }?;
+    // SAFETY: the call above has written this field.
+    let index = unsafe { request.ifr_ifru.ifru_ifindex };
+    let address = libc::in6_ifreq {
+        ifr6_addr: libc::in6_addr {
+            s6_addr: with_ipv4(shape.address).octets(),
+        },
+        ifr6_prefixlen: (LENGTH6 + shape.prefix).into(),
+        ifr6_ifindex: index,
+    };
+    // SAFETY: the descriptor is open, and the request lives through the call.
+    unsafe { set_address6(socket.as_raw_fd(), &raw const address) }?;
+    if shape.default {
+        let route = Route6 {
+            flags: u32::from(libc::RTF_UP),
+            metric: 1,
+            index,
+            ..Route6::default()
+        };
+        // SAFETY: as above.
+        unsafe { add_route6(socket.as_raw_fd(), &raw const route) }?;
+    }
+    Ok(())
 }
 
 fn control() -> io::Result<OwnedFd> {

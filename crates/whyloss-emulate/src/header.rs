@@ -1,50 +1,76 @@
 //! What a log says of a packet: addresses, ports, and the numbers in its headers.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, UdpHeaderSlice};
+use etherparse::{
+    IpNumber, Ipv6ExtensionSlice, Ipv6FragmentHeaderSlice, LaxIpSlice, TcpHeaderSlice,
+    UdpHeaderSlice,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::endpoint::wire;
 
-/// Who sent an IPv4 packet to whom, and which one it is.
+/// The addresses, ports and numbers of an IP packet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Headers {
-    /// IP's number of what it carries: 6 is TCP, 17 UDP, 136 UDP-Lite, 1 ICMP.
+    /// IP's number of what it carries, behind IPv6's extension headers: 6 is TCP, 17 UDP, 136 UDP-Lite, 1 ICMP, 58 ICMPv6.
     pub protocol: u8,
     /// The source address.
-    pub source: Ipv4Addr,
+    pub source: IpAddr,
     /// The destination address.
-    pub destination: Ipv4Addr,
+    pub destination: IpAddr,
     /// The source port, of TCP, UDP and UDP-Lite.
     pub source_port: Option<u16>,
     /// The destination port, likewise.
     pub destination_port: Option<u16>,
     /// The sequence number: TCP's, or that of a data packet of `whyloss send`.
     pub sequence: Option<u32>,
-    /// IP's identification.
-    pub ip_id: u16,
+    /// IP's identification; with IPv6, that of a fragment.
+    pub ip_id: Option<u32>,
 }
 
 impl Headers {
-    /// Reads an IPv4 packet; `None` if it is none.
+    /// Reads the headers of an IPv4 or IPv6 packet; `None` if it is neither.
     pub fn read(packet: &[u8]) -> Option<Self> {
-        let ip = Ipv4HeaderSlice::from_slice(packet).ok()?;
+        // Lenient: a capture may have cut the packet short.
+        let (ip, _) = LaxIpSlice::from_slice(packet).ok()?;
+        // Only the first fragment has ports.
+        let (ip_id, is_first) = match &ip {
+            LaxIpSlice::Ipv4(ip) => {
+                let header = ip.header();
+                let offset = header.fragments_offset().value();
+                (Some(header.identification().into()), offset == 0)
+            }
+            LaxIpSlice::Ipv6(ip) => {
+                let extensions = ip.extensions().clone().into_iter();
+                let fragment = extensions
+                    .into_iter()
+                    .find_map(|extension| match extension {
+                        Ipv6ExtensionSlice::Fragment(fragment) => Some(fragment),
+                        _ => None,
+                    });
+                let offset =
+                    |fragment: &Ipv6FragmentHeaderSlice<'_>| fragment.fragment_offset().value();
+                let is_first = fragment
+                    .as_ref()
+                    .is_none_or(|fragment| offset(fragment) == 0);
+                (fragment.map(|fragment| fragment.identification()), is_first)
+            }
+        };
+        let (protocol, rest) = (ip.payload().ip_number, ip.payload().payload);
         let mut headers = Self {
-            protocol: ip.protocol().0,
+            protocol: protocol.0,
             source: ip.source_addr(),
             destination: ip.destination_addr(),
             source_port: None,
             destination_port: None,
             sequence: None,
-            ip_id: ip.identification(),
+            ip_id,
         };
-        let rest = &packet[ip.slice().len()..];
-        // Only the first fragment has ports.
-        if ip.fragments_offset().value() > 0 {
+        if !is_first {
             return Some(headers);
         }
-        match ip.protocol() {
+        match protocol {
             IpNumber::TCP => {
                 if let Ok(tcp) = TcpHeaderSlice::from_slice(rest) {
                     headers.source_port = Some(tcp.source_port());
@@ -66,10 +92,13 @@ impl Headers {
     }
 }
 
-/// Where an IPv4 packet goes; `None` if it is none.
-pub fn destination(packet: &[u8]) -> Option<Ipv4Addr> {
-    let bytes: [u8; 4] = packet.get(16..20)?.try_into().ok()?;
-    (packet[0] >> 4 == 4).then_some(bytes.into())
+/// Where an IPv4 or IPv6 packet goes; `None` if it is neither.
+pub fn destination(packet: &[u8]) -> Option<IpAddr> {
+    match packet.first()? >> 4 {
+        4 => Some(Ipv4Addr::from(*packet.get(16..)?.first_chunk::<4>()?).into()),
+        6 => Some(Ipv6Addr::from(*packet.get(24..)?.first_chunk::<16>()?).into()),
+        _ => None,
+    }
 }
 
 /// Flips these bits of a packet, counted from its first.
@@ -99,10 +128,37 @@ mod tests {
         );
         assert_eq!(destination(&packet), Some(headers.destination));
         assert_eq!(Headers::read(&packet[..19]), None);
-        assert_eq!(destination(&[0x60; 40]), None);
+        assert_eq!(destination(&[0x60; 39]), None);
+        assert_eq!(destination(&[0x50; 40]), None);
         assert_eq!(Headers::read(&packet[..30]).unwrap().sequence, None);
         let before = packet.clone();
         flip(&mut packet, &[0, 15, 100_000]);
         assert_eq!((packet[0], packet[1]), (before[0] ^ 0x80, before[1] ^ 1));
+    }
+
+    /// A hop-by-hop header, then a fragment header (RFC 8200, section 4.5), then UDP.
+    #[test]
+    fn fragments_of_ipv6() {
+        let fragment = |offset: u16| {
+            let mut packet = vec![0x60, 0, 0, 0, 0, 24, 0, 64];
+            packet.extend([0xfd; 16]);
+            packet.extend([0xfe; 16]);
+            packet.extend([44, 0, 1, 4, 0, 0, 0, 0]);
+            packet.extend([17, 0]);
+            packet.extend((offset << 3 | 1).to_be_bytes());
+            packet.extend(0x0102_0304_u32.to_be_bytes());
+            packet.extend([0, 5, 0, 6, 0, 8, 0, 0]);
+            packet
+        };
+        let first = Headers::read(&fragment(0)).unwrap();
+        assert_eq!((first.protocol, first.ip_id), (17, Some(0x0102_0304)));
+        assert_eq!(
+            (first.source_port, first.destination_port),
+            (Some(5), Some(6))
+        );
+        assert_eq!(first.destination, IpAddr::from([0xfe; 16]));
+        assert_eq!(destination(&fragment(0)), Some(first.destination));
+        let later = Headers::read(&fragment(100)).unwrap();
+        assert_eq!((later.source_port, later.ip_id), (None, Some(0x0102_0304)));
     }
 }

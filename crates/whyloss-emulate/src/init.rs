@@ -14,6 +14,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, ExitStatus};
 
+use crate::gateway;
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
@@ -31,6 +32,8 @@ pub enum Role {
     Keeper(u32),
     /// Process 1 of it.
     First,
+    /// Holds the way from a link to the networks of the machine.
+    Gateway,
 }
 
 impl Role {
@@ -38,6 +41,7 @@ impl Role {
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "first" => Some(Self::First),
+            "gateway" => Some(Self::Gateway),
             _ => text.parse().ok().map(Self::Keeper),
         }
     }
@@ -71,6 +75,9 @@ pub fn play(
     requests: impl Iterator<Item = i32>,
 ) -> io::Result<u8> {
     may_play(role)?;
+    if role == Role::Gateway {
+        return gateway::play(command).map(|()| 0);
+    }
     set_pdeathsig(Signal::SIGKILL)?;
     // SIGINT and SIGHUP go to everyone at the terminal; the command may take them as it likes. The emulator, which has SIGHUP
     // too, sends SIGTERM.
@@ -90,8 +97,18 @@ pub fn play(
                 .args(command)
                 .spawn()?
         }
+        // Returned above.
+        Role::Gateway => return Ok(0),
         Role::First => {
             own_mounts();
+            if let Ok(text) = env::var(gateway::VARIABLE) {
+                gateway::show_resolv_conf(&text).map_err(|error| {
+                    io::Error::new(
+                        error.kind(),
+                        format!("cannot give the command its name server: {error}"),
+                    )
+                })?;
+            }
             spawn(command)?
         }
     };

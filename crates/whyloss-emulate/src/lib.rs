@@ -15,7 +15,10 @@
 //! | [`spec`] | what a user says: options or a scenario file |
 //! | [`network`] | links and routes, sans-I/O: fates and times of packets |
 //! | `run` | hosts in network namespaces, TUN devices, the forwarder (Linux) |
+//! | `gateway` | NAT and a resolver for `--internet`, which go with the run (Linux) |
 //! | `init` | the processes by which nothing outlives a run (Linux) |
+//! | [`profiles`] | links by name, with the sources of their numbers |
+//! | [`proxy`] | the links between UDP sockets, without root, on every platform |
 //! | [`record`], [`archive`] | the log of a run, the directory it is in |
 //! | `packets` | the log as a Parquet table (feature `parquet`) |
 //! | [`replay`] | the log, through `whyloss-link` again |
@@ -23,7 +26,7 @@
 //! | `reality` | simulation against reality, in tables (Linux) |
 //! | [`endpoint`] | TFRC and IFTP over UDP |
 //!
-//! `docs/emulator.md` says how to use it, `docs/reality.md` what was measured with it.
+//! `docs/guides/emulator.md` says how to use it, `docs/evidence/reality.md` what was measured with it.
 #![deny(unsafe_code)]
 
 pub mod addresses;
@@ -38,16 +41,19 @@ pub mod replay;
 pub mod spec;
 pub mod summary;
 
-#[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
 mod device;
+mod forward;
+#[cfg(target_os = "linux")]
+mod gateway;
 #[cfg(target_os = "linux")]
 pub mod init;
-#[cfg(target_os = "linux")]
 mod log;
 #[cfg(target_os = "linux")]
 mod place;
+pub mod profiles;
+pub mod proxy;
 #[cfg(target_os = "linux")]
 mod real_time;
 #[cfg(target_os = "linux")]
@@ -55,7 +61,9 @@ pub mod reality;
 #[cfg(target_os = "linux")]
 pub mod run;
 
+pub use summary::Snapshot;
+
 #[cfg(target_os = "linux")]
 pub use place::become_root;
 #[cfg(target_os = "linux")]
-pub use run::{Done, Options, RunError, Snapshot, run};
+pub use run::{Done, Options, RunError, run};

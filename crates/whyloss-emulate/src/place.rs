@@ -14,7 +14,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid, getgid, getuid};
 
 use crate::addresses::{ALL, Prefix};
-use crate::device::{Tun, loopback_up};
+use crate::device::{Shape, Tun, loopback_up};
+use crate::gateway::{self, DEVICES, Gateway};
 use crate::init;
 use crate::run::RunError;
 use crate::spec::HostPlan;
@@ -49,6 +50,7 @@ pub(crate) struct Ground {
     hosts: Vec<Prefix>,
     /// Of the device outside.
     device: String,
+    mtu: u16,
 }
 
 /// Becomes root in a user namespace of its own, with an empty network, unless the caller is root already. Must be called
@@ -78,7 +80,7 @@ pub fn become_root() -> Result<bool, RunError> {
 
 impl Ground {
     /// Finds addresses that no other run has.
-    pub(crate) fn find(count: usize) -> Result<Self, RunError> {
+    pub(crate) fn find(count: usize, mtu: u16) -> Result<Self, RunError> {
         let failed = |what| move |source| RunError::Setup { what, source };
         let home = File::open("/proc/self/ns/net").map_err(failed("this network namespace"))?;
         let addresses =
@@ -107,12 +109,14 @@ impl Ground {
             nested: inside.is_some(),
         })?;
         // By its address, so that two runs that choose the same slot meet here, and one of them is told so.
-        let device = format!("wl{:x}", slot.base >> (32 - slot.length));
+        let number = slot.base >> (32 - slot.length);
+        let device = format!("{DEVICES}{number:x}");
         Ok(Self {
             home,
             slot,
             hosts,
             device,
+            mtu,
         })
     }
 
@@ -145,7 +149,8 @@ impl Ground {
         let outside = plan.command.is_none();
         let made = if outside {
             // The route to all hosts leads there.
-            Tun::create(&self.device, prefix.first(), self.slot.length, false)
+            let length = self.slot.length;
+            Tun::create(self.shape(&self.device, prefix.first(), length))
                 .and_then(|tun| Ok((tun, self.home.try_clone()?)))
         } else {
             self.inside(prefix)
@@ -165,6 +170,16 @@ impl Ground {
         })
     }
 
+    fn shape<'a>(&self, name: &'a str, address: Ipv4Addr, prefix: u8) -> Shape<'a> {
+        Shape {
+            name,
+            address,
+            prefix,
+            mtu: self.mtu,
+            default: name == DEVICE,
+        }
+    }
+
     /// A device in a network namespace of its own.
     fn inside(&self, prefix: Prefix) -> io::Result<(Tun, File)> {
         unshare(CloneFlags::CLONE_NEWNET)?;
@@ -172,11 +187,24 @@ impl Ground {
             loopback_up()?;
             // For runs inside.
             fs::write("/proc/sys/net/ipv4/ip_forward", "1")?;
-            let tun = Tun::create(DEVICE, prefix.first(), prefix.length, true)?;
+            // Without IPv6 in the kernel there is nothing to forward.
+            let _ = fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1");
+            let tun = Tun::create(self.shape(DEVICE, prefix.first(), prefix.length))?;
             Ok((tun, File::open("/proc/thread-self/ns/net")?))
         })();
         setns(&self.home, CloneFlags::CLONE_NEWNET)?;
         made
+    }
+
+    /// Opens the way to the networks of this machine; it closes when what is returned is dropped.
+    pub(crate) fn open_gateway(&self, init: &[OsString]) -> Result<Gateway, RunError> {
+        Gateway::start(init, &self.device, self.slot).map_err(RunError::Gateway)
+    }
+
+    /// The variable by which a command's first process learns of the name server.
+    pub(crate) fn resolver(&self) -> (String, String) {
+        let text = gateway::resolv_conf(self.slot.first());
+        (gateway::VARIABLE.to_owned(), text)
     }
 
     /// Does something in the network namespace of a host.

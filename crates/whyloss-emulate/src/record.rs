@@ -186,7 +186,7 @@ pub(crate) mod tests {
                 source_port: Some(5000),
                 destination_port: Some(6000),
                 sequence: None,
-                ip_id: 7,
+                ip_id: Some(7),
             },
             bytes: 1500,
             enqueued: 10,

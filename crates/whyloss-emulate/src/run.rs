@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::net::IpAddr;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,17 +14,19 @@ use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
 use whyloss::{Duration, Time};
 
+use crate::addresses::{ipv4_of, is_forwarded, with_ipv4};
 use crate::clock::{Clock, time_of_day};
-use crate::device::MTU;
-use crate::header::{Headers, destination, flip};
+use crate::device;
+use crate::forward::{Forwarder, Packet, Recorder};
+use crate::gateway;
+use crate::header::destination;
 use crate::init;
-use crate::log::{Ended, Entry, Log, Names, SNAP_LENGTH, WriteError};
-use crate::network::{Hop, Network, Outcome, Transit, Watch};
+use crate::log::{Log, Names, WriteError};
+use crate::network::{Network, Transit};
 use crate::place::{Ground, Place, end_all};
 use crate::real_time::RealTime;
-use crate::record::{Fate, Fault};
 use crate::spec::{HostPlan, Plan};
-use crate::summary::{Counter, Lateness, LinkCounts, Summary};
+use crate::summary::{Counter, Snapshot, Summary};
 
 /// How.
 #[derive(Clone, Debug)]
@@ -34,6 +37,10 @@ pub struct Options {
     pub seed: u64,
     /// A packet that leaves later than this is the emulator's fault.
     pub late_bound: Duration,
+    /// Bytes of the largest packet; larger ones are fragmented, or refused with the MTU, by the hosts.
+    pub mtu: u16,
+    /// Whether the hosts reach the networks of this machine, and its name servers.
+    pub internet: bool,
     /// Whether the forwarder asks for real-time priority, and for cores that stay awake.
     pub real_time: bool,
     /// When the run ends, whatever still runs.
@@ -42,19 +49,6 @@ pub struct Options {
     pub init: Vec<OsString>,
     /// Set from outside to end the run.
     pub stop: Arc<AtomicBool>,
-}
-
-/// What a live view sees.
-#[derive(Clone, Debug)]
-pub struct Snapshot<'a> {
-    /// Time since the run began.
-    pub now: Time,
-    /// What the links have done so far.
-    pub links: &'a [LinkCounts],
-    /// Packets waiting at each.
-    pub waiting: &'a [usize],
-    /// How late packets were.
-    pub lateness: Lateness,
 }
 
 /// What a run came to.
@@ -82,6 +76,19 @@ pub enum RunError {
         /// What the kernel says.
         source: io::Error,
     },
+    /// No TUN devices.
+    #[error(
+        "cannot open /dev/net/tun ({0}): `sudo modprobe tun` makes it; a container needs `--device /dev/net/tun --cap-add NET_ADMIN`"
+    )]
+    NoTun(#[source] io::Error),
+    /// No program that makes rules for NAT.
+    #[error(
+        "--internet needs the command `nft`, which is not there: install the package nftables (`sudo apt-get install nftables`)"
+    )]
+    NoNft,
+    /// The way to the networks of the machine could not be opened.
+    #[error("--internet: {0}")]
+    Gateway(#[source] io::Error),
     /// No user namespaces.
     #[error("cannot make a user namespace: {0}; run it as root")]
     NoUserNamespace(#[source] io::Error),
@@ -144,9 +151,15 @@ pub fn run(
     options: &Options,
     live: &mut dyn FnMut(&Snapshot<'_>),
 ) -> Result<Done, RunError> {
+    device::open().map_err(RunError::NoTun)?;
+    if options.internet && gateway::nft_is_missing() {
+        return Err(RunError::NoNft);
+    }
     let inside = plan.hosts.iter().filter(|host| host.command.is_some());
     let count = inside.count();
-    let (ground, mut places) = make(&plan.hosts, count)?;
+    let (ground, mut places) = make(&plan.hosts, count, options.mtu)?;
+    let gateway = options.internet.then(|| ground.open_gateway(&options.init));
+    let gateway = gateway.transpose()?;
     let names = Names {
         hosts: plan.hosts.iter().map(|host| host.name.clone()).collect(),
         links: plan.links.iter().map(|link| link.name.clone()).collect(),
@@ -174,7 +187,7 @@ pub fn run(
     let _ = set_timerslack(1);
     let mut next_live = Time::ZERO + LIVE;
     let cut_short = loop {
-        forwarder.turn(&mut places, &names)?;
+        turn(&mut forwarder, &places, &names, options.mtu)?;
         let now = clock.now();
         if now >= next_live {
             let waiting = forwarder.waiting(now, plan.links.len());
@@ -212,15 +225,20 @@ pub fn run(
         .collect();
     let mut failed = None;
     end_all(&mut places, |places| {
-        failed = forwarder.turn(places, &names).err();
+        failed = turn(&mut forwarder, places, &names, options.mtu).err();
     });
     let had_priority = real_time.as_ref().is_some_and(RealTime::has_priority);
     drop(real_time);
     if let Some(error) = failed {
         return Err(error);
     }
+    drop(gateway);
     let now = clock.now();
-    let counter = forwarder.finish(&mut places)?;
+    let mut counter = forwarder.finish()?;
+    for place in &mut places {
+        // A device that cannot be asked has dropped nothing.
+        counter.faults.device += place.tun.dropped().unwrap_or(0);
+    }
     let summary = counter.summary(now, options.seed, had_priority, options.late_bound);
     Ok(Done {
         summary,
@@ -230,9 +248,9 @@ pub fn run(
 }
 
 /// Makes the hosts. Another run may take the same addresses at the same time: then others are found.
-fn make(hosts: &[HostPlan], count: usize) -> Result<(Ground, Vec<Place>), RunError> {
+fn make(hosts: &[HostPlan], count: usize, mtu: u16) -> Result<(Ground, Vec<Place>), RunError> {
     for _ in 0..TRIES {
-        let ground = Ground::find(count)?;
+        let ground = Ground::find(count, mtu)?;
         match ground.build(hosts) {
             Ok(places) => return Ok((ground, places)),
             Err(RunError::Setup { source, .. }) if source.kind() == io::ErrorKind::ResourceBusy => {
@@ -252,6 +270,9 @@ fn start(
 ) -> Result<(), RunError> {
     let addresses = ground.addresses(&plan.hosts);
     let mut variables = Vec::new();
+    if options.internet {
+        variables.push(ground.resolver());
+    }
     for (host, address) in plan.hosts.iter().zip(&addresses) {
         let name: String = host
             .name
@@ -265,6 +286,7 @@ fn start(
             })
             .collect();
         variables.push((format!("WHYLOSS_{name}"), address.to_string()));
+        variables.push((format!("WHYLOSS_{name}6"), with_ipv4(*address).to_string()));
     }
     for leads in [false, true] {
         let chosen = || {
@@ -276,6 +298,8 @@ fn start(
         for (index, host) in chosen() {
             let mut own = variables.clone();
             own.push(("WHYLOSS_ADDRESS".into(), addresses[index].to_string()));
+            let address6 = with_ipv4(addresses[index]);
+            own.push(("WHYLOSS_ADDRESS6".into(), address6.to_string()));
             ground
                 .start(&mut places[index], host, &options.init, &own)
                 .map_err(|source| RunError::Start {
@@ -298,237 +322,79 @@ fn start(
     Ok(())
 }
 
-/// A packet on its way.
-#[derive(Debug)]
-struct Packet {
-    data: Vec<u8>,
-    /// When it was taken from its host.
-    read: Time,
-    /// For the log: its headers and first bytes as sent.
-    logged: Option<(Headers, Box<[u8]>)>,
-    from: usize,
-    to: usize,
-}
-
-/// Moves packets.
-struct Forwarder {
-    clock: Clock,
-    network: Network<Packet>,
-    recorder: Recorder,
-    late_bound: Duration,
-    buffers: Vec<Vec<u8>>,
-}
-
-/// Counts and logs.
-struct Recorder {
-    counter: Counter,
-    log: Option<Log>,
-}
-
-impl Forwarder {
-    /// Waits for the next packet or the next time something is due, and does what there is to do.
-    fn turn(&mut self, places: &mut [Place], names: &Names) -> Result<(), RunError> {
-        let now = self.clock.now();
-        let sleep = (self.network.next_due() - now)
-            .min(LONGEST_SLEEP)
-            .max(Duration::ZERO);
-        let ready: Vec<bool> = {
-            let mut fds: Vec<PollFd<'_>> = places
-                .iter()
-                .map(|place| PollFd::new(place.tun.as_fd(), PollFlags::POLLIN))
-                .collect();
-            let sleep =
-                TimeSpec::from_duration(time::Duration::from_nanos(sleep.as_nanos() as u64));
-            match ppoll(&mut fds, Some(sleep), None) {
-                Ok(_) | Err(nix::errno::Errno::EINTR) => {}
-                Err(error) => return Err(RunError::Poll(error.into())),
-            }
-            fds.iter().map(|fd| fd.any().unwrap_or(false)).collect()
-        };
-        self.deliver(places);
-        for (from, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
-            for _ in 0..BURST {
-                if !self.take(from, places).map_err(|source| RunError::Device {
-                    host: names.hosts[from].clone(),
-                    source,
-                })? {
-                    break;
-                }
+/// Waits for the next packet or the next time something is due, and does what there is to do.
+fn turn(
+    forwarder: &mut Forwarder,
+    places: &[Place],
+    names: &Names,
+    mtu: u16,
+) -> Result<(), RunError> {
+    let now = forwarder.clock.now();
+    let sleep = (forwarder.network.next_due() - now)
+        .min(LONGEST_SLEEP)
+        .max(Duration::ZERO);
+    let ready: Vec<bool> = {
+        let mut fds: Vec<PollFd<'_>> = places
+            .iter()
+            .map(|place| PollFd::new(place.tun.as_fd(), PollFlags::POLLIN))
+            .collect();
+        let sleep = TimeSpec::from_duration(time::Duration::from_nanos(sleep.as_nanos() as u64));
+        match ppoll(&mut fds, Some(sleep), None) {
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(error) => return Err(RunError::Poll(error.into())),
+        }
+        fds.iter().map(|fd| fd.any().unwrap_or(false)).collect()
+    };
+    forwarder.deliver(&mut write(places));
+    for (from, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
+        for _ in 0..BURST {
+            if !take(forwarder, from, places, mtu).map_err(|source| RunError::Device {
+                host: names.hosts[from].clone(),
+                source,
+            })? {
+                break;
             }
         }
-        Ok(())
     }
-
-    /// Takes a packet from a host, if it has sent one.
-    fn take(&mut self, from: usize, places: &mut [Place]) -> io::Result<bool> {
-        let mut data = self.buffers.pop().unwrap_or_default();
-        data.resize(MTU + 4, 0);
-        let Some(length) = places[from].tun.read(&mut data)? else {
-            self.buffers.push(data);
-            return Ok(false);
-        };
-        data.truncate(length);
-        let to = destination(&data).and_then(|address| host_of(places, address));
-        let Some(to) = to.filter(|&to| to != from) else {
-            self.recorder.counter.strays += 1;
-            self.buffers.push(data);
-            return Ok(true);
-        };
-        let now = self.deliver(places);
-        let logged = self.recorder.log.as_ref().and_then(|_| {
-            let start = data.len().min(SNAP_LENGTH);
-            Some((Headers::read(&data)?, data[..start].into()))
-        });
-        let packet = Packet {
-            data,
-            read: now,
-            logged,
-            from,
-            to,
-        };
-        let sent = self.network.send(
-            now,
-            (from, to),
-            length as u32,
-            packet,
-            |packet, bits| flip(&mut packet.data, bits),
-            &mut self.recorder,
-        );
-        if let Err(packet) = sent {
-            self.recorder.counter.strays += 1;
-            self.buffers.push(packet.data);
-        }
-        Ok(true)
-    }
-
-    /// Gives hosts what is due by now, which it answers.
-    fn deliver(&mut self, places: &[Place]) -> Time {
-        loop {
-            let now = self.clock.now();
-            let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
-            let Some((scheduled, transit)) = self.network.take_due(now, flip, &mut self.recorder)
-            else {
-                return now;
-            };
-            let taken = places[transit.to].tun.write(&transit.payload.data);
-            let departed = self.clock.now();
-            let late = departed - scheduled;
-            self.recorder.counter.late(late);
-            let fault = match (taken, late > self.late_bound) {
-                (false, _) => Some(Fault::Device),
-                (true, true) => Some(Fault::Late),
-                (true, false) => None,
-            };
-            let fate = match (&fault, &transit.hop.outcome) {
-                (Some(_), _) => Fate::Fault,
-                (None, Outcome::Damaged(..)) => Fate::Damaged,
-                (None, _) => Fate::Delivered,
-            };
-            let departed = taken.then_some(departed);
-            let data = self
-                .recorder
-                .ended(transit.hop, transit.payload, departed, fate, fault);
-            self.buffers.push(data);
-        }
-    }
-
-    fn waiting(&mut self, now: Time, links: usize) -> Vec<usize> {
-        (0..links)
-            .map(|link| self.network.queue_len(now, link))
-            .collect()
-    }
-
-    /// Counts what is still under way, asks the devices what they dropped, and closes the log.
-    fn finish(mut self, places: &mut [Place]) -> Result<Counter, RunError> {
-        for Transit { hop, payload, .. } in self.network.drain() {
-            self.recorder
-                .ended(hop, payload, None, Fate::Unfinished, None);
-        }
-        for place in places {
-            // The last word of a device that cannot be asked is that it dropped nothing.
-            self.recorder.counter.faults.device += place.tun.dropped().unwrap_or(0);
-        }
-        if let Some(log) = self.recorder.log {
-            log.finish()?;
-        }
-        Ok(self.recorder.counter)
-    }
+    Ok(())
 }
 
-impl Recorder {
-    /// The packet's way has ended; hands back its buffer.
-    fn ended(
-        &mut self,
-        hop: Hop,
-        packet: Packet,
-        departed: Option<Time>,
-        fate: Fate,
-        fault: Option<Fault>,
-    ) -> Vec<u8> {
-        let bytes = packet.data.len() as u32;
-        self.counter
-            .count(hop.link, bytes, hop.waiting, fate, fault);
-        if let (Some(log), Some((headers, sent))) = (&self.log, packet.logged) {
-            let start = packet.data.len().min(SNAP_LENGTH);
-            let received = departed.map(|_| packet.data[..start].into());
-            let end = Some(Ended {
-                read: packet.read,
-                sent,
-                received,
-            });
-            let (from, to) = (packet.from, packet.to);
-            log.write(Entry {
-                hop,
-                headers,
-                from,
-                to,
-                bytes,
-                departed,
-                fate,
-                fault,
-                end,
-            });
-        }
-        packet.data
+/// Takes a packet from a host, if it has sent one.
+fn take(forwarder: &mut Forwarder, from: usize, places: &[Place], mtu: u16) -> io::Result<bool> {
+    let mut data = forwarder.buffers.pop().unwrap_or_default();
+    data.resize(mtu.into(), 0);
+    let Some(length) = places[from].tun.read(&mut data)? else {
+        forwarder.buffers.push(data);
+        return Ok(false);
+    };
+    data.truncate(length);
+    let address = destination(&data);
+    if address.is_some_and(|address| !is_forwarded(address)) {
+        // The kernel's announcements to its neighbours (MLD): no router forwards them.
+        forwarder.buffers.push(data);
+        return Ok(true);
     }
+    let to = address.and_then(|address| host_of(places, address));
+    let Some(to) = to.filter(|&to| to != from) else {
+        forwarder.recorder.counter.strays += 1;
+        forwarder.buffers.push(data);
+        return Ok(true);
+    };
+    let now = forwarder.deliver(&mut write(places));
+    forwarder.offer(now, (from, to), data, 0);
+    Ok(true)
 }
 
-impl Watch<Packet> for Recorder {
-    fn passed(&mut self, hop: &Hop, packet: &mut Packet) {
-        let bytes = packet.data.len() as u32;
-        let fate = match hop.outcome {
-            Outcome::Damaged(..) => Fate::Damaged,
-            _ => Fate::Delivered,
-        };
-        self.counter.count(hop.link, bytes, hop.waiting, fate, None);
-        if let (Some(log), Some((headers, _))) = (&self.log, &packet.logged) {
-            log.write(Entry {
-                departed: Some(hop.outcome.at()),
-                hop: hop.clone(),
-                headers: headers.clone(),
-                from: packet.from,
-                to: packet.to,
-                bytes,
-                fate,
-                fault: None,
-                end: None,
-            });
-        }
-    }
-
-    fn lost(&mut self, hop: &Hop, packet: Packet) {
-        let fate = match hop.outcome {
-            Outcome::Overflow(_) => Fate::Overflow,
-            Outcome::Aqm(_) => Fate::Aqm,
-            _ => Fate::Channel,
-        };
-        self.ended(hop.clone(), packet, None, fate, None);
-    }
+/// Gives a packet to the device of its host.
+fn write(places: &[Place]) -> impl FnMut(&Transit<Packet>) -> bool {
+    |transit| places[transit.to].tun.write(&transit.payload.data)
 }
 
 /// Who answers for an address: a host whose range has it, else the outside.
-fn host_of(places: &[Place], address: std::net::Ipv4Addr) -> Option<usize> {
-    let inside = |place: &Place| !place.outside && place.prefix.contains(address);
+fn host_of(places: &[Place], address: IpAddr) -> Option<usize> {
+    let address = ipv4_of(address);
+    let within = |place: &Place| address.is_some_and(|address| place.prefix.contains(address));
+    let inside = |place: &Place| !place.outside && within(place);
     let outside = || places.iter().position(|place| place.outside);
     places.iter().position(inside).or_else(outside)
 }

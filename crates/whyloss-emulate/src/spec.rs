@@ -1,6 +1,6 @@
 //! What a user says of a run: a scenario file, or a few options that make one.
 //!
-//! Links, queues and channels have the names, the units and the messages of scenarios (`docs/scenarios.md`), because
+//! Links, queues and channels have the names, the units and the messages of scenarios (`docs/reference/scenarios.md`), because
 //! they are read by the scenario parser. A file may be a whole scenario, of which the links count, or links alone.
 
 use std::ffi::OsString;

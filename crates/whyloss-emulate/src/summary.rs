@@ -55,6 +55,19 @@ pub struct Lateness {
     pub max_ns: u64,
 }
 
+/// What a live view sees.
+#[derive(Clone, Debug)]
+pub struct Snapshot<'a> {
+    /// Time since the run began.
+    pub now: Time,
+    /// What the links have done so far.
+    pub links: &'a [LinkCounts],
+    /// Packets waiting at each.
+    pub waiting: &'a [usize],
+    /// How late packets were.
+    pub lateness: Lateness,
+}
+
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
@@ -72,7 +85,7 @@ pub struct Summary {
     pub late_bound_ns: u64,
     /// What went wrong.
     pub faults: Faults,
-    /// Packets that were not IPv4, or for nobody: they are not forwarded.
+    /// Packets that were neither IPv4 nor IPv6, or for no host here: the emulator drops them before any link.
     pub strays: u64,
 }
 
@@ -229,7 +242,7 @@ impl Summary {
         if self.strays > 0 {
             let _ = writeln!(
                 text,
-                "{} packets were not IPv4 or for nobody here",
+                "{} packets were not IP, or for no host here",
                 self.strays
             );
         }

@@ -21,7 +21,7 @@
 //! | `check` | every control held to the core over such transfers (likewise) |
 //!
 //! The programs are in C (`src/bpf`), compiled where the feature `bpf` is on; without it nothing here needs clang, libelf
-//! or zlib. `docs/kernel.md` says how to use them and what was measured.
+//! or zlib. `docs/guides/kernel.md` says how to use them and what was measured.
 
 pub mod control;
 pub mod event;

@@ -118,8 +118,10 @@ struct Rest {
     noisy: bool,
     /// The packet last offered, if it was dropped for not being ECN-capable as far as the link knew.
     pardonable: Option<Pardonable>,
-    /// Whether nothing but a queue is ever in the way: then the second packet of a size in a row that goes the long way opens the short cut.
+    /// Whether nothing but a queue is ever in the way.
     steady: bool,
+    /// Whether the second packet of a size in a row that goes the long way opens the short cut.
+    opens: bool,
 }
 
 /// A packet that a queue dropped and would have marked.
@@ -141,6 +143,7 @@ impl Link {
         let noisy = spec.channel != ChannelSpec::None && !spec.channel_before_queue;
         let delay = spec.delay.max(Duration::ZERO);
         let first_change = spec.delay_changes.first();
+        let steady = !gated && !noisy && spec.delay_changes.is_empty();
         Self {
             busy_until: Time::ZERO,
             size: NO_SIZE,
@@ -161,7 +164,8 @@ impl Link {
                 held,
                 noisy,
                 pardonable: None,
-                steady: !gated && !noisy && spec.delay_changes.is_empty(),
+                steady,
+                opens: steady,
             }),
         }
     }
@@ -252,7 +256,7 @@ impl Link {
         let rest = &mut *self.rest;
         if rest.transmission.0 != size {
             rest.transmission = (size, rest.rate.transmission_time(size));
-        } else if rest.steady && self.size != size {
+        } else if rest.opens && self.size != size {
             self.open_short_cut(size);
         }
         let rest = &mut *self.rest;
@@ -284,6 +288,11 @@ impl Link {
         if crossing < Duration::MAX {
             (self.size, self.transmission, self.crossing) = (size, transmission, crossing);
         }
+    }
+
+    /// Never takes [the short cut](Self::pass), so that its gain can be measured. Fates are the same.
+    pub fn close_short_cut(&mut self) {
+        (self.size, self.rest.opens) = (NO_SIZE, false);
     }
 
     /// Whether nothing but packets before it is ever in a packet's way: no channel, no discipline, no change of delay.

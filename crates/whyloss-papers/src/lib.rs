@@ -1,7 +1,7 @@
 //! The tables and figures of published papers, as data.
 //!
 //! A paper is a folder: networks as scenario files, and a TOML file with an entry for each table and figure, which says what is
-//! run, what is shown, what the paper states and what decides whether that holds ([`Paper`]; `docs/papers.md`). What only a
+//! run, what is shown, what the paper states and what decides whether that holds ([`Paper`]; `docs/guides/papers.md`). What only a
 //! program can do, such as a look into a run, has a name there and stands in `probes`. What is not a paper's is in
 //! `whyloss-study`.
 //!
@@ -81,7 +81,21 @@ static FILES: &[(&str, &[(&str, &str)])] = &[
             "networks/multiple.toml"
         ]
     ),
-    files!("ela", ["paper.toml"]),
+    files!(
+        "ela",
+        [
+            "paper.toml",
+            "networks/section-6.toml",
+            "networks/section-7.toml",
+            "networks/section-8.toml",
+            "networks/conclusion.toml",
+            "networks/scenario-1.toml",
+            "networks/scenario-2.toml",
+            "networks/scenario-3.toml",
+            "networks/scenario-4.toml",
+            "networks/scenario-5.toml",
+        ]
+    ),
 ];
 
 static PAPERS: LazyLock<Vec<Paper>> = LazyLock::new(|| {

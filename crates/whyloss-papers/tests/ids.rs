@@ -1,4 +1,4 @@
-//! `docs/ids.md` lists every id that the repository cites, and none besides.
+//! `docs/reference/ids.md` lists every id that the repository cites, and none besides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -84,7 +84,8 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
 fn every_id_is_listed_and_every_listed_id_is_cited() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let root = root.canonicalize().expect("the repository");
-    let list = fs::read_to_string(root.join("docs/ids.md")).expect("docs/ids.md");
+    let list =
+        fs::read_to_string(root.join("docs/reference/ids.md")).expect("docs/reference/ids.md");
     let mut listed: BTreeMap<&str, &str> = BTreeMap::new();
     for line in list.lines() {
         let row = line
@@ -107,7 +108,7 @@ fn every_id_is_listed_and_every_listed_id_is_cited() {
     files(&root, &mut paths);
     let mut wrong = Vec::new();
     for path in paths {
-        if path.ends_with("docs/ids.md") || path.ends_with("tests/ids.rs") {
+        if path.ends_with("docs/reference/ids.md") || path.ends_with("tests/ids.rs") {
             continue;
         }
         let text = fs::read_to_string(&path).expect("a text");
@@ -118,7 +119,7 @@ fn every_id_is_listed_and_every_listed_id_is_cited() {
                 let part = part.map_or_else(String::new, String::from);
                 let path = path.strip_prefix(&root).unwrap_or(&path).display();
                 wrong.push(format!(
-                    "{id}{part}, cited in {path}, is not in docs/ids.md"
+                    "{id}{part}, cited in {path}, is not in docs/reference/ids.md"
                 ));
             }
             all.insert((id, part));
@@ -129,11 +130,13 @@ fn every_id_is_listed_and_every_listed_id_is_cited() {
         let parts = ('a'..='z').filter(|&part| names(text, part));
         let parts: Vec<char> = parts.collect();
         if !is_cited(None) && !parts.iter().any(|&part| is_cited(Some(part))) {
-            wrong.push(format!("{id} is in docs/ids.md, but nothing cites it"));
+            wrong.push(format!(
+                "{id} is in docs/reference/ids.md, but nothing cites it"
+            ));
         }
         for part in parts.into_iter().filter(|&part| !is_cited(Some(part))) {
             wrong.push(format!(
-                "{id}{part} is in docs/ids.md, but nothing cites it"
+                "{id}{part} is in docs/reference/ids.md, but nothing cites it"
             ));
         }
     }

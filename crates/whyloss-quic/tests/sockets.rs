@@ -9,6 +9,9 @@ use whyloss_quic::SchemeConfig;
 
 const BYTES: usize = 100_000_000;
 
+/// The port of a server behind an emulated link.
+const LINKED: u16 = 6_005;
+
 /// What is sent: no two places of it look alike.
 fn file() -> Vec<u8> {
     let mut state = 1_u64;
@@ -47,7 +50,7 @@ macro_rules! transfers {
 
             use super::*;
 
-            fn endpoints() -> (Endpoint, Endpoint, ClientConfig) {
+            fn endpoints(port: u16) -> (Endpoint, Endpoint, ClientConfig) {
                 let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
                     .expect("a certificate");
                 let certificate = made.cert.der().clone();
@@ -56,21 +59,24 @@ macro_rules! transfers {
                 roots.add(certificate.clone()).expect("a good certificate");
                 let client = ClientConfig::with_root_certificates(Arc::new(roots));
                 let server = ServerConfig::with_single_cert(vec![certificate], key.into());
+                let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
                 let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                 (
-                    Endpoint::server(server.expect("a key"), any_port).expect("a socket"),
+                    Endpoint::server(server.expect("a key"), address).expect("a socket"),
                     Endpoint::client(any_port).expect("a socket"),
                     client.expect("roots"),
                 )
             }
 
-            /// Sends the file under a scheme, and holds what arrives to it.
-            async fn transfer(file: &[u8], name: &str, scheme: Scheme) {
-                let (server, client, mut config) = endpoints();
+            /// Sends the file under a scheme, and holds what arrives to it. With a link, the client connects to that.
+            async fn transfer(file: &[u8], name: &str, scheme: Scheme, link: Option<SocketAddr>) {
+                let port = if link.is_some() { LINKED } else { 0 };
+                let (server, client, mut config) = endpoints(port);
                 let mut transport = TransportConfig::default();
                 transport.congestion_controller_factory(Arc::new(SchemeConfig::new(scheme)));
                 config.transport_config(Arc::new(transport));
                 let address = server.local_addr().expect("it is bound");
+                let address = link.unwrap_or(address);
                 let sending = async {
                     let connection = client.connect_with(config, address, "localhost");
                     let connection = connection.expect("an address").await.expect("a handshake");
@@ -112,9 +118,24 @@ macro_rules! transfers {
                     .build()
                     .expect("a runtime");
                 for (name, scheme) in schemes() {
-                    runtime.block_on(transfer(&file, name, scheme));
+                    runtime.block_on(transfer(&file, name, scheme, None));
                     println!("{name}: whole");
                 }
+            }
+
+            #[test]
+            #[ignore = "runs behind `whyloss link --udp 0=127.0.0.1:6005 --`"]
+            fn a_file_crosses_an_emulated_link() {
+                let link = std::env::var("WHYLOSS_UDP").expect("the link's address");
+                let link = link.parse().expect("an address");
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .expect("a runtime");
+                let scheme = schemes::find("whyloss").expect("it has this name");
+                let scheme = scheme.build(&[]).expect("its defaults");
+                let file = &file()[..3_000_000];
+                runtime.block_on(transfer(file, "whyloss", scheme, Some(link)));
             }
         }
     };

@@ -24,6 +24,7 @@
 //! A number means the packet nearest below the latest that left, so feedback may be up to 32,767
 //! packets old.
 
+use crate::bandwidth::Bandwidth;
 use crate::{Ecn, Estimator, Fate, Report, Time};
 use rtcp_types::{Compound, Packet, Twcc, TwccPacketStatus};
 
@@ -32,10 +33,10 @@ const RING: u64 = 1 << 13;
 /// Reports handed on at a time.
 const BATCH: usize = 256;
 
-/// An [`Estimator`] that hears RTCP.
+/// An estimator that hears RTCP.
 #[derive(Clone, Debug)]
-pub struct Session {
-    estimator: Estimator,
+pub struct Session<E = Estimator> {
+    estimator: E,
     /// Departure and size by number.
     sent: Box<[(u64, Time, u32)]>,
     /// The latest number that left, counted on past every wrap-around.
@@ -74,9 +75,9 @@ const REFERENCE: u64 = 64_000_000;
 /// The middle of an NTP time starts again after 65,536 s.
 const NTP: u64 = 65_536_000_000_000;
 
-impl Session {
+impl<E: Bandwidth> Session<E> {
     /// Hands reports on to `estimator`.
-    pub fn new(estimator: Estimator) -> Self {
+    pub fn new(estimator: E) -> Self {
         let clock = |period| Clock { period, last: None };
         Self {
             estimator,
@@ -89,12 +90,12 @@ impl Session {
     }
 
     /// The estimator within.
-    pub fn estimator(&self) -> &Estimator {
+    pub fn estimator(&self) -> &E {
         &self.estimator
     }
 
     /// The estimator within, to poll its timeout.
-    pub fn estimator_mut(&mut self) -> &mut Estimator {
+    pub fn estimator_mut(&mut self) -> &mut E {
         &mut self.estimator
     }
 
@@ -106,6 +107,7 @@ impl Session {
         };
         self.latest = Some(id);
         self.sent[(id % RING) as usize] = (id, now, size);
+        self.estimator.on_sent(now, id, size);
     }
 
     /// Reads a compound RTCP packet that came at `now`. Returns how many packets it reports that
@@ -218,7 +220,7 @@ impl Session {
     }
 
     fn hand_on(&mut self, now: Time) {
-        self.estimator.on_reports(now, self.batch.iter().copied());
+        self.estimator.on_reports(now, &self.batch);
         self.batch.clear();
     }
 }

@@ -8,6 +8,7 @@
 //! let interceptor = CongestionControlBuilder::new(estimator).build();
 //! ```
 
+use crate::bandwidth::Bandwidth;
 use crate::{Ecn, Estimator, Fate, Report, Time};
 use rtc_interceptor::{BandwidthEstimator, EstimatorStats, PacketReport};
 use std::time::{Duration, Instant};
@@ -85,6 +86,76 @@ impl BandwidthEstimator for Whyloss {
         said.packet_loss = Some(stats.lost);
         said.delay_based_bitrate = Some(stats.capacity).filter(|capacity| *capacity > 0.0);
         said
+    }
+}
+
+/// An estimator of rtc-interceptor, such as its `Gcc`, as a [`Bandwidth`].
+#[derive(Clone, Debug)]
+pub struct Theirs<E> {
+    estimator: E,
+    /// The instant that time zero stands for.
+    epoch: Instant,
+    reports: Vec<PacketReport>,
+}
+
+impl<E: BandwidthEstimator> Theirs<E> {
+    /// Hands reports on to `estimator`.
+    pub fn new(estimator: E) -> Self {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "only the epoch: all else is the caller's time"
+        )]
+        let epoch = Instant::now();
+        Self {
+            estimator,
+            epoch,
+            reports: Vec::new(),
+        }
+    }
+
+    fn at(&self, now: Time) -> Instant {
+        self.epoch + Duration::from_nanos(now.as_nanos())
+    }
+}
+
+impl<E: BandwidthEstimator> Bandwidth for Theirs<E> {
+    fn on_reports(&mut self, now: Time, reports: &[Report]) {
+        let mut read = std::mem::take(&mut self.reports);
+        read.clear();
+        read.extend(reports.iter().map(|report| PacketReport {
+            ssrc: 1,
+            id: report.id,
+            rtp_sequence_number: report.id as u16,
+            is_twcc: true,
+            twcc_sequence_number: report.id as u16,
+            size: report.size as usize,
+            arrived: matches!(report.fate, Fate::Arrived(..)),
+            departure: self.at(report.departed),
+            arrival: match report.fate {
+                Fate::Arrived(Some(at), _) => Some(Duration::from_nanos(at.as_nanos())),
+                _ => None,
+            },
+            #[allow(
+                clippy::default_trait_access,
+                reason = "its type is in a crate that nothing else here needs"
+            )]
+            ecn: Default::default(),
+        }));
+        self.estimator.on_reports(self.at(now), &read);
+        self.reports = read;
+    }
+
+    fn target(&self) -> f64 {
+        self.estimator.target_bitrate()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        let due = self.estimator.poll_timeout()?;
+        Some(nanos(due.saturating_duration_since(self.epoch)))
+    }
+
+    fn timeout(&mut self, now: Time) {
+        self.estimator.handle_timeout(self.at(now));
     }
 }
 

@@ -44,8 +44,10 @@
 //! # Features
 //!
 //! `rtc-interceptor` implements the trait of webrtc-rs, and `rtcp` reads feedback from RTCP bytes.
-//! Both are off by default.
+//! `media` has both ends of a call without its video, and `sim` puts them into `whyloss-sim`. All are
+//! off by default.
 
+pub mod bandwidth;
 mod delay;
 mod ecn;
 mod fates;
@@ -54,8 +56,14 @@ pub mod feedback;
 #[cfg(feature = "rtc-interceptor")]
 pub mod interceptor;
 mod loss;
+#[cfg(feature = "media")]
+pub mod media;
+#[cfg(feature = "media")]
+pub mod nada;
 mod rate;
 mod round;
+#[cfg(feature = "sim")]
+pub mod sim;
 mod train;
 
 use delay::Delay;

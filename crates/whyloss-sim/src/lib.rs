@@ -10,29 +10,26 @@
 //! - [`output`]: files that are whole or not there; [`text`]: what is safe to print.
 #![forbid(unsafe_code)]
 
-mod busy;
 pub mod clock;
 pub mod decider;
 pub mod delay;
-mod event_queue;
+mod engine;
 pub mod host;
 pub mod measure;
 pub mod media;
-mod network;
 pub mod observe;
 pub mod output;
 pub mod packet;
-mod parcel;
 pub mod pcap;
 pub mod recording;
 pub mod registry;
-mod run;
 pub mod scenario;
 pub mod text;
 pub mod trace;
-mod transit;
 
 pub use delay::{DelaySummary, Delays};
+pub use engine::{Needs, Run, RunError, Shortcut, Simulation};
+pub use host::rtp::CallResult;
 pub use host::transfers::TransferResult;
 pub use measure::{FlowResult, LinkResult, Measurement};
 pub use media::{FrameCounts, Media};
@@ -41,7 +38,6 @@ pub use output::{OutputError, replace_file};
 pub use packet::Packet;
 pub use pcap::{Capture, NodeCapture};
 pub use registry::Registry;
-pub use run::{Needs, Run, RunError, Simulation};
 pub use scenario::Scenario;
 #[cfg(feature = "parquet")]
 pub use trace::ParquetFiles;

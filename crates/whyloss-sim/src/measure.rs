@@ -2,6 +2,7 @@
 
 use whyloss::{Cause, Confusion, Duration, Rate, Time};
 
+use crate::host::rtp::CallResult;
 use crate::host::transfers::TransferResult;
 use crate::scenario::Scenario;
 
@@ -79,6 +80,8 @@ pub struct FlowResult {
     pub timeouts: u64,
     /// How long transfers took; `None` of a flow that has none.
     pub transfers: Option<Box<TransferResult>>,
+    /// How a call fared; `None` of a flow that is none.
+    pub call: Option<Box<CallResult>>,
 }
 
 impl FlowResult {

@@ -8,6 +8,9 @@ use whyloss_link::Ecn;
 use crate::host::outside::Datagram;
 use crate::host::tcp;
 
+/// Bytes of an acknowledgement or a feedback packet on the wire, headers included.
+pub(crate) const ANSWER_SIZE: u32 = 40;
+
 /// A packet under way: small, `Copy`, and without a header it does not need.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {

@@ -188,8 +188,30 @@ impl Line {
     /// The sum of the seeds' values at each place.
     #[must_use]
     pub fn total(&self) -> Self {
-        let total = |x| self.values_at(x).iter().flatten().sum();
-        self.by_mean(&self.name, |x, _| total(x))
+        self.of_values(|values| values.iter().sum())
+    }
+
+    /// The standard deviation of the seeds' values at each place.
+    #[must_use]
+    pub fn deviation(&self) -> Self {
+        self.of_values(|values| crate::statistics::standard_deviation(values).unwrap_or(f64::NAN))
+    }
+
+    /// How many seeds have a value at each place.
+    #[must_use]
+    pub fn known(&self) -> Self {
+        self.of_values(|values| values.len() as f64)
+    }
+
+    fn of_values(&self, of: impl Fn(&[f64]) -> f64) -> Self {
+        let known = |x| {
+            self.values_at(x)
+                .iter()
+                .copied()
+                .flatten()
+                .collect::<Vec<_>>()
+        };
+        self.by_mean(&self.name, |x, _| of(&known(x)))
     }
 
     /// The place with the lowest mean, a hole first.

@@ -2,15 +2,17 @@
 //!
 //! ```text
 //! delivered  lost.wireless  gaps.mc  delay.mean_ms  …   of each flow that is looked at: the keys of `whyloss run --format csv`,
-//!                                                       and `gaps.mc`, `gaps.mw`, `gaps.accuracy` of loss events
+//!                                                       `received_bytes`, and `gaps.mc`, `gaps.mw`, `gaps.accuracy` of
+//!                                                       loss events
 //! total.KEY  flow.NAME.KEY  link.NAME.KEY               of all flows but background traffic, of one flow, of one link
 //! link.NAME.rate_bps                                    a link's rate; without such a link, of the first whose name begins so
 //! window  events  probe.KEY                             seconds measured; events handled; what a probe counted
 //! mean  sum  count  first  jain                         of the flows that have a value
-//! min  max  sqrt
+//! min  max  sqrt  floor
 //! ```
 //!
-//! Looked at are all flows but background traffic, or, after `@`, those whose names begin so: `delivered@balde`. Arithmetic
+//! Looked at are all flows but background traffic, or, after `@`, the one of this name, else those whose names begin so:
+//! `delivered@balde`. Arithmetic
 //! is done flow by flow. What has no value (a share of nothing) makes what is computed of it have none.
 
 use whyloss::{Confusion, Duration};
@@ -53,6 +55,7 @@ pub struct Measure(Expr<Leaf>);
 
 /// Keys that only expressions have.
 const GAPS: Metrics<FlowResult> = &[
+    ("received_bytes", |f, _| Value::Count(f.received_bytes)),
     ("gaps.mc", |f, _| Value::Real(f.gaps.mc())),
     ("gaps.mw", |f, _| Value::Real(f.gaps.mw())),
     ("gaps.accuracy", |f, _| Value::Real(f.gaps.accuracy())),
@@ -67,8 +70,8 @@ fn events(confusion: &Confusion) -> u64 {
     causes.map(|cause| confusion.total(cause)).iter().sum()
 }
 
-const FUNCTIONS: [&str; 8] = [
-    "mean", "sum", "count", "first", "jain", "min", "max", "sqrt",
+const FUNCTIONS: [&str; 9] = [
+    "mean", "sum", "count", "first", "jain", "min", "max", "sqrt", "floor",
 ];
 
 fn find<T>(list: Metrics<T>, key: &str) -> Option<Of<T>> {
@@ -206,6 +209,7 @@ impl Observed<'_> {
         let run = self.measurement;
         let one = |value: Option<Value>| Values::One(value.and_then(Value::as_f64));
         let among = |own: &Option<String>, flow: &FlowResult| match own.as_deref().or(flows) {
+            Some(name) if run.flows.iter().any(|flow| flow.name == name) => flow.name == name,
             Some(prefix) => flow.name.starts_with(prefix),
             None => true,
         };
@@ -259,6 +263,7 @@ fn call(name: &str, first: Values, second: Option<Values>) -> Values {
         ("min", Some(second)) => return pair(first, second, f64::min),
         ("max", Some(second)) => return pair(first, second, f64::max),
         ("sqrt", _) => return pair(first, Values::One(Some(0.0)), |a, _| libm::sqrt(a)),
+        ("floor", _) => return pair(first, Values::One(Some(0.0)), |a, _| libm::floor(a)),
         ("mean", _) => statistics::mean(&known(first)),
         ("sum", _) => Some(known(first).iter().sum()),
         ("count", _) => Some(known(first).len() as f64),
@@ -331,6 +336,7 @@ mod tests {
             ("probe.none + 1", None),
             ("first(gaps.mc)", None),
             ("mean(delivered@c)", None),
+            ("floor(sum(delivered@b) / 3)", Some(6.0)),
         ] {
             let found = value(text);
             let same = match (found, expected) {

@@ -415,6 +415,22 @@ impl Series {
         }
     }
 
+    /// Breaks a line or band between neighbours that are more than `gap` apart: nothing is known in between.
+    #[must_use]
+    pub fn broken(mut self, gap: f64) -> Self {
+        let mut points = Vec::with_capacity(self.points.len());
+        for &(x, y, half) in &self.points {
+            if let Some(&(before, _, _)) = points.last()
+                && x - before > gap
+            {
+                points.push((f64::midpoint(before, x), f64::NAN, half.map(|_| f64::NAN)));
+            }
+            points.push((x, y, half));
+        }
+        self.points = points;
+        self
+    }
+
     /// A rule at each of these places on the x axis.
     pub fn marks(name: &str, places: impl IntoIterator<Item = f64>) -> Self {
         Self {

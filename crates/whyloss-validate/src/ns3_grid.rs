@@ -68,7 +68,7 @@ const MARKED: [&str; 2] = ["NewReno", "CUBIC"];
 /// The stack under queues that control their delay: ns-3's NewReno made to cut its window when and as RFC 6675 says, so that
 /// what differs are the queues.
 const RFC6675: &str = "NewReno, RFC 6675";
-/// From then on such queues are measured: the first slow start, which differs, is over (`docs/validation.md`).
+/// From then on such queues are measured: the first slow start, which differs, is over (`docs/evidence/validation.md`).
 const SETTLED: Time = Time::from_nanos(10_000_000_000);
 
 const RENO: ControllerKind = ControllerKind::Reno(Decrease::FlightSize);

@@ -1,4 +1,4 @@
-//! Material to grow the classifiers `trees` on, those of receivers and of senders, and models tried in a loop. `docs/classifier.md` says how to use it.
+//! Material to grow the classifiers `trees` on, those of receivers and of senders, and models tried in a loop. `docs/evidence/classifier.md` says how to use it.
 #![forbid(unsafe_code)]
 
 mod dump;

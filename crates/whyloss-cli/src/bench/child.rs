@@ -13,7 +13,7 @@ use clap::Args;
 use nix::time::{ClockId, clock_gettime};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use whyloss_sim::Needs;
+use whyloss_sim::{Needs, Shortcut, Simulation};
 use whyloss_validate::peers::{self, PeerError};
 
 use super::error::BenchError;
@@ -37,6 +37,20 @@ pub(crate) struct ChildArgs {
     threads: u16,
     #[arg(long)]
     sack: bool,
+    /// Short cuts of the engine to turn off.
+    #[arg(long, value_parser = shortcut)]
+    without: Vec<Shortcut>,
+}
+
+fn shortcut(name: &str) -> Result<Shortcut, String> {
+    let mut all = Shortcut::ALL.into_iter();
+    all.find(|shortcut| shortcut.name() == name).ok_or_else(|| {
+        let names = Shortcut::ALL.map(Shortcut::name);
+        format!(
+            "no short cut is called so; expected one of {}",
+            names.join(", ")
+        )
+    })
 }
 
 /// What one process measured.
@@ -69,9 +83,10 @@ pub(crate) fn run(args: &ChildArgs, out: &mut dyn Write) -> Result<(), CliError>
     let one = |seed: u64| {
         // What `whyloss run` measures, and its engine.
         let needs = Needs::all(&scenario);
-        let run = whyloss_sim::Simulation::new(&scenario, seed)
-            .measure(needs)?
-            .measurement;
+        let run = Simulation::new(&scenario, seed);
+        let without = args.without.iter();
+        let run = without.fold(run, |run, &shortcut| run.without(shortcut));
+        let run = run.measure(needs)?.measurement;
         let packets: u64 = run.flows.iter().map(|flow| flow.received).sum();
         Ok::<_, CliError>((packets, run.events))
     };

@@ -4,6 +4,7 @@
 //! neighbours, so that what else the machine does weighs on all. A peer that fails on a network is not asked again for it;
 //! everything else goes on.
 
+mod ablate;
 pub(crate) mod callgrind;
 pub(crate) mod child;
 pub(crate) mod error;
@@ -33,12 +34,15 @@ use crate::progress::Bar;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// What to measure [default: all]. May be repeated.
+    /// Workload to measure [default: all]. May be repeated.
     #[arg(long = "workload", value_enum, value_name = "NAME")]
     workloads: Vec<Workload>,
     /// Seconds instead of minutes: shorter runs, up to 1,000 flows, one repetition, instructions of our dumbbell alone.
     #[arg(long)]
     quick: bool,
+    /// Measure what each short cut of the engine saves, by turning it off, and nothing else.
+    #[arg(long, conflicts_with_all = ["workloads", "quick", "repetitions", "out", "format"])]
+    ablate: bool,
     /// Fail if ns-2, ns-3 or valgrind is not there, or a run of a peer fails.
     #[arg(long)]
     require: bool,
@@ -48,7 +52,7 @@ pub(crate) struct BenchArgs {
     /// Write a page, a picture (SVG) and the values (CSV) here as well.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// What to print: tables for people, one JSON object, or CSV with one row per value.
+    /// Format of the output: tables for people, one JSON object, or CSV with one row per value.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
@@ -112,6 +116,19 @@ struct Work {
 }
 
 pub(crate) fn run(args: &BenchArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    if args.ablate {
+        if !callgrind::is_there() {
+            return Err(CliError::Required(vec![format!(
+                "valgrind (`{}`)",
+                callgrind::INSTALL
+            )]));
+        }
+        let bar = Bar::new();
+        let table = ablate::table(&bar);
+        bar.clear();
+        out.write_all(table?.as_bytes())?;
+        return Ok(());
+    }
     if let Some(dir) = &args.out {
         papers_report::prepare(dir).map_err(CliError::Out)?;
     }

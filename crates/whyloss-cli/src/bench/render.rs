@@ -178,7 +178,7 @@ fn spread(spread: &Spread, scale: f64, digits: usize) -> String {
 }
 
 /// The first column to the left, the others to the right.
-fn aligned(lines: &[Vec<String>]) -> String {
+pub(super) fn aligned(lines: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.get(column));
         cells.map(|cell| cell.chars().count()).max().unwrap_or(0)

@@ -9,6 +9,7 @@
 //! pipe         one datagram source of 1 Gbit/s over a link so many ms long, to a link with another source: what a packet in
 //!              flight takes
 //! wlh          scenarios/wlh.toml: the replications of the sweep
+//! tfrc, codel  the dumbbell with TFRC flows, or with CoDel at the bottleneck: for `--ablate`
 //! ```
 //!
 //! What is delivered counts from the start of the run on.
@@ -89,6 +90,8 @@ pub(crate) enum Network {
     ParkingLot,
     Pipe,
     Wlh,
+    Tfrc,
+    Codel,
 }
 
 /// What one process simulates.
@@ -129,6 +132,14 @@ impl Load {
                 vec![("link.path.delay".into(), format!("{} ms", self.size))],
             ),
             Network::Wlh => (WLH, Vec::new()),
+            Network::Tfrc => (
+                DUMBBELL,
+                vec![("flow.bulk.transport".into(), r#"{ kind = "tfrc" }"#.into())],
+            ),
+            Network::Codel => (
+                DUMBBELL,
+                vec![("link.bottleneck.queue.aqm".into(), "codel".into())],
+            ),
         };
         let mut scenario = Scenario::from_toml(text, "", &sets)?;
         if self.network == Network::Flows {

@@ -12,7 +12,7 @@ use whyloss_diagnose::fit::check::{self, Check};
 use whyloss_diagnose::fit::{self, Fit, Fitted, Model, sources, words};
 use whyloss_diagnose::{Options, diagnose_path};
 use whyloss_emulate::spec;
-use whyloss_sim::recording::{self, Recording, Trial};
+use whyloss_sim::recording::{self, Recording, RecordingError, Trial};
 use whyloss_sim::text::one_line;
 use whyloss_study::report as study;
 
@@ -21,7 +21,7 @@ use crate::error::CliError;
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct FitArgs {
-    /// Tables (CSV), patterns, directories of them, logs of emulated links, captures, qlogs, or
+    /// Tables (CSV, Parquet), patterns, directories of them, logs of emulated links, captures, qlogs, or
     /// traces of rates.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
@@ -54,7 +54,7 @@ pub(crate) struct FitArgs {
     format: Format,
 }
 
-const HELP: &str = "docs/radios.md says how models are estimated, chosen and tested.";
+const HELP: &str = "docs/guides/radios.md says how models are estimated, chosen and tested.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Rows {
@@ -165,6 +165,10 @@ fn read(input: &Path, args: &FitArgs) -> Result<Recording, CliError> {
         path: input.to_owned(),
         source,
     };
+    let refuse = |problem| CliError::Recording {
+        name: one_line(&input.to_string_lossy()).into_owned(),
+        problem,
+    };
     let log = input.join("packets.jsonl");
     let (is_log, path) = if log.is_file() {
         (true, log)
@@ -174,6 +178,12 @@ fn read(input: &Path, args: &FitArgs) -> Result<Recording, CliError> {
     if is_log {
         return sources::emulated(&path).map_err(capture);
     }
+    if input.extension().is_some_and(|kind| kind == "parquet") {
+        return sources::parquet(input, args.column.as_deref()).map_err(|error| match error {
+            whyloss_diagnose::Error::Part { problem, .. } => refuse(problem),
+            error => capture(error),
+        });
+    }
     let is_simulated = ["losses.csv", "losses.parquet"]
         .iter()
         .any(|file| input.join(file).is_file());
@@ -181,9 +191,10 @@ fn read(input: &Path, args: &FitArgs) -> Result<Recording, CliError> {
         let diagnosis = diagnose_path(input, Options::default()).map_err(capture)?;
         return Ok(sources::diagnosed(&diagnosis));
     }
-    recording::read(input, args.column.as_deref()).map_err(|error| CliError::Recording {
-        name: one_line(&input.to_string_lossy()).into_owned(),
-        problem: error.to_string(),
+    recording::read(input, args.column.as_deref()).map_err(|error| match error {
+        RecordingError::Table { path, problem } if path == input => refuse(problem),
+        RecordingError::Pattern { path, source } if path == input => refuse(source.to_string()),
+        error => refuse(error.to_string()),
     })
 }
 

@@ -11,6 +11,7 @@ pub(super) fn render(results: &Results<'_>) -> String {
         ("flow", &results.flows),
         ("frames", &results.frames),
         ("transfers", &results.transfers),
+        ("call", &results.calls),
         ("link", &results.links),
     ] {
         for item in items {

@@ -31,7 +31,7 @@ use whyloss_study::results::{Results, Seed};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// The scenario file (docs/scenarios.md); `-` for standard input.
+    /// The scenario file (docs/reference/scenarios.md); `-` for standard input.
     #[arg(value_name = "SCENARIO.toml")]
     scenario: PathBuf,
     /// The first seed [default: the file's, else 1].
@@ -55,7 +55,7 @@ pub(crate) struct RunArgs {
     /// Simulate plainly, one event per arrival and per timer: the same results, several times as slowly.
     #[arg(long)]
     plain: bool,
-    /// What to print: tables for people, one JSON object, or CSV with one row per value and seed.
+    /// Format of the output: tables for people, one JSON object, or CSV with one row per value and seed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

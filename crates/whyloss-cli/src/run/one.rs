@@ -21,10 +21,10 @@ use crate::progress::Simulated;
 #[derive(Debug, Args)]
 pub(super) struct WriteArgs {
     /// Write tables of windows and rates, arrivals, losses with cause and verdict, and queues into this directory; with
-    /// several seeds, into `seed-N` below it (docs/traces.md).
+    /// several seeds, into `seed-N` below it (docs/reference/traces.md).
     #[arg(long, value_name = "DIR")]
     pub(super) trace: Option<PathBuf>,
-    /// What the tables are written as.
+    /// Format of the tables.
     #[arg(long, value_enum, default_value_t = TraceFormat::Csv, requires = "trace")]
     trace_format: TraceFormat,
     /// At most one row per flow or link in so long, such as `10 ms`; losses are always written.

@@ -12,6 +12,8 @@ use whyloss_study::{Figure, Look, Panel, Series, Sign};
 
 /// Bins along the time axis, of which a panel has about as many pixels.
 const BINS: usize = 320;
+/// The part of a run without a value from which on a line is broken.
+const GAP: f64 = 1.0 / 40.0;
 /// Places along the time axis where a loss can be marked.
 const PLACES: usize = 800;
 
@@ -380,8 +382,8 @@ impl Timeline {
             if !bins.is_empty() {
                 // Of one name, and so of one colour.
                 let series = vec![
-                    Series::new(name, Look::Line, bins.means(end, MS)),
-                    Series::band(name, bins.range(end, MS)),
+                    Series::new(name, Look::Line, bins.means(end, MS)).broken(end * GAP),
+                    Series::band(name, bins.range(end, MS)).broken(end * GAP),
                 ];
                 panels.push(Panel::new(name, (TIME, "ms"), series));
             }
@@ -397,8 +399,8 @@ impl Timeline {
     pub(crate) fn link(&self, index: usize) -> Figure {
         let (link, end) = (&self.links[index], self.end_s);
         let mut queue = vec![
-            Series::new("waiting", Look::Line, link.waiting.means(end, 1.0)),
-            Series::band("waiting", link.waiting.range(end, 1.0)),
+            Series::new("waiting", Look::Line, link.waiting.means(end, 1.0)).broken(end * GAP),
+            Series::band("waiting", link.waiting.range(end, 1.0)).broken(end * GAP),
         ];
         for (kind, &cause) in CAUSES.iter().enumerate() {
             let marks = link.losses.iter().enumerate().filter(|(_, at)| at[kind]);

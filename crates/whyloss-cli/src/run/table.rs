@@ -52,6 +52,17 @@ const TRANSFERS: [Column; 6] = [
     ("p99", "p99_ms", 1e-3, 3),
 ];
 
+const CALL: [Column; 8] = [
+    ("frames", "frames", 1.0, 0),
+    ("mean", "mean_ms", 1.0, 1),
+    ("p95", "p95_ms", 1.0, 1),
+    ("late %", "late", 100.0, 1),
+    ("never %", "never", 100.0, 1),
+    ("freezes", "freezes", 1.0, 0),
+    ("frozen", "frozen_ms", 1.0, 0),
+    ("90 %", "ramp_ms", 1.0, 0),
+];
+
 const LINK: [Column; 6] = [
     ("delivered", "delivered", 1.0, 0),
     DAMAGED,
@@ -145,6 +156,10 @@ pub(super) fn sections(results: &Results<'_>) -> Sections {
         let transfers: Vec<&Item> = results.transfers.iter().collect();
         tables.push(section("transfers, s", &transfers, &TRANSFERS, &mut marks));
     }
+    if !results.calls.is_empty() {
+        let calls: Vec<&Item> = results.calls.iter().collect();
+        tables.push(section("call, ms", &calls, &CALL, &mut marks));
+    }
     let (quiet, busy): (Vec<&Item>, Vec<&Item>) =
         results.links.iter().partition(|link| is_quiet(link));
     tables.push(section("link", &busy, &LINK, &mut marks));
@@ -161,6 +176,12 @@ pub(super) fn sections(results: &Results<'_>) -> Sections {
     if !results.transfers.is_empty() {
         notes.push(
             "transfers: time from a transfer's beginning until the receiver has all of it"
+                .to_owned(),
+        );
+    }
+    if !results.calls.is_empty() {
+        notes.push(
+            "call: capture to screen; late, never: shares of the frames; freezes: pictures that stood still; 90 %: time until the path was full"
                 .to_owned(),
         );
     }

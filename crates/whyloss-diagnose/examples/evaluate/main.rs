@@ -1,7 +1,7 @@
 //! Judges the diagnosis on captures of simulated networks, where the truth is known.
 //!
 //! ```sh
-//! cargo run --release -p whyloss-diagnose --example evaluate            # the table of docs/diagnosis.md
+//! cargo run --release -p whyloss-diagnose --example evaluate            # the table of docs/evidence/diagnosis.md
 //! cargo run --release -p whyloss-diagnose --example evaluate -- --fit   # finds the weights of the combined verdict
 //! ```
 //!

@@ -1,4 +1,4 @@
-//! The table of `docs/diagnosis.md`.
+//! The table of `docs/evidence/diagnosis.md`.
 
 use whyloss::Cause;
 use whyloss_diagnose::classifiers::{receivers, senders};

@@ -7,8 +7,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 use whyloss::Cause;
-use whyloss_sim::recording::{MOST_PACKETS, Recording, Trial};
+use whyloss_sim::recording::{MOST_PACKETS, Recording, Table, Trial};
 
+use crate::network::table;
 use crate::{Diagnosis, Error};
 
 /// A line of `packets.jsonl`.
@@ -77,6 +78,31 @@ pub fn emulated(path: &Path) -> Result<Recording, Error> {
         });
     }
     Ok(recording)
+}
+
+/// Reads a Parquet table (feature `parquet`) with the columns that [`whyloss_sim::recording`] takes
+/// from CSV. `column` names the one that holds the packets.
+///
+/// # Errors
+/// If it cannot be read, has no such column, or a row holds no packet.
+pub fn parquet(path: &Path, column: Option<&str>) -> Result<Recording, Error> {
+    let wrong = |problem| Error::Part {
+        path: path.to_owned(),
+        problem,
+    };
+    let mut recorded = None;
+    let mut number = 0_u64;
+    table::read(path, &mut |row| {
+        number += 1;
+        let table = recorded.get_or_insert_with(|| Table::new(row.names().into_iter(), column));
+        if let Ok(rows) = table
+            && let Err(problem) = rows.push(|at| row.cell(at).map(str::as_bytes))
+        {
+            recorded = Some(Err(format!("row {number}: {problem}")));
+        }
+    })?;
+    let table = recorded.unwrap_or_else(|| Err("the table has no row".to_owned()));
+    table.and_then(Table::finish).map_err(wrong)
 }
 
 /// Takes the losses that `diagnosis` attributes to the link: a trial for each flow. Losses to

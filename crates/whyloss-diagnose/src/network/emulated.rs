@@ -1,4 +1,4 @@
-//! The log of an emulated link: a record for each packet at each link (`whyloss link --log`, `docs/emulator.md`).
+//! The log of an emulated link: a record for each packet at each link (`whyloss link --log`, `docs/guides/emulator.md`).
 //!
 //! A packet that crosses several links has a record at each: it left its source when it reached the first, and arrived when
 //! it left the last. Packets of TCP of at most [`BARE`] bytes are bare acknowledgements: they are no flow of data, but the

@@ -11,7 +11,7 @@
 
 mod emulated;
 pub(crate) mod simulated;
-mod table;
+pub(crate) mod table;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;

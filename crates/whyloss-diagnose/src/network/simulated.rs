@@ -1,4 +1,4 @@
-//! The tables of a simulated run (`whyloss run --trace`, `docs/traces.md`).
+//! The tables of a simulated run (`whyloss run --trace`, `docs/reference/traces.md`).
 //!
 //! `arrivals` has what came through, `losses` what did not and why, and both when each left its source; `sources`, if it is
 //! there, the round trips. `links` is not needed.
@@ -76,7 +76,7 @@ pub(crate) fn read(directory: &Path, options: Options) -> Result<Diagnosis, Erro
             return Err(Error::Part {
                 path,
                 problem: format!(
-                    "its rows have not what table `{name}` of a trace has (`docs/traces.md`; `sent_s` is new: run it again)"
+                    "its rows have not what table `{name}` of a trace has (`docs/reference/traces.md`; `sent_s` is new: run it again)"
                 ),
             });
         }

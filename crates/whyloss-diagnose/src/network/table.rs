@@ -8,12 +8,28 @@ use crate::error::Error;
 use crate::input::limited::Limited;
 
 /// One row: its cells as text, by the names of their columns. An empty cell is none.
-pub(super) struct Row<'a> {
+pub(crate) struct Row<'a> {
     columns: &'a HashMap<String, usize>,
     cells: &'a [String],
 }
 
 impl Row<'_> {
+    /// Returns the names of the columns in their order.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let mut names = vec![""; self.cells.len()];
+        for (name, &index) in self.columns {
+            if let Some(place) = names.get_mut(index) {
+                *place = name;
+            }
+        }
+        names
+    }
+
+    /// Returns the text of a column, by its place.
+    pub(crate) fn cell(&self, index: usize) -> Option<&str> {
+        self.cells.get(index).map(String::as_str)
+    }
+
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         let cell = self.cells.get(*self.columns.get(name)?)?;
         Some(cell.as_str()).filter(|cell| !cell.is_empty())
@@ -34,7 +50,7 @@ impl Row<'_> {
 ///
 /// # Errors
 /// If it cannot be read to its end.
-pub(super) fn read(path: &Path, take: &mut dyn FnMut(&Row<'_>)) -> Result<(), Error> {
+pub(crate) fn read(path: &Path, take: &mut dyn FnMut(&Row<'_>)) -> Result<(), Error> {
     let wrong = |problem: String| Error::Part {
         path: path.to_owned(),
         problem,

@@ -1,8 +1,10 @@
-//! A diagnosis as text, JSON and CSV.
+//! A diagnosis as text, JSON, CSV, and a page.
 
 pub mod annotated;
 pub mod csv;
 pub mod json;
+#[cfg(feature = "page")]
+pub mod page;
 pub mod score;
 pub mod summary;
 pub mod text;

@@ -5,7 +5,7 @@
 //! verdict     the likelier cause if its probability is at least SURE, else "cannot tell"
 //! ```
 //!
-//! A logistic regression, since its answer is a probability that can be held to account: `docs/diagnosis.md` says on what
+//! A logistic regression, since its answer is a probability that can be held to account: `docs/evidence/diagnosis.md` says on what
 //! networks the weights were found, and how often the verdict is right on others.
 
 mod features;

@@ -157,7 +157,7 @@ fn judge(rate: f64, queue: u32, loss: f64) -> (Confusion, usize) {
     (confusion, silent)
 }
 
-/// The figures of docs/diagnosis.md: `cargo test -p whyloss-diagnose --test it -- --nocapture simulated_sources`.
+/// The figures of docs/evidence/diagnosis.md: `cargo test -p whyloss-diagnose --test it -- --nocapture simulated_sources`.
 #[test]
 fn losses_of_simulated_sources_are_found_with_their_causes() {
     let (mut all, mut withheld) = (Confusion::default(), 0);
@@ -306,7 +306,7 @@ fn feedback(
     report
 }
 
-/// The figures of docs/diagnosis.md: `cargo test -p whyloss-diagnose --test it -- --nocapture feedback_with_times`.
+/// The figures of docs/evidence/diagnosis.md: `cargo test -p whyloss-diagnose --test it -- --nocapture feedback_with_times`.
 #[test]
 fn feedback_with_times_tells_the_causes_of_losses_behind() {
     for wide in [true, false] {

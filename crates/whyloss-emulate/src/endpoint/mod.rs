@@ -59,7 +59,7 @@ pub enum EndpointError {
         "this kernel has no UDP-Lite ({0}); leave out --udp-lite, and the application checks its section itself"
     )]
     NoUdpLite(#[source] io::Error),
-    /// Nobody answers.
+    /// No answer comes.
     #[error("no answer from {peer} within {seconds} s; is `whyloss recv` running there?")]
     NoAnswer {
         /// Who was asked.
@@ -67,8 +67,8 @@ pub enum EndpointError {
         /// How long.
         seconds: f64,
     },
-    /// Nobody listens.
-    #[error("nobody listens at {0}, or no longer")]
+    /// No receiver listens.
+    #[error("no receiver listens at {0}")]
     Refused(String),
     /// The peer has fallen silent.
     #[error("{peer} has been silent for {seconds} s")]
@@ -92,7 +92,7 @@ pub enum EndpointError {
     Replaced,
     /// The classifier needs the truth.
     #[error(
-        "a classifier that is told the truth works in simulations only: here nobody knows it in time"
+        "a classifier that is told the truth works in simulations only: on a real path the truth is not known in time"
     )]
     NeedsTruth,
     /// A source.

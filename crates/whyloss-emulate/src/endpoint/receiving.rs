@@ -490,7 +490,7 @@ impl ReceivingEnd {
             .map(|&(number, _)| short(number))
             .collect();
         let fates = Fates::await_all(directory, &numbers, |headers| {
-            IpAddr::V4(headers.source) == session.peer.ip()
+            headers.source == session.peer.ip()
                 && headers.source_port == Some(session.peer.port())
                 && headers.destination_port == Some(port)
         });

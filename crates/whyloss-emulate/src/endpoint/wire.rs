@@ -20,7 +20,7 @@
 //!
 //! Numbers are big-endian, times nanoseconds. Nobody gets more bytes than he sent before he has shown, by the cookie, that he
 //! hears what is sent to his address; a `Reset` is shorter than what it answers. Sequence numbers start where the sender
-//! says and wrap. IFTP's packets are those of `docs/iftp.md` with a time stamp of 32 bits; their two ports, which UDP has
+//! says and wrap. IFTP's packets are those of `docs/reference/iftp.md` with a time stamp of 32 bits; their two ports, which UDP has
 //! already, hold the session.
 
 use etherparse::IpNumber;

@@ -462,7 +462,7 @@ fn is_running(pid: u32, subcommand: &str) -> bool {
 
 fn killed_receiver(bench: &Bench) -> Result<(String, bool), RealityError> {
     let (happened, held) = without_receiver(bench, "killed-receiver", "sleep 30")?;
-    let held = held && happened.contains("nobody listens");
+    let held = held && happened.contains("no receiver listens");
     Ok((happened, held))
 }
 
@@ -471,7 +471,7 @@ fn restarted_receiver(bench: &Bench) -> Result<(String, bool), RealityError> {
     // The new one may be there before the next packet, or a moment later.
     let held = held
         && (happened.contains("knows nothing of this session")
-            || happened.contains("nobody listens"));
+            || happened.contains("no receiver listens"));
     Ok((happened, held))
 }
 

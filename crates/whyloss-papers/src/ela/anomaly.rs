@@ -24,10 +24,18 @@ use whyloss_study::{Cell, Context, ExperimentError, Mean, Outcome, Plan, Runs};
 
 use super::measure::{DEVIATION, FlowRun, THROUGHPUT, run};
 use super::network::{CALIBRATED_BITS, Errors, FINITE, Medium, Network};
-use super::protocols::{Protocol, UDP_RATE, WIRED};
-use super::settings::{all_compete, alone};
-use super::tables::{BERS, TABLE_1, UDP_HEADER};
+use super::protocols::{PACKET, Protocol, UDP_RATE, WIRED};
 
+/// BERs of the table; throughput (Mbit/s), goodput and jitter (ms) at each.
+const BERS: [f64; 4] = [1e-3, 1e-4, 1e-5, 1e-6];
+const TABLE_1: [[f64; 3]; 4] = [
+    [0.929_384, 0.915_637_74, 35.155_892_1],
+    [0.891_845_547, 0.876_558_87, 34.369_844_5],
+    [0.899_109_867, 0.886_168_71, 37.067_094_1],
+    [1.014_740_373, 0.999_907_01, 32.295_718_7],
+];
+/// The header of 1040/1024.
+const UDP_HEADER: u32 = 16;
 /// The paper's runs.
 const RUNS: f64 = 60.0;
 /// The rows in question, as indices.
@@ -102,10 +110,10 @@ fn networks() -> Vec<Network> {
     let network = |ber, wireless, buffer| Network {
         wireless,
         buffer,
-        ..alone(
+        ..Network::two_routers(
             (Errors::Calibrated, Medium::Own),
             ber,
-            Protocol::udp_with_header(UDP_RATE, UDP_HEADER),
+            vec![Protocol::udp_with_header(UDP_RATE, UDP_HEADER)],
         )
     };
     let infinite = |ber| network(ber, WIRED, Limit::Unlimited);
@@ -115,7 +123,13 @@ fn networks() -> Vec<Network> {
     for header in [0, UDP_HEADER] {
         networks.extend(ROWS.map(|row| {
             let udp = Protocol::udp_with_header(UDP_RATE, header);
-            all_compete((Errors::Calibrated, Medium::Shared), BERS[row], udp)
+            let others = [
+                Protocol::tcp(),
+                Protocol::iftp(PACKET),
+                Protocol::iftpv(PACKET),
+            ];
+            let protocols = [udp].into_iter().chain(others).collect();
+            Network::two_routers((Errors::Calibrated, Medium::Shared), BERS[row], protocols)
         }));
     }
     networks

@@ -11,9 +11,9 @@ use whyloss_sim::{Event, Watch};
 
 use whyloss_study::{Axis, Check, Context, ExperimentError, Line, Lines, Mean, Outcome, Plan};
 
-use super::measure::short;
 use super::network::Network;
 use super::protocols::{PACKET, Protocol};
+use crate::form::short;
 
 const BER: f64 = 1e-7;
 /// The first packets that are not in slow start any more, and later bounds; each bin is drawn at its upper end.

@@ -28,9 +28,9 @@ use whyloss_study::{
     Series,
 };
 
-use super::measure::{RATES, place, short};
 use super::network::Network;
 use super::protocols::{AUDIO, HEADER, Protocol, VIDEO, WIRED};
+use crate::form::{Writing, short};
 
 /// A media stream, and what is shown of it.
 struct Medium {
@@ -51,6 +51,8 @@ const PLAYOUTS: [i64; 12] = [
 ];
 /// The one that cells and the figure over the bit error rate have: a path's latency and room for a frame that waits.
 const USUAL: usize = 3;
+/// Bit error rates: the paper's, and one between each two.
+const RATES: [f64; 9] = [1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7];
 /// Bit error rates as an axis.
 const BER: Axis = Axis::log("bit error rate");
 /// How long a frame waits for its transport.
@@ -208,7 +210,10 @@ impl Medium {
                 Line::of(&line.id, &line.name, "%", points)
             });
             let lines = Lines::new("share of frames", "%", &axis, lines).shown(&drawn);
-            let title = format!("usable at a bit error rate of {}", place(ber));
+            let title = format!(
+                "usable at a bit error rate of {}",
+                Writing::Short.place(ber)
+            );
             self.panel(&title, &lines, &xs)
         };
         Figure {
@@ -224,7 +229,7 @@ impl Medium {
             // From the lowest rate up, as far as it holds.
             let rates = RATES.into_iter().rev();
             let good = rates.take_while(|&ber| line.at(ber).value >= enough).last();
-            good.map_or("none".to_owned(), place)
+            good.map_or("none".to_owned(), |ber| Writing::Short.place(ber))
         };
         let lines = shares(runs, FrameCounts::usable);
         let list = lines
@@ -269,7 +274,7 @@ fn cells(runs: &Runs<Frames>) -> Vec<Cell> {
         .step_by(2)
         .flat_map(|ber| SHARES.map(|share| (ber, share)));
     let cells = rows.flat_map(|(ber, (name, share))| {
-        let row = format!("{}, {name}", place(ber));
+        let row = format!("{}, {name}", Writing::Short.place(ber));
         let lines = shares(runs, share);
         let cell = |line: &Line| line.at(ber).cell(&row, &line.name, "%");
         lines.iter().map(cell).collect::<Vec<_>>()
@@ -361,7 +366,7 @@ mod tests {
                         "{id} {ber}: {found} {exact}"
                     );
                 };
-                let row = |name| format!("{}, {name}", place(ber));
+                let row = |name| format!("{}, {name}", Writing::Short.place(ber));
                 near(mean(row("whole"), "UDP"), bits);
                 near(mean(row("whole"), "UDP-Lite"), bits);
                 let usable = mean(row("whole"), "UDP-Lite") + mean(row("damaged"), "UDP-Lite");

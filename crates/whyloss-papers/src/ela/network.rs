@@ -75,22 +75,6 @@ impl Errors {
             Self::Calibrated => label * CALIBRATED_BITS / f64::from(8 * size),
         }
     }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Labelled => "labelled",
-            Self::Calibrated => "calibrated",
-        }
-    }
-}
-
-impl Medium {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Own => "own links",
-            Self::Shared => "shared",
-        }
-    }
 }
 
 /// A network and the protocols on it.

@@ -40,11 +40,6 @@ const WINDOW: u32 = 50;
 pub(crate) type Protocol = Variant;
 
 impl Protocol {
-    /// UDP with this mean rate.
-    pub(crate) fn udp(rate: Rate) -> Self {
-        Self::udp_with_header(rate, 0)
-    }
-
     /// UDP whose packets carry so many bytes beyond the 1024 that make its rate.
     pub(crate) fn udp_with_header(rate: Rate, header: u32) -> Self {
         let size = PACKET + header;
@@ -124,14 +119,6 @@ impl Protocol {
     pub(crate) fn iftpv(size: u32) -> Self {
         Self::of_iftp("iftpv", "IFTPV", schemes::iftpv::scheme(), size)
     }
-
-    /// The same with other choices of the sender, if it is one of IFTP's.
-    pub(crate) fn with(mut self, change: impl Fn(&mut iftp::Options)) -> Self {
-        if let Transport::Iftp { options, .. } = &mut self.transport {
-            change(options);
-        }
-        self
-    }
 }
 
 #[cfg(test)]
@@ -178,7 +165,7 @@ mod tests {
                     (Errors::Labelled, Medium::Shared),
                     ber,
                     vec![
-                        Protocol::udp(UDP_RATE),
+                        Protocol::udp_with_header(UDP_RATE, 0),
                         Protocol {
                             id: "media",
                             ..protocol

@@ -1,4 +1,4 @@
-//! What a paper's file may say (docs/papers.md has every key).
+//! What a paper's file may say (docs/guides/papers.md has every key).
 
 use std::collections::BTreeMap;
 
@@ -18,6 +18,8 @@ pub(crate) struct Document {
     pub(crate) seeds: u64,
     /// Of every interval.
     pub(crate) confidence: Option<f64>,
+    /// How evidence writes lines: `short`, or with intervals.
+    pub(crate) evidence: Option<Text>,
     /// What a cell is scored as, by its unit; `*` stands for any other.
     #[serde(default)]
     pub(crate) score: BTreeMap<String, String>,
@@ -251,6 +253,8 @@ pub(crate) struct Row {
     pub(crate) share: Option<f64>,
     /// Which of the paper's values, from 0, are shown and no target.
     pub(crate) shown: Vec<usize>,
+    /// Whether a constant was fitted to the paper's values.
+    pub(crate) fitted: bool,
     /// Scores if every loss is called congestion, and if each is called by its cause: a line or a
     /// number.
     pub(crate) unaware: Option<Text>,
@@ -331,6 +335,8 @@ pub(crate) struct Claim {
     pub(crate) evidence: Option<Text>,
     pub(crate) weight: Option<Text>,
     pub(crate) each: Option<Vec<Text>>,
+    /// Items of a dimension at which alone it is made: `medium=shared`.
+    pub(crate) only: Option<Text>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -31,6 +31,7 @@ pub(crate) use self::document::Text;
 use self::document::{Document, Figure, Reason};
 pub use self::error::PaperError;
 pub(crate) use self::error::{Fault, fault};
+pub(crate) use self::scope::{Writing, short};
 
 /// Most bytes of a file.
 const MOST_BYTES: u64 = 4_000_000;
@@ -108,6 +109,8 @@ pub struct Paper {
     figures: Vec<Figure>,
     metrics: BTreeMap<String, Metric>,
     networks: BTreeMap<String, Network>,
+    /// How evidence is written.
+    notation: Writing,
     /// Where the networks' own files are looked up.
     directory: String,
 }
@@ -154,6 +157,7 @@ impl Paper {
             figures: Vec::new(),
             metrics: BTreeMap::new(),
             networks: BTreeMap::new(),
+            notation: Writing::default(),
             directory: directory.to_owned(),
         };
         match paper.prepare(read) {
@@ -175,6 +179,7 @@ impl Paper {
             };
             self.metrics.insert(id.clone(), metric);
         }
+        self.notation = Writing::of(self.document.evidence.as_ref())?;
         let paper = self.document.id.get_ref().clone();
         let mut figures: Vec<Figure> = Vec::new();
         for figure in &self.document.figure {

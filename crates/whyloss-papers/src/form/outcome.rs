@@ -12,7 +12,7 @@ use whyloss_study::{
 use super::document::{self, Figure, Row, Stated, Text};
 use super::error::{Fault, fault};
 use super::plan::Part;
-use super::scope::Scope;
+use super::scope::{Scope, short};
 use super::{Paper, find};
 use crate::probes;
 
@@ -91,6 +91,9 @@ impl Paper {
             }) {
                 for scope in scope.each(group[0].each.as_ref())? {
                     for claim in group {
+                        if !scope.is_at(claim.only.as_ref())? {
+                            continue;
+                        }
                         outcome.claims.push(decided(claim, &scope)?);
                     }
                 }
@@ -148,7 +151,7 @@ impl Paper {
                     .column
                     .as_deref()
                     .map_or_else(|| line.name.clone(), |column| scope.filled(column));
-                let x = x.map_or_else(String::new, |x| x.to_string());
+                let x = x.map_or_else(String::new, |x| self.notation.place(x));
                 column.replace("{line}", &line.name).replace("{x}", &x)
             };
             let from = cells.len();
@@ -174,6 +177,7 @@ impl Paper {
             let (unaware, oracle) = (unaware.transpose()?, oracle.transpose()?);
             for (index, cell) in cells[from..].iter_mut().enumerate() {
                 cell.metric = self.score(cell.unit, name);
+                cell.fitted = row.fitted;
                 let x = at
                     .as_ref()
                     .map_or(cell.x, |at| at.get(index / lines.len().max(1)).copied());
@@ -282,9 +286,11 @@ impl Paper {
                 .first()
                 .map_or_else(String::new, |line| line.unit.to_owned()),
         });
+        let log_y = panel.log || metric.is_some_and(|metric| metric.log);
         let series = lines.into_iter().map(|line| {
             let line = if panel.measured {
-                line.measured()
+                // A logarithm has no place for nothing.
+                line.measured().only(|x| !log_y || line.at(x).value > 0.0)
             } else {
                 line
             };
@@ -299,7 +305,7 @@ impl Paper {
         });
         Ok(Panel {
             log_x: panel.log_x || axis.is_some_and(|axis| axis.log),
-            log_y: panel.log || metric.is_some_and(|metric| metric.log),
+            log_y,
             ..Panel::new(&title, (&x, &y), series.collect())
         })
     }
@@ -407,17 +413,16 @@ fn beside(stated: &Stated, cells: &mut [Cell]) -> Result<(), Fault> {
 fn decided(claim: &'static document::Claim, scope: &Scope<'_>) -> Result<Claim, Fault> {
     let (holds, mut evidence) = scope.holds(&claim.holds)?;
     if let Some(of) = &claim.of {
-        let lines: Vec<String> = scope.lines(of)?.iter().map(ToString::to_string).collect();
-        evidence = lines.join("; ");
+        evidence = scope.paper.notation.lines(&scope.lines(of)?);
     }
     if let Some(template) = &claim.evidence {
         evidence = worded(template, scope)?;
     }
-    let weight = match claim
+    let weight = claim
         .weight
         .as_ref()
-        .map(|weight| weight.get_ref().as_str())
-    {
+        .map(|weight| scope.filled(weight.get_ref()));
+    let weight = match weight.as_deref() {
         None | Some("counted") => Weight::Counted,
         Some("beside") => Weight::Beside,
         Some("foregone") => Weight::Foregone,
@@ -433,7 +438,13 @@ fn decided(claim: &'static document::Claim, scope: &Scope<'_>) -> Result<Claim, 
         .weighing(weight))
 }
 
-/// A text with expressions in it: `{average(a)|2}` to two decimals, `{a}` a line as evidence has it.
+fn decimals(text: &str, at: &Text) -> Result<usize, Fault> {
+    let message = || format!("found `{text}`, expected a number of decimals");
+    text.trim().parse().map_err(|_| fault(at, message()))
+}
+
+/// A text with expressions in it: `{average(a)|2}` to two decimals, `{average(a)|short}` to four digits or so, `{a}` a line
+/// as evidence has it, `{a|each 3}` its means to three decimals, `{a|values}` to four digits or so and without places.
 fn worded(template: &'static Text, scope: &Scope<'_>) -> Result<String, Fault> {
     let filled = scope.filled(template.get_ref());
     let (mut done, mut rest) = (String::new(), filled.as_str());
@@ -443,13 +454,24 @@ fn worded(template: &'static Text, scope: &Scope<'_>) -> Result<String, Fault> {
         };
         done.push_str(before);
         match of.rsplit_once('|') {
-            Some((of, decimals)) => {
-                let decimals: usize = decimals.trim().parse().map_err(|_| {
-                    fault(
-                        template,
-                        format!("found `{decimals}`, expected a number of decimals"),
-                    )
-                })?;
+            Some((of, "short")) => done.push_str(&short(scope.number(of, template)?)),
+            Some((of, "values")) => {
+                let line = scope.line(of, template, 0)?;
+                let values = line.means().map(|(_, mean)| short(mean.value));
+                done.push_str(&values.collect::<Vec<_>>().join(", "));
+            }
+            Some((of, each)) if each.starts_with("each ") => {
+                let line = scope.line(of, template, 0)?;
+                let decimals = decimals(&each["each ".len()..], template)?;
+                let place = |x| scope.paper.notation.place(x);
+                let means = line
+                    .means()
+                    .map(|(x, mean)| format!("{}: {:.decimals$}", place(x), mean.value));
+                let means = means.collect::<Vec<_>>().join(", ");
+                let _ = write!(done, "{} {means}", line.name);
+            }
+            Some((of, many)) => {
+                let decimals = decimals(many, template)?;
                 let _ = write!(done, "{:.decimals$}", scope.number(of, template)?);
             }
             None => done.push_str(&scope.line(of, template, 0)?.to_string()),

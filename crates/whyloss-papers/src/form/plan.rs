@@ -168,6 +168,7 @@ impl Paper {
         let label = axis.map_or("", |axis| axis.label.as_str()).to_owned();
         let of_axis = Axis {
             log: axis.is_some_and(|axis| axis.log),
+            notation: self.notation.of_lines().filter(|_| axis.is_some()),
             ..Axis::named(label)
         };
         let table = [f64::NAN];
@@ -479,6 +480,23 @@ fn filled(value: &Value, x: f64) -> Value {
     }
 }
 
+/// What is made of a place: `*88/8192` is 88 times as much, then over 8192.
+fn made(how: &str, x: f64) -> Option<f64> {
+    let Some(op) = how.chars().next() else {
+        return Some(x);
+    };
+    let end = how[1..]
+        .find(['/', '*', '-'])
+        .map_or(how.len(), |at| at + 1);
+    let by: f64 = how.get(1..end)?.parse().ok()?;
+    match op {
+        '/' => made(&how[end..], x / by),
+        '*' => made(&how[end..], x * by),
+        '-' => made(&how[end..], x - by),
+        _ => None,
+    }
+}
+
 /// A text with the place in it, and the last number that was put there.
 fn placed(text: &str, x: f64) -> (String, Option<f64>) {
     let (mut done, mut rest, mut last) = (String::new(), text, None);
@@ -486,14 +504,7 @@ fn placed(text: &str, x: f64) -> (String, Option<f64>) {
         let Some((how, after)) = after.split_once('}') else {
             break;
         };
-        let by = |how: &str| how.parse::<f64>().ok();
-        let number = match how.split_at(how.len().min(1)) {
-            ("", _) => Some(x),
-            ("/", by_what) => by(by_what).map(|by| x / by),
-            ("*", by_what) => by(by_what).map(|by| x * by),
-            ("-", by_what) => by(by_what).map(|by| x - by),
-            _ => None,
-        };
+        let number = made(how, x);
         done.push_str(before);
         if let Some(number) = number {
             done.push_str(&number.to_string());

@@ -18,20 +18,29 @@
 //! agree(item, 2, a, b, …)                           the means are within 2 of those at an item
 //! total(a)  place(a)                                the sum of the seeds' values, and the place itself, place by place
 //! measured(a)  constant(a, 1.5)  harmonic(a)         where there is a mean; a number everywhere; the harmonic mean
+//! where(a, b >= 1)  joined(a, b, …)                 a line where something holds; the points of several
+//! reaches(a, 0.01)                                  whether every interval of a difference reaches into ±0.01
+//! binomial(k, n, p, …)                              whether k of n is as likely as p says, at every place of all three
+//! exp(a)  sqrt(a)  round(a)                         of a number, or place by place, as abs
+//! deviation(a)  values(a)                           of the seeds' values at a place: standard deviation, and how many
 //! ```
 //!
 //! What is compared is the evidence: each line that a number is taken of, or that is compared, in the order of the text.
 //! Of a mean that does not exist nothing holds.
 
 mod between;
+mod chance;
+mod evidence;
 
 use std::cell::RefCell;
 
 use whyloss_sim::scenario::suggest;
-use whyloss_study::expr::{Expr, Op};
+use whyloss_study::expr::{Expr, Op, Places};
 use whyloss_study::{Line, Look, Mean};
 
-use super::document::{AxisSpec, Figure, Let, LineSpec, Text};
+use self::evidence::Evidence;
+pub(crate) use self::evidence::{Writing, short};
+use super::document::{AxisSpec, Figure, Item, Let, LineSpec, Text};
 use super::error::{Fault, fault};
 use super::plan::{Observation, Part, Selection};
 use super::{Metric, Paper};
@@ -52,7 +61,7 @@ pub(crate) struct Scope<'p> {
     pub(crate) parts: &'p [Part],
     pub(crate) at: Selection,
     plan: &'static str,
-    evidence: RefCell<Vec<String>>,
+    evidence: RefCell<Evidence>,
     /// How deep within definitions.
     depth: usize,
     /// Whether it is about a claim, whose evidence has names of its own.
@@ -61,46 +70,10 @@ pub(crate) struct Scope<'p> {
 
 /// How deep definitions may be nested.
 const DEEPEST: usize = 16;
-const FUNCTIONS: [&str; 38] = [
-    "gain",
-    "over",
-    "less",
-    "improvement",
-    "max",
-    "min",
-    "abs",
-    "next",
-    "prev",
-    "average",
-    "at",
-    "half",
-    "peak",
-    "trough",
-    "highest",
-    "lowest",
-    "spread",
-    "slope",
-    "r2",
-    "correlation",
-    "least",
-    "greatest",
-    "every",
-    "any",
-    "count",
-    "most",
-    "above",
-    "rises",
-    "falls",
-    "measured",
-    "constant",
-    "onwards",
-    "harmonic",
-    "across",
-    "turned",
-    "agree",
-    "total",
-    "place",
-];
+const FUNCTIONS: &str = "gain over less improvement max min abs next prev average at half peak trough highest \
+    lowest spread slope r2 correlation least greatest every any count most above rises falls \
+    measured constant onwards harmonic across turned agree total place where joined reaches \
+    binomial exp sqrt round deviation values";
 
 impl<'p> Scope<'p> {
     pub(crate) fn new(paper: &'static Paper, figure: &'static Figure, parts: &'p [Part]) -> Self {
@@ -152,6 +125,19 @@ impl<'p> Scope<'p> {
             .iter()
             .map(|selection| self.within(selection))
             .collect())
+    }
+
+    /// Whether this is at one of these items: `medium=own,shared`.
+    pub(crate) fn is_at(&self, items: Option<&'static Text>) -> Result<bool, Fault> {
+        let Some(items) = items else {
+            return Ok(true);
+        };
+        let (dimension, items) = self.paper.items(items)?;
+        let is = |item: &Item| items.iter().any(|of| core::ptr::eq(*of, item));
+        Ok(self
+            .at
+            .iter()
+            .any(|(of, item)| *of == dimension && is(item)))
     }
 
     /// The same for a claim.
@@ -225,9 +211,9 @@ impl<'p> Scope<'p> {
 
     /// Whether it holds, and the evidence.
     pub(crate) fn holds(&self, text: &'static Text) -> Result<(bool, String), Fault> {
-        self.evidence.borrow_mut().clear();
+        self.evidence.take();
         let value = self.value(&parsed(text.get_ref(), text, 0)?, text)?;
-        let evidence = self.evidence.take().join("; ");
+        let evidence = self.evidence.take().told(self.paper.notation);
         match value {
             Value::Number(number) => Ok((number > 0.0, evidence)),
             Value::Line(..) => Err(fault(text, "expected a comparison, found a line")),
@@ -241,14 +227,13 @@ impl<'p> Scope<'p> {
     /// Notes that a line was looked at.
     fn seen(&self, line: &Line, computed: bool) {
         if !computed && self.depth == 0 {
-            self.note(line.to_string());
+            self.evidence.borrow_mut().line(line);
         }
     }
 
     fn note(&self, evidence: String) {
-        let mut all = self.evidence.borrow_mut();
-        if self.depth == 0 && !all.contains(&evidence) {
-            all.push(evidence);
+        if self.depth == 0 {
+            self.evidence.borrow_mut().text(evidence);
         }
     }
 
@@ -332,6 +317,8 @@ impl<'p> Scope<'p> {
             ("agree", [Expr::Name(other), Expr::Number(within), of @ ..]) => {
                 return self.agree(&self.chosen(other, text)?, *within, of, text);
             }
+            ("binomial", of) => return self.binomial(of, text),
+            ("joined", of) => return self.joined(of, text),
             _ => {}
         }
         let arguments = self.arguments(arguments);
@@ -349,10 +336,15 @@ impl<'p> Scope<'p> {
             return values.try_fold(first, |a, b| self.paired(&of, a, b, text));
         }
         let unfit = || {
-            let hint = if FUNCTIONS.contains(&name) {
-                format!("`{name}` does not go with this; see the vocabulary in docs/papers.md")
+            let hint = if functions().any(|of| of == name) {
+                format!(
+                    "`{name}` does not go with this; see the vocabulary in docs/guides/papers.md"
+                )
             } else {
-                format!("no function is called `{name}`{}", suggest(name, FUNCTIONS))
+                format!(
+                    "no function is called `{name}`{}",
+                    suggest(name, functions())
+                )
             };
             fault(text, hint)
         };
@@ -377,6 +369,8 @@ impl<'p> Scope<'p> {
             ("measured", Value::Line(a, computed), None) => line(a.measured(), computed),
             ("place", Value::Line(a, _), None) => line(a.by_mean(&a.name, |x, _| x), true),
             ("total", Value::Line(a, _), None) => line(a.total(), true),
+            ("deviation", Value::Line(a, _), None) => line(a.deviation(), true),
+            ("values", Value::Line(a, _), None) => line(a.known(), true),
             ("above", Value::Line(a, _), Some(Value::Line(b, _))) => {
                 let check = a.above(&b);
                 self.note(check.evidence);
@@ -385,9 +379,10 @@ impl<'p> Scope<'p> {
             ("constant", Value::Line(a, _), Some(Value::Number(value))) => {
                 line(a.constant("", "", value), false)
             }
-            ("abs", Value::Line(a, computed), None) => {
+            (_, Value::Line(a, computed), None) if unary(name).is_some() => {
                 self.seen(&a, computed);
-                line(a.by_mean(&a.name, |_, mean| mean.abs()), true)
+                let of = unary(name).unwrap_or(f64::abs);
+                line(a.by_mean(&a.name, |_, mean| of(mean)), true)
             }
             ("next" | "prev", Value::Line(a, computed), None) => {
                 self.seen(&a, computed);
@@ -408,7 +403,15 @@ impl<'p> Scope<'p> {
                 let after = of.iter().rposition(|of| !of.1).map_or(0, |last| last + 1);
                 number(of.get(after).map_or(f64::INFINITY, |of| of.0))
             }
-            ("abs", Value::Number(a), None) => number(a.abs()),
+            ("where", Value::Line(a, computed), Some(Value::Holds(of))) => {
+                let places = of.iter().filter(|of| of.1).map(|of| of.0).collect();
+                let places = Places::Listed(places);
+                line(a.only(|x| places.contain(x)), computed)
+            }
+            ("reaches", Value::Line(a, _), Some(Value::Number(allowed))) => {
+                flag(self.reaches(&a.measured(), allowed))
+            }
+            (_, Value::Number(a), None) => number(unary(name).ok_or_else(unfit)?(a)),
             (_, Value::Line(a, computed), second) => {
                 self.seen(&a, computed);
                 match (name, second) {
@@ -637,6 +640,21 @@ fn place_by_place(a: &Line, op: Op, b: impl Fn(f64) -> f64) -> Value {
     }
 }
 
+fn functions() -> impl Iterator<Item = &'static str> + Clone {
+    FUNCTIONS.split_whitespace()
+}
+
+/// A function of one number.
+fn unary(name: &str) -> Option<fn(f64) -> f64> {
+    Some(match name {
+        "abs" => f64::abs,
+        "exp" => libm::exp,
+        "sqrt" => libm::sqrt,
+        "round" => libm::round,
+        _ => return None,
+    })
+}
+
 /// An expression that a text has from a byte on.
 fn parsed(of: &str, text: &Text, from: usize) -> Result<Expr, Fault> {
     Expr::parse(of).map_err(|error| fault(text, error.message).shifted(from + error.at))
@@ -650,7 +668,7 @@ mod tests {
             .split("use std::cell")
             .next()
             .unwrap_or_default();
-        for function in super::FUNCTIONS {
+        for function in super::functions() {
             assert!(told.contains(function), "{function}");
         }
     }

@@ -1,9 +1,9 @@
-//! Makes the tables of `docs/quic.md`: the stacks' own controllers beside ours, on a link that loses packets.
+//! Makes the tables of `docs/guides/quic.md`: the stacks' own controllers beside ours, on a link that loses packets.
 //!
 //! ```text
 //! cargo run --release -p whyloss-quic --features sim --example table              all of it, in Markdown
 //! cargo run --release -p whyloss-quic --features sim --example table -- --schemes     the first table alone
-//! cargo run --release -p whyloss-quic --features sim --example table -- --check docs/quic.md
+//! cargo run --release -p whyloss-quic --features sim --example table -- --check docs/guides/quic.md
 //!                         some of its cells again, which must stand in the page to the letter
 //! ```
 //!
@@ -452,7 +452,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["--check", path] => check(path),
-        _ => Err("expected nothing, `--schemes`, or `--check docs/quic.md`".to_owned()),
+        _ => Err("expected nothing, `--schemes`, or `--check docs/guides/quic.md`".to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

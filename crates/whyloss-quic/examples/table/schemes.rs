@@ -1,4 +1,4 @@
-//! The first table of `docs/quic.md`: `whyloss` beside the stacks' own controllers, ours, and the
+//! The first table of `docs/guides/quic.md`: `whyloss` beside the stacks' own controllers, ours, and the
 //! truth.
 
 use std::fmt::Write as _;

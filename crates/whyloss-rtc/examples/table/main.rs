@@ -1,9 +1,9 @@
 //! The estimator beside GCC, in the closed loop of rtc-interceptor's bench: the table of
-//! `docs/rtc.md`.
+//! `docs/guides/rtc.md`.
 //!
 //! ```text
 //! cargo run --release -p whyloss-rtc --features rtc-interceptor --example table
-//!     --check docs/rtc.md        exits with 1 if the page shows another table
+//!     --check docs/guides/rtc.md        exits with 1 if the page shows another table
 //!     --picture FILE.svg         draws target and queue of one path over time
 //!     --judge [FILE.csv]         drawn networks of other rates and seeds, beside the estimator that is told the
 //!                                truth; with recorded losses, one column `received` of ones and zeros

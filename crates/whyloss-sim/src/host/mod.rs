@@ -8,6 +8,7 @@ mod iftp;
 mod judge;
 pub mod outside;
 pub mod quic;
+pub mod rtp;
 mod supplied;
 pub mod supply;
 pub mod tcp;
@@ -71,7 +72,7 @@ pub(crate) enum Sink {
 pub(crate) fn ends(
     scenario: &Scenario,
     index: usize,
-    start: Time,
+    (start, stop): (Time, Time),
     streams: Streams,
 ) -> (Source, Sink) {
     let flow = &scenario.flows[index];
@@ -84,6 +85,8 @@ pub(crate) fn ends(
             seed: std::array::from_fn(|_| seeds.bits()),
             judge: Judge::new(classifier.clone(), random),
             endless: flow.application.transfers().is_none(),
+            measured: (scenario.measure_from, scenario.end.min(stop)),
+            capacity: scenario.capacity(flow),
         }
     };
     let backlog = flow.application.transfers().map(|transfers| {
@@ -101,6 +104,10 @@ pub(crate) fn ends(
         } => {
             let beginning = beginning(classifier);
             (beginning.judge.clone(), quic::hosts(options, beginning))
+        }
+        Transport::Rtp { options } => {
+            let beginning = beginning(&SenderDecider::unaware());
+            (beginning.judge.clone(), rtp::hosts(options, beginning))
         }
         _ => {
             let source = Source::new(scenario, index, start, streams);
@@ -150,7 +157,7 @@ impl Source {
                     *rate, pattern, size, start, random,
                 )))
             }
-            Transport::Outside { .. } | Transport::Quic { .. } => {
+            Transport::Outside { .. } | Transport::Quic { .. } | Transport::Rtp { .. } => {
                 unreachable!("`ends` makes both ends of these")
             }
             Transport::Iftp {
@@ -425,7 +432,7 @@ impl Sink {
     fn new(scenario: &Scenario, index: usize, streams: Streams) -> Self {
         let (flow, index) = (&scenario.flows[index], index as u64);
         match &flow.transport {
-            Transport::Outside { .. } | Transport::Quic { .. } => {
+            Transport::Outside { .. } | Transport::Quic { .. } | Transport::Rtp { .. } => {
                 unreachable!("`ends` makes both ends of these")
             }
             Transport::Datagrams { .. } => Self::Silent,
@@ -459,7 +466,10 @@ impl Sink {
             Transport::Tcp { options, .. } | Transport::Web { options, .. } => options
                 .delayed_ack
                 .is_none_or(|delay| delay <= Duration::ZERO),
-            Transport::Tfrc { .. } | Transport::Outside { .. } | Transport::Quic { .. } => false,
+            Transport::Tfrc { .. }
+            | Transport::Outside { .. }
+            | Transport::Quic { .. }
+            | Transport::Rtp { .. } => false,
             Transport::Datagrams { .. } | Transport::Iftp { .. } => true,
         }
     }

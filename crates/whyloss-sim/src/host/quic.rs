@@ -68,10 +68,15 @@ pub(crate) fn is_installed() -> bool {
 pub(crate) fn hosts(options: &Options, beginning: Beginning) -> Hosts {
     match ENGINE.get() {
         Some(engine) => engine(options, beginning),
-        None => Hosts {
-            source: Box::new(Nothing),
-            sink: Box::new(Nothing),
-        },
+        None => nothing(),
+    }
+}
+
+/// Makes two ends that do nothing.
+pub(super) fn nothing() -> Hosts {
+    Hosts {
+        source: Box::new(Nothing),
+        sink: Box::new(Nothing),
     }
 }
 

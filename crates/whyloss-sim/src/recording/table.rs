@@ -100,6 +100,12 @@ impl Table {
                 )
             })?
         };
+        if outcome.1 == Outcome::Number && find("truth").is_some() {
+            return Err(
+                "each row is a lost packet; expected packets that arrived, or the whole directory of the trace"
+                    .to_owned(),
+            );
+        }
         let time = TIMES
             .iter()
             .find_map(|(name, unit)| Some((find(name)?, *unit)));

@@ -31,6 +31,7 @@ use crate::decider::{ReceiverDecider, SenderDecider};
 use crate::host::datagrams::Pattern;
 use crate::host::outside::Outside;
 use crate::host::quic;
+use crate::host::rtp;
 use crate::host::tcp;
 use crate::host::web::Transfers;
 use crate::packet::Packet;
@@ -136,6 +137,11 @@ pub enum Transport {
         /// What decides the cause of a loss, if the controller asks.
         classifier: SenderDecider,
     },
+    /// A video call over RTP, by hosts that are [installed](crate::host::rtp::install).
+    Rtp {
+        /// Who estimates its rate, and how its encoder behaves.
+        options: rtp::Options,
+    },
     /// TCP, with a classifier at the sender.
     Tcp {
         /// TCP's choices; [`tcp::Options::segment_size`] is what the window counts for a packet.
@@ -170,7 +176,8 @@ impl Transport {
             Self::Datagrams { .. }
             | Self::Iftp { .. }
             | Self::Outside { .. }
-            | Self::Quic { .. } => false,
+            | Self::Quic { .. }
+            | Self::Rtp { .. } => false,
         }
     }
 }
@@ -186,6 +193,13 @@ impl Scenario {
     /// Packets that may be under way or waiting.
     pub fn packet_limit(&self) -> u64 {
         self.most_packets.unwrap_or(MOST_PACKETS)
+    }
+
+    /// Returns the least rate of the links on the way of a flow's data, as their `rate` says.
+    pub fn capacity(&self, flow: &Flow) -> Option<Rate> {
+        let (way, _) = Router::new(self).routes_of(flow)?;
+        let rates = way.into_iter().map(|link| self.links[link].link.rate);
+        rates.min_by_key(|rate| rate.as_bps())
     }
 
     /// How long the first link of a flow takes to send one of its packets; `None` if there is no such link.
@@ -209,7 +223,7 @@ impl Flow {
     pub(crate) fn is_from_outside(&self) -> bool {
         matches!(
             self.transport,
-            Transport::Outside { .. } | Transport::Quic { .. }
+            Transport::Outside { .. } | Transport::Quic { .. } | Transport::Rtp { .. }
         )
     }
 

@@ -1,4 +1,4 @@
-//! Scenarios as users write them: TOML. `docs/scenarios.md` is the reference.
+//! Scenarios as users write them: TOML. `docs/reference/scenarios.md` is the reference.
 //!
 //! The document is walked by hand, so that every error knows its line and its key. Types, units and names are checked
 //! here; what a scenario must satisfy whoever built it is [`Scenario::check`]'s business, and its answer is mapped back
@@ -511,7 +511,7 @@ fn count(field: &Field<'_>) -> Result<u64, Fault> {
 mod tests {
     use super::*;
 
-    const REFERENCE: &str = include_str!("../../../../docs/scenarios.md");
+    const REFERENCE: &str = include_str!("../../../../docs/reference/scenarios.md");
 
     /// The reference has a row for every key, so that it cannot fall behind.
     #[test]
@@ -551,7 +551,7 @@ mod tests {
     fn the_references_example_is_valid() {
         let example = REFERENCE.split("```toml\n").nth(1).unwrap();
         let example = example.split("```").next().unwrap();
-        let parsed = ScenarioFile::parse(example, "docs/scenarios.md", &[]);
+        let parsed = ScenarioFile::parse(example, "docs/reference/scenarios.md", &[]);
         assert_eq!(parsed.unwrap().scenario.flows[0].name, "video");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Trace`] watches a run and hands rows, batch by batch, to a [`Sink`]: [`CsvFiles`], `ParquetFiles` (feature
 //! `parquet`), or a `Vec<Batch>`, of which feature `arrow` makes record batches. What the tables are called and what
-//! their columns mean is said once, in [`tables`]; `docs/traces.md` has the same words.
+//! their columns mean is said once, in [`tables`]; `docs/reference/traces.md` has the same words.
 //!
 //! Rows of one flow or link come in the order of their times, but for losses, which come when no verdict on them can
 //! follow any more. Those of different flows or links come as the engine works them out, which is not always by time.
@@ -170,7 +170,9 @@ impl<S: Sink> Trace<S> {
                 .iter()
                 .map(|flow| Flow {
                     judge: match flow.transport {
-                        Transport::Datagrams { .. } | Transport::Web { .. } => Judge::Nobody,
+                        Transport::Datagrams { .. }
+                        | Transport::Rtp { .. }
+                        | Transport::Web { .. } => Judge::Nobody,
                         Transport::Tcp { .. }
                         | Transport::Iftp { .. }
                         | Transport::Outside { .. }

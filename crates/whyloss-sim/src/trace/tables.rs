@@ -1,5 +1,5 @@
 //! What a trace consists of: four tables, and for each column its name, unit, type and meaning. Every sink, and the
-//! reference in `docs/traces.md`, follow this one description.
+//! reference in `docs/reference/traces.md`, follow this one description.
 
 /// A table of a trace.
 #[derive(Debug, PartialEq, Eq)]
@@ -249,9 +249,9 @@ mod tests {
     use super::*;
     use std::fmt::Write as _;
 
-    const REFERENCE: &str = include_str!("../../../../docs/traces.md");
+    const REFERENCE: &str = include_str!("../../../../docs/reference/traces.md");
 
-    /// The reference, as it has to stand in `docs/traces.md`.
+    /// The reference, as it has to stand in `docs/reference/traces.md`.
     fn reference(table: &Table) -> String {
         let mut text = format!(
             "### `{}`: one row for each {}\n\n| column | unit | |\n|---|---|---|\n",
@@ -273,7 +273,7 @@ mod tests {
             let reference = reference(table);
             assert!(
                 REFERENCE.contains(&reference),
-                "docs/traces.md should have:\n{reference}"
+                "docs/reference/traces.md should have:\n{reference}"
             );
         }
     }

@@ -35,6 +35,7 @@ fn all_are_valid() {
         names,
         [
             "beside.toml",
+            "call.toml",
             "codel-radio.toml",
             "dumbbell.toml",
             "iftp.toml",

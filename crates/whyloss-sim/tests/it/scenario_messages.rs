@@ -280,7 +280,7 @@ fn messages_about_overrides() {
         ("link.shared.queue", "{ packets = 0 }"),
         ("link.shared", "{}"),
         ("link.shared.rate.x", "1"),
-        ("flow.video.transport", "rtp"),
+        ("flow.video.transport", "sctp-x"),
         ("flow.film.classifier", "zbs4"),
         ("flow.film.classifier.name", "zigzag"),
         ("flow.file.classifier.name", "zigzag"),

@@ -13,7 +13,7 @@ pub fn page(outcomes: &[Outcome]) -> String {
         html::push_outcome(&mut page, outcome, |_| None);
     }
     page.finish(&format!(
-        "Measured by whyloss {} on simulated networks; `docs/arena.md` says how they are drawn.",
+        "Measured by whyloss {} on simulated networks; `docs/evidence/arena.md` says how they are drawn.",
         env!("CARGO_PKG_VERSION")
     ))
 }
@@ -101,7 +101,7 @@ fn notes(found: &Found) -> Vec<String> {
             networks(MW.2),
         ),
         format!(
-            "Not dominated (nobody receives more at less congestion loss): {}.",
+            "Not dominated (no contender receives more at less congestion loss): {}.",
             undominated(found).join(", ")
         ),
     ];

@@ -14,6 +14,7 @@ pub mod adversary;
 mod contender;
 mod criterion;
 mod drawn;
+pub mod media;
 pub mod report;
 mod run;
 

@@ -17,6 +17,7 @@ mod grid;
 pub use grid::place;
 pub mod html;
 pub mod json;
+mod live;
 pub mod markdown;
 pub mod page;
 mod score;

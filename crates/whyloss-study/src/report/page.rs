@@ -1,4 +1,5 @@
-//! A page that needs nothing else: no network, no script, pictures inline, light and dark.
+//! A page that needs nothing else: no network, pictures inline, light and dark. Scripts within it make it answer, and
+//! without them nothing is missing.
 //!
 //! For whatever is to be shown on one: outcomes ([`super::html`]), comparisons, runs. The page is well-formed XML too, so
 //! that tests can hold it to that. Texts are escaped here; what stands between back quotes becomes code.
@@ -29,6 +30,7 @@ use core::fmt::{Display, Write};
 
 use whyloss_sim::text::printable;
 
+use super::live;
 use super::svg::{self, GRID, INK, PAPER};
 use crate::Figure;
 
@@ -39,6 +41,8 @@ pub(super) const CSS: &str = include_str!("page.css");
 pub struct Page {
     html: String,
     in_section: bool,
+    /// Whether a figure has data for a chart.
+    charts: bool,
 }
 
 impl Page {
@@ -58,13 +62,15 @@ impl Page {
         let html = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
-             <title>{}</title>\n<style>\n{CSS}{}</style>\n</head>\n<body>\n",
+             <title>{}</title>\n<style>\n{CSS}{}{}</style>\n</head>\n<body>\n<main>\n",
             escape(title),
+            live::css(),
             picture_colours()
         );
         Self {
             html,
             in_section: false,
+            charts: false,
         }
     }
 
@@ -95,11 +101,16 @@ impl Page {
         let class = if table.overview { "summary" } else { "cells" };
         let _ = write!(
             self.html,
-            "<div class=\"wide\"><table class=\"{class}\">\n<thead><tr>"
+            "<div class=\"wide\" tabindex=\"0\"><table class=\"{class}\">\n<thead><tr>"
         );
         for (index, column) in table.columns.iter().enumerate() {
             let class = table.class(index, None);
-            let _ = write!(self.html, "<th{class}>{}</th>", escape(column));
+            let element = if column.is_empty() { "td" } else { "th" };
+            let _ = write!(
+                self.html,
+                "<{element}{class}>{}</{element}>",
+                escape(column)
+            );
         }
         self.html.push_str("</tr></thead>\n<tbody>\n");
         for row in &table.rows {
@@ -120,7 +131,11 @@ impl Page {
 
     /// A text as it is: a file, a command line.
     pub fn listing(&mut self, text: &str) {
-        let _ = writeln!(self.html, "<pre>{}</pre>", escape(text.trim_end()));
+        let _ = writeln!(
+            self.html,
+            "<pre tabindex=\"0\">{}</pre>",
+            escape(text.trim_end())
+        );
     }
 
     /// A picture with its caption, drawn here and now.
@@ -141,9 +156,12 @@ impl Page {
         let name = escape(&figure.name);
         let caption = escape(&figure.caption);
         let picture = svg::render(figure);
+        let data = live::data(figure);
+        self.charts |= data.is_some();
+        let data = data.unwrap_or_default();
         let _ = write!(
             self.html,
-            "<figure id=\"figure-{name}\">\n{picture}<figcaption>{caption}{link}</figcaption>\n</figure>\n"
+            "<figure id=\"figure-{name}\">\n{picture}{data}<figcaption>{caption}{link}</figcaption>\n</figure>\n"
         );
     }
 
@@ -196,7 +214,9 @@ impl Page {
     pub fn finish(mut self, footer: &str) -> String {
         self.close();
         let footer = with_code(footer);
-        let _ = write!(self.html, "<footer>{footer}</footer>\n</body>\n</html>\n");
+        let _ = writeln!(self.html, "</main>\n<footer>{footer}</footer>");
+        live::scripts(&mut self.html, self.charts);
+        self.html.push_str("</body>\n</html>\n");
         self.html
     }
 }
@@ -381,7 +401,7 @@ impl Display for Entry {
 fn picture_colours() -> String {
     let mut rules = String::new();
     for (colour, name) in [(INK, "ink"), (GRID, "grid"), (PAPER, "paper")] {
-        let hex = format!("#{:02X}{:02X}{:02X}", colour.0, colour.1, colour.2);
+        let hex = svg::hex(colour);
         for property in ["fill", "stroke"] {
             let _ = writeln!(
                 rules,

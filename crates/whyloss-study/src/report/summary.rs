@@ -1,6 +1,6 @@
 //! Several outcomes at a glance, in Markdown: what reproduces, and what does not and why.
 //!
-//! `docs/reproduction.md` keeps that of all experiments.
+//! `docs/evidence/scores.md` keeps that of all experiments.
 
 use core::fmt::Write;
 

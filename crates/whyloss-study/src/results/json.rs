@@ -3,10 +3,12 @@
 //! ```text
 //! { "scenario", "file", "seeds": [ … ], "window_s",
 //!   "total": { metrics }, "flows": [ { "name", "background", metrics } ],
-//!   "frames": [ { "name", "playout_ms", metrics } ], "transfers": [ { "name", metrics } ], "links": [ { "name", metrics } ] }
+//!   "frames": [ { "name", "playout_ms", metrics } ], "transfers": [ { "name", metrics } ],
+//!   "calls": [ { "name", metrics } ], "links": [ { "name", metrics } ] }
 //! ```
 //!
-//! Without a media stream there is no `frames`, without transfers no `transfers`. A metric is a number, or null when there was nothing to measure it by; with several seeds it is
+//! Without a media stream there is no `frames`, without transfers no `transfers`, without calls no
+//! `calls`. A metric is a number, or null when there was nothing to measure it by; with several seeds it is
 //! `{ "mean", "ci95", "values" }`: over the seeds that have a value, and one value per seed. Metrics whose keys share
 //! what stands before a dot are one object.
 
@@ -37,6 +39,7 @@ pub fn render(results: &Results<'_>, file: &Path) -> String {
             .iter()
             .map(|i| item(i, Named::Flow))
             .collect(),
+        calls: results.calls.iter().map(|i| item(i, Named::Flow)).collect(),
         links: results.links.iter().map(|i| item(i, Named::Link)).collect(),
     };
     // Strings, numbers and lists and maps of them always serialise.
@@ -57,6 +60,8 @@ struct Object<'a> {
     frames: Vec<ItemObject<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transfers: Vec<ItemObject<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<ItemObject<'a>>,
     links: Vec<ItemObject<'a>>,
 }
 

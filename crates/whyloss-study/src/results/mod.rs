@@ -7,7 +7,8 @@
 use crate::statistics;
 use whyloss::{Cause, Confusion, Duration};
 use whyloss_sim::{
-    DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Run, Scenario, TransferResult,
+    CallResult, DelaySummary, FlowResult, FrameCounts, LinkResult, Measurement, Run, Scenario,
+    TransferResult,
 };
 
 pub mod json;
@@ -29,6 +30,8 @@ pub struct Results<'a> {
     pub frames: Vec<Item>,
     /// One for each flow with transfers.
     pub transfers: Vec<Item>,
+    /// One for each call.
+    pub calls: Vec<Item>,
     /// One for each link, in the scenario's order.
     pub links: Vec<Item>,
 }
@@ -116,7 +119,13 @@ impl Item {
 impl<'a> Results<'a> {
     /// Whether any value differs between seeds.
     pub fn is_random(&self) -> bool {
-        let items = [&self.flows, &self.frames, &self.transfers, &self.links];
+        let items = [
+            &self.flows,
+            &self.frames,
+            &self.transfers,
+            &self.calls,
+            &self.links,
+        ];
         let mut metrics = items.into_iter().flatten().flat_map(|item| &item.metrics);
         metrics.any(|metric| {
             let known = metric
@@ -171,15 +180,19 @@ impl<'a> Results<'a> {
             }
         };
         let frames = playouts.iter().map(frames).collect();
+        let mut of = |flows: &[usize], keys: &[&'static str]| {
+            let item = |&flow: &usize| {
+                let spec = &scenario.flows[flow];
+                Item {
+                    background: spec.background,
+                    ..plain(&spec.name, columns.take(keys))
+                }
+            };
+            flows.iter().map(item).collect()
+        };
         let transfers = first.map_or(&[][..], |seed| &seed.transfers);
-        let transfers = transfers.iter().map(|&flow| {
-            let spec = &scenario.flows[flow];
-            Item {
-                background: spec.background,
-                ..plain(&spec.name, columns.take(&keys(TRANSFERS)))
-            }
-        });
-        let transfers = transfers.collect();
+        let transfers = of(transfers, &keys(TRANSFERS));
+        let calls = of(first.map_or(&[][..], |seed| &seed.calls), &keys(CALL));
         let links = scenario.links.iter();
         let links = links.map(|spec| plain(&spec.name, columns.take(&keys(LINK))));
         Self {
@@ -190,6 +203,7 @@ impl<'a> Results<'a> {
             flows,
             frames,
             transfers,
+            calls,
             links: links.collect(),
         }
     }
@@ -207,12 +221,14 @@ pub struct Seed {
     playouts: Box<[(usize, Duration)]>,
     /// The flows with transfers.
     transfers: Box<[usize]>,
-    /// Of the total, of flows, frames, transfers and links, in the order of the lists below.
+    /// The flows that are calls.
+    calls: Box<[usize]>,
+    /// Of the total, of flows, frames, transfers, calls and links, in the order of the lists below.
     values: Box<[Value]>,
 }
 
 impl Seed {
-    /// How many values a seed of this scenario has, without those of frames and transfers.
+    /// How many values a seed of this scenario has, without those of frames, transfers and calls.
     pub fn size(scenario: &Scenario) -> usize {
         let flow = FLOW.len() + DELAY.len();
         FLOW.len() + scenario.flows.len() * flow + scenario.links.len() * LINK.len()
@@ -244,6 +260,13 @@ impl Seed {
                 push(&mut values, TRANSFERS, result, window);
             }
         }
+        let mut calls = Vec::new();
+        for (index, flow) in measured.flows.iter().enumerate() {
+            if let Some(result) = flow.call.as_deref() {
+                calls.push(index);
+                push(&mut values, CALL, result, window);
+            }
+        }
         for link in &measured.links {
             push(&mut values, LINK, link, window);
         }
@@ -253,6 +276,7 @@ impl Seed {
             is_measured: !run.delays.is_empty(),
             playouts: playouts.into(),
             transfers: transfers.into(),
+            calls: calls.into(),
             values: values.into(),
         }
     }
@@ -371,6 +395,24 @@ pub(crate) const TRANSFERS: Metrics<TransferResult> = &[
     ("p95_ms", |t, _| Value::Real(t.times.quantile_ms(0.95))),
     ("p99_ms", |t, _| Value::Real(t.times.quantile_ms(0.99))),
     ("max_ms", |t, _| Value::Real(t.times.max_ms())),
+];
+
+/// Metrics of a call.
+pub(crate) const CALL: Metrics<CallResult> = &[
+    ("frames", |c, _| Value::Count(c.expected)),
+    ("late", |c, _| Value::Real(c.share(c.late))),
+    ("never", |c, _| Value::Real(c.share(c.never()))),
+    ("freezes", |c, _| Value::Count(c.freezes)),
+    ("frozen_ms", |c, _| {
+        Value::Real(Some(c.frozen.as_nanos() as f64 / 1e6))
+    }),
+    ("mean_ms", |c, _| Value::Real(c.delays.mean_ms())),
+    ("p50_ms", |c, _| Value::Real(c.delays.quantile_ms(0.5))),
+    ("p95_ms", |c, _| Value::Real(c.delays.quantile_ms(0.95))),
+    ("max_ms", |c, _| Value::Real(c.delays.max_ms())),
+    ("ramp_ms", |c, _| {
+        Value::Real(c.ramp.map(|ramp| ramp.as_nanos() as f64 / 1e6))
+    }),
 ];
 
 /// What is printed about a link.

@@ -6,6 +6,7 @@
 //! | `flow.NAME.KEY` | of one flow; `delay.` keys measure its delays |
 //! | `frames.NAME.KEY`, `frames.NAME@MS.KEY` | of one flow's frames, under its first playout delay or that of `MS` ms |
 //! | `transfers.NAME.KEY` | of one flow's transfers |
+//! | `call.NAME.KEY` | of a call |
 //! | `link.NAME.KEY` | of one link |
 //! | `events` | the engine handled |
 //! | `NAME = EXPRESSION` | whatever [`measure`](crate::measure) can say, under a name |
@@ -13,12 +14,14 @@
 //! Keys are those of `whyloss run --format csv`.
 
 use whyloss::Duration;
+use whyloss_sim::scenario::Transport;
 use whyloss_sim::{
-    DelaySummary, FlowResult, FrameCounts, LinkResult, Needs, Run, Scenario, TransferResult,
+    CallResult, DelaySummary, FlowResult, FrameCounts, LinkResult, Needs, Run, Scenario,
+    TransferResult,
 };
 
 use crate::measure::{Measure, Observed};
-use crate::results::{self, DELAY, FLOW, FRAMES, LINK, Metrics, TRANSFERS, Value};
+use crate::results::{self, CALL, DELAY, FLOW, FRAMES, LINK, Metrics, TRANSFERS, Value};
 
 /// What the values of a metric are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +51,7 @@ enum Of {
     Delay(String, Value1<DelaySummary>),
     Frames(String, Option<f64>, Value1<FrameCounts>),
     Transfers(String, Value1<TransferResult>),
+    Call(String, Value1<CallResult>),
     Link(String, Value1<LinkResult>),
     Events,
     Expression(Box<Measure>),
@@ -75,7 +79,7 @@ impl Column {
                     "metric {name:?}: expected `{family}.NAME.KEY`, such as `{family}.video.{}`",
                     match family {
                         "link" => "utilisation",
-                        "transfers" => "p95_ms",
+                        "call" | "transfers" => "p95_ms",
                         _ => "received",
                     }
                 )
@@ -112,13 +116,17 @@ impl Column {
                 let (flow, key) = named()?;
                 Of::Transfers(flow.into(), find(TRANSFERS, key, name)?)
             }
+            "call" => {
+                let (flow, key) = named()?;
+                Of::Call(flow.into(), find(CALL, key, name)?)
+            }
             "link" => {
                 let (link, key) = named()?;
                 Of::Link(link.into(), find(LINK, key, name)?)
             }
             _ => {
                 return Err(format!(
-                    "metric {name:?}: expected `total.KEY`, `flow.NAME.KEY`, `frames.NAME.KEY`, `transfers.NAME.KEY`, `link.NAME.KEY` or `events`"
+                    "metric {name:?}: expected `total.KEY`, `flow.NAME.KEY`, `frames.NAME.KEY`, `transfers.NAME.KEY`, `call.NAME.KEY`, `link.NAME.KEY` or `events`"
                 ));
             }
         };
@@ -128,6 +136,7 @@ impl Column {
             Of::Delay(_, value) => value(&DelaySummary::default(), window),
             Of::Frames(_, _, value) => value(&FrameCounts::default(), window),
             Of::Transfers(_, value) => value(&TransferResult::default(), window),
+            Of::Call(_, value) => value(&CallResult::default(), window),
             Of::Link(_, value) => value(&LinkResult::default(), window),
             Of::Events | Of::Expression(_) => Value::Count(0),
         };
@@ -183,6 +192,10 @@ impl Column {
                 .flows
                 .iter()
                 .any(|flow| flow.name == *name && flow.has_transfers()),
+            Of::Call(name, _) => scenario
+                .flows
+                .iter()
+                .any(|flow| flow.name == *name && matches!(flow.transport, Transport::Rtp { .. })),
             Of::Link(name, _) => scenario.links.iter().any(|link| link.name == *name),
         }
     }
@@ -206,6 +219,10 @@ impl Column {
             }),
             Of::Transfers(name, value) => flow(name).and_then(|at| {
                 let result = run.measurement.flows[at].transfers.as_deref()?;
+                Some(value(result, window))
+            }),
+            Of::Call(name, value) => flow(name).and_then(|at| {
+                let result = run.measurement.flows[at].call.as_deref()?;
                 Some(value(result, window))
             }),
             Of::Link(name, value) => {

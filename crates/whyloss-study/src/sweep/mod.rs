@@ -1,7 +1,7 @@
 //! Sweeps: one scenario over axes and seeds, on all cores or on somebody else's, with rows that can be made again.
 //!
 //! ```text
-//! Plan      what is to be run: a scenario, axes, seeds, metrics (TOML: `docs/sweeps.md`)
+//! Plan      what is to be run: a scenario, axes, seeds, metrics (TOML: `docs/guides/sweeps.md`)
 //!   ↓       each point is the scenario with what its place on the axes sets
 //! Sweep     what is known, and what is missing; in rounds, if seeds are added until a metric is precise enough
 //!   ↓ task  some runs of one point, on any machine; the answer is a part

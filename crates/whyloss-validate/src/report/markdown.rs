@@ -1,4 +1,4 @@
-//! A report in Markdown: `docs/validation-table.md` keeps that of a full run.
+//! A report in Markdown, with a row for each comparison.
 
 use core::fmt::Write;
 

@@ -62,9 +62,9 @@ registry! {
         "Brakmo & Peterson, IEEE JSAC 13(8), 1995", () => ControllerKind::Vegas(VegasDialect::Paper);
 
         "whyloss", "Whyloss", "CUBIC that a loss cuts by the odds of congestion, where the path has shown its queue",
-        "this project, docs/scheme.md", () => ControllerKind::Whyloss(Under::Cubic);
+        "this project, docs/reference/scheme.md", () => ControllerKind::Whyloss(Under::Cubic);
 
         "whyloss-reno", "Whyloss over Reno", "Reno that a loss cuts by the odds of congestion, where the path has shown its queue",
-        "this project, docs/scheme.md", () => ControllerKind::Whyloss(Under::Reno);
+        "this project, docs/reference/scheme.md", () => ControllerKind::Whyloss(Under::Reno);
     }
 }

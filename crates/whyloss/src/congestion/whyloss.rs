@@ -1,6 +1,6 @@
 //! Whyloss: a window that a loss cuts by the odds that a queue refused it, and only where the path has shown its queue.
 //!
-//! This project's own (2026); `docs/scheme.md` derives it, and says what it is worth and where it falls short.
+//! This project's own (2026); `docs/reference/scheme.md` derives it, and says what it is worth and where it falls short.
 //!
 //! ```text
 //! m        ns, the smallest round-trip time of the last one to two minutes

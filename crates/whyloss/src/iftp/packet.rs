@@ -14,7 +14,7 @@
 //!
 //! Big-endian. An acknowledgement has no payload; that of IFTP-W has no coverage either, and covers all of itself. With a
 //! time stamp of 32 bits the last field moves to byte 12, two bytes of zero follow it where there is one, and the header
-//! has 16 bytes. `docs/iftp.md` has each of the eight layouts as a table.
+//! has 16 bytes. `docs/reference/iftp.md` has each of the eight layouts as a table.
 //!
 //! The paper prints neither widths nor units. Fields are of 16 bits as they are drawn (ELA-6). The time stamp counts
 //! milliseconds, and wraps after 65.536 s; with 32 bits microseconds, and wraps after 71.6 min.

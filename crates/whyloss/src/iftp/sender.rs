@@ -12,7 +12,7 @@
 //! n  packets in a period, a real number      R  smoothed round-trip time, gain 1/8      τ  time to send a packet
 //! ```
 //!
-//! Where the paper is silent (ELA-3, ELA-4, ELA-8; `docs/iftp.md` gives the reasons):
+//! Where the paper is silent (ELA-3, ELA-4, ELA-8; `docs/reference/iftp.md` gives the reasons):
 //!
 //! - A *period* ends when ⌊n⌋ packets have left in it, and the first of them is acknowledged or given up. n and G change then,
 //!   not with each acknowledgement, as the equations have it. It lasts R when packets leave R/n apart, and no acknowledgement

@@ -145,7 +145,7 @@ registry! {
             .update_first(update_first != 0.0);
 
         "trees", "Trees", "sixty small trees over timing and delay, grown on networks drawn at random",
-        "this project, docs/classifier.md",
+        "this project, docs/evidence/classifier.md",
         (threshold = real(Trees::THRESHOLD, -100.0, 100.0, "log-odds of congestion above which a loss is one"))
         => Trees::new(threshold);
 

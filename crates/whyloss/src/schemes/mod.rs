@@ -274,7 +274,7 @@ pub static REGISTRY: &[Entry] = entries!(Scheme {
 
     "cubic-trees", "CUBIC with trees",
     "CUBIC that keeps its window at a loss that forty small trees call wireless",
-    "this project, docs/classifier.md", () => cubic(Trees::default());
+    "this project, docs/evidence/classifier.md", () => cubic(Trees::default());
 
     "bbr", "BBR version 3", "paces at the measured bandwidth; heeds losses above 2 %",
     "draft-ietf-ccwg-bbr-06, 2026", () => unaware(ControllerKind::Bbr);
@@ -288,11 +288,11 @@ pub static REGISTRY: &[Entry] = entries!(Scheme {
 
     "whyloss", "Whyloss",
     "CUBIC that a loss cuts by the odds of congestion, where the path has shown its queue",
-    "this project, docs/scheme.md", () => whyloss::scheme();
+    "this project, docs/reference/scheme.md", () => whyloss::scheme();
 
     "whyloss-reno", "Whyloss over Reno",
     "Reno that a loss cuts by the odds of congestion, where the path has shown its queue",
-    "this project, docs/scheme.md", () => whyloss::reno();
+    "this project, docs/reference/scheme.md", () => whyloss::reno();
 });
 
 /// The ideal schemes, which ask the truth.

@@ -151,7 +151,7 @@ registry! {
         => Episode::new(rounds);
 
         "trees", "Trees", "forty small trees over delay, timing and losses, grown on networks drawn at random",
-        "this project, docs/classifier.md",
+        "this project, docs/evidence/classifier.md",
         (threshold = real(Trees::THRESHOLD, -100.0, 100.0, "log-odds of congestion above which a loss is one"))
         => Trees::new(threshold);
 

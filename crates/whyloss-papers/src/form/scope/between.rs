@@ -86,15 +86,30 @@ impl Scope<'_> {
         of: &[Expr],
         text: &'static Text,
     ) -> Result<Vec<(Line, Line)>, Fault> {
-        let line = |scope: &Self, of: &Expr| match scope.value(of, text)? {
-            Value::Line(line, _) => Ok(*line),
-            _ => Err(fault(text, "expected lines after the numbers")),
-        };
+        let here = self.each_line(of, text)?;
+        Ok(here.into_iter().zip(other.each_line(of, text)?).collect())
+    }
+
+    /// Lines, by what makes them.
+    pub(super) fn each_line(&self, of: &[Expr], text: &'static Text) -> Result<Vec<Line>, Fault> {
         let lines = self.arguments(of);
-        let lines = lines
-            .iter()
-            .map(|of| Ok((line(self, of)?, line(other, of)?)));
-        lines.collect()
+        let line = |of: &Expr| match self.value(of, text)? {
+            Value::Line(line, _) => Ok(*line),
+            _ => Err(fault(text, "expected lines")),
+        };
+        lines.iter().map(line).collect()
+    }
+
+    /// The points of several lines, one after the other.
+    pub(super) fn joined(&self, of: &[Expr], text: &'static Text) -> Result<Value, Fault> {
+        let lines = self.each_line(of, text)?;
+        let points = lines.iter().flat_map(Line::means);
+        let points = points.map(|(x, mean)| (x, vec![Some(mean.value)]));
+        let first = lines
+            .first()
+            .map_or(("", ""), |line| (line.name.as_str(), line.unit));
+        let joined = Line::of("", first.0, first.1, points);
+        Ok(Value::Line(Box::new(joined), true))
     }
 
     /// How many pairs of lines whose means are `apart` in the other scope are the other way round

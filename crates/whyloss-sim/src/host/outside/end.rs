@@ -6,6 +6,7 @@ use whyloss::{Cause, Time};
 
 use super::{HEADERS, Host, Judge};
 use crate::host::judge::Judgement;
+use crate::host::rtp::CallResult;
 use crate::host::transfers::Backlog;
 use crate::observe::SourceState;
 use crate::packet::Payload;
@@ -80,6 +81,11 @@ impl End {
     /// The flow's transfers, if it has any.
     pub(crate) fn backlog(&mut self) -> Option<&mut Backlog> {
         self.backlog.as_mut()
+    }
+
+    /// Measures of the call that this sink receives, if it is one.
+    pub(crate) fn call(&self) -> Option<CallResult> {
+        self.host.call()
     }
 
     /// Transfers that this sink has whole.

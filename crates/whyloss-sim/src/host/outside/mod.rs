@@ -84,8 +84,9 @@ mod judge;
 use std::fmt;
 use std::sync::Arc;
 
-use whyloss::Time;
+use whyloss::{Rate, Time};
 
+use crate::host::rtp::CallResult;
 use crate::observe::SourceState;
 
 pub(crate) use end::{Datagram, End};
@@ -129,6 +130,11 @@ pub trait Host {
         0
     }
 
+    /// Returns the measures of a call; asked of sinks, at the end of a run.
+    fn call(&self) -> Option<CallResult> {
+        None
+    }
+
     /// What congestion control knows and allows, for traces and pictures; asked of sources.
     fn state(&self) -> SourceState {
         SourceState::default()
@@ -157,6 +163,10 @@ pub struct Beginning {
     pub judge: Judge,
     /// Whether the source always has something to send. If not, it sends what it is [offered](Host::offer).
     pub endless: bool,
+    /// The measurement window, until the flow stops at most.
+    pub measured: (Time, Time),
+    /// Least rate of the links on the way of the flow's data, as their `rate` says.
+    pub capacity: Option<Rate>,
 }
 
 /// Makes the hosts of a flow, anew for each run.

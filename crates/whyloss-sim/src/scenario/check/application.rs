@@ -68,7 +68,10 @@ fn check_transfers(
             return refuse("its transfers say how many segments there are, so `segments` cannot");
         }
         Transport::Web { .. } => return refuse("web traffic has transfers of its own"),
-        Transport::Datagrams { .. } | Transport::Iftp { .. } | Transport::Tfrc { .. } => {
+        Transport::Datagrams { .. }
+        | Transport::Iftp { .. }
+        | Transport::Rtp { .. }
+        | Transport::Tfrc { .. } => {
             return refuse("transfers need a transport that delivers everything: tcp or quic");
         }
     }
@@ -93,8 +96,8 @@ fn check_transfers(
 fn check_transport(transport: &Transport, stream: &Stream, place: Place) -> Checked {
     let refuse = |why| fail(place, Problem::Application(why));
     match transport {
-        Transport::Outside { .. } | Transport::Quic { .. } => {
-            refuse("a media stream needs a transport other than QUIC or a host from outside")
+        Transport::Outside { .. } | Transport::Quic { .. } | Transport::Rtp { .. } => {
+            refuse("a media stream needs a transport other than QUIC, RTP or a host from outside")
         }
         Transport::Web { .. } => refuse("web traffic has transfers of its own"),
         Transport::Datagrams { pattern, .. } if !is_steady(pattern) => {

@@ -7,6 +7,7 @@ mod application;
 mod link;
 mod problem;
 mod queue;
+mod rtp;
 mod transport;
 
 use std::collections::BTreeMap;
@@ -17,8 +18,7 @@ use whyloss::{Duration, Rate, Time};
 pub use problem::{CheckError, Place, Problem};
 
 use super::{Flow, Router, Scenario};
-use crate::event_queue::EventQueue;
-use crate::run::entities;
+use crate::engine::event_queue::{EventQueue, entities};
 
 /// Most nodes, most links and most flows of a scenario.
 pub const MOST: usize = 10_000;

@@ -2,6 +2,7 @@
 
 use whyloss::{Duration, Rate, iftp, tfrc};
 
+use super::rtp;
 use super::{
     Checked, FASTEST, LARGEST_PACKET, LONGEST_DELAY, Place, bits_per_second, check_order,
     check_rate, out_of_range, span,
@@ -26,6 +27,7 @@ pub(super) fn check(flow: &Flow, place: impl Fn(&'static str) -> Place) -> Check
         Transport::Iftp { options, .. } => check_iftp(options, flow, place),
         Transport::Outside { .. } => check_datagram(flow, outside::HEADERS + 1, &place),
         Transport::Quic { .. } => check_datagram(flow, outside::HEADERS + LEAST_QUIC, &place),
+        Transport::Rtp { options } => rtp::check(options, flow, place),
         Transport::Tcp { options, .. } => check_tcp(options, flow, place),
         Transport::Tfrc { options, .. } => check_tfrc(options, flow, place),
         Transport::Web { options, transfers } => {
@@ -66,7 +68,11 @@ fn check_iftp(
 }
 
 /// The datagrams of a host from outside have a place for their bytes, and arrive whole.
-fn check_datagram(flow: &Flow, least: u32, place: impl Fn(&'static str) -> Place) -> Checked {
+pub(super) fn check_datagram(
+    flow: &Flow,
+    least: u32,
+    place: impl Fn(&'static str) -> Place,
+) -> Checked {
     if flow.packet_size < least {
         let expected = format!("at least {least} B, headers of IPv4 and UDP included");
         return out_of_range(place("packet"), format!("{} B", flow.packet_size), expected);

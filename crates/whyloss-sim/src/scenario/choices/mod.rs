@@ -11,6 +11,7 @@ mod own;
 mod queue;
 mod quic;
 mod rate;
+mod rtp;
 mod scheme;
 mod tcp;
 mod tfrc;
@@ -151,12 +152,13 @@ mod tests {
     /// The reference has a row for every key, so that it cannot fall behind.
     #[test]
     fn every_key_is_documented() {
-        let reference = include_str!("../../../../../docs/scenarios.md");
+        let reference = include_str!("../../../../../docs/reference/scenarios.md");
         for key in [
             &super::tcp::KEYS[..],
             &super::tfrc::KEYS,
             &super::iftp::KEYS,
             &super::quic::KEYS,
+            &super::rtp::KEYS,
             &super::channel::CHANNELS,
             &super::queue::RED,
             &super::transport::BURSTS,
@@ -181,7 +183,7 @@ mod tests {
 
     #[test]
     fn every_parameter_is_documented_with_its_default() {
-        let reference = include_str!("../../../../../docs/scenarios.md");
+        let reference = include_str!("../../../../../docs/reference/scenarios.md");
         let named = |name: &str| {
             let start = format!("| `{name}` | ");
             reference.lines().filter(move |row| row.starts_with(&start))

@@ -3,7 +3,7 @@
 use whyloss::Duration;
 
 use super::scheme::{self, Chosen};
-use super::{Choice, classifier, iftp, quic, tcp, tfrc};
+use super::{Choice, classifier, iftp, quic, rtp, tcp, tfrc};
 use crate::host::datagrams::{Law, Pattern, Spacing};
 use crate::host::web::Transfers;
 use crate::registry::Registry;
@@ -11,8 +11,8 @@ use crate::scenario::Transport;
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-pub(super) const TRANSPORTS: [&str; 8] = [
-    "tfrc", "tcp", "quic", "iftp", "on-off", "cbr", "poisson", "web",
+pub(super) const TRANSPORTS: [&str; 9] = [
+    "tfrc", "tcp", "quic", "rtp", "iftp", "on-off", "cbr", "poisson", "web",
 ];
 
 /// ns-2's, and that of the sources of Martignon and Fratta (2005) and of Le and Hong (2006).
@@ -33,9 +33,9 @@ pub(in crate::scenario) fn transport(
     registry: &Registry,
 ) -> Result<Transport, Fault> {
     let expected =
-        r#"a transport: "tfrc", "tcp", "quic", "iftp", "on-off", "cbr", "poisson" or "web""#;
+        r#"a transport: "tfrc", "tcp", "quic", "rtp", "iftp", "on-off", "cbr", "poisson" or "web""#;
     let choice = Choice::of(field, "transport", expected, &TRANSPORTS)?;
-    if let ("on-off" | "cbr" | "poisson" | "web", Some(field)) = (choice.name, classifier) {
+    if let ("rtp" | "on-off" | "cbr" | "poisson" | "web", Some(field)) = (choice.name, classifier) {
         let message = format!(
             "only a `tfrc`, `tcp`, `quic` or `iftp` flow has a classifier; this one is `{}`",
             choice.name
@@ -81,6 +81,9 @@ pub(in crate::scenario) fn transport(
                 controller,
             })
         }
+        "rtp" => Ok(Transport::Rtp {
+            options: rtp::options(&choice)?,
+        }),
         "on-off" => bursts(&choice),
         "cbr" => {
             choice.only(&STEADY)?;

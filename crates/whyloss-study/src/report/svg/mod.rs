@@ -15,7 +15,8 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use axis::Axis;
 use style::Style;
-pub(super) use style::{GRID, INK, PAPER};
+pub use style::colour;
+pub(super) use style::{GRID, INK, PAPER, hex};
 
 use super::page::escape;
 use crate::{Figure, Look, Panel, Series, Sign};
@@ -151,6 +152,30 @@ impl Layout {
 }
 
 /// The series of all panels, each name once.
+/// The colours and shapes of a figure's series, for charts beside its picture.
+pub(super) struct Colours<'a>(Legend<'a>);
+
+impl<'a> Colours<'a> {
+    pub(super) fn new(figure: &'a Figure) -> Self {
+        Self(Legend::new(figure))
+    }
+
+    /// Returns a colour as pages write it, `ink` for the colour of text; and a sign's shape.
+    pub(super) fn of(&self, series: &Series) -> (String, usize) {
+        let colour = self.0.style(&series.name).map_or(INK, |style| style.colour);
+        let shape = match series.look {
+            Look::Signs(sign) => sign.shape,
+            _ => 0,
+        };
+        let name = if colour == INK {
+            "ink".into()
+        } else {
+            hex(colour)
+        };
+        (name, shape)
+    }
+}
+
 struct Legend<'a> {
     entries: Vec<(&'a Series, Style)>,
     /// Whether there are signs, from which lines keep apart: they have no markers, and other colours.
@@ -329,12 +354,14 @@ fn draw_panel(
         series.filter_map(|series| Some((series, legend.style(&series.name)?)))
     };
     for (series, style) in drawn(Look::Band) {
-        let ends = series.points.iter().filter_map(|&(x, y, half)| {
-            let high = frame.point((x, y + half.unwrap_or(0.0), None))?.at;
-            let low = frame.point((x, y - half.unwrap_or(0.0), None))?.at;
-            Some((low, high.1 - low.1))
-        });
-        draw_band(root, &ends.collect::<Vec<_>>(), style)?;
+        for piece in series.points.split(|(_, y, _)| y.is_nan()) {
+            let ends = piece.iter().filter_map(|&(x, y, half)| {
+                let high = frame.point((x, y + half.unwrap_or(0.0), None))?.at;
+                let low = frame.point((x, y - half.unwrap_or(0.0), None))?.at;
+                Some((low, high.1 - low.1))
+            });
+            draw_band(root, &ends.collect::<Vec<_>>(), style)?;
+        }
     }
     for (series, style) in drawn(Look::Marks) {
         for x in series.points.iter().filter_map(|point| x.place(point.0)) {

@@ -17,6 +17,15 @@ pub(crate) const GRID: RGBColor = RGBColor(0xe4, 0xe6, 0xe9);
 /// Behind everything.
 pub(crate) const PAPER: RGBColor = RGBColor(0xff, 0xff, 0xff);
 
+/// Returns a [sign's colour](Sign::colour) as web pages write it, such as `#0072B2`.
+pub fn colour(index: usize) -> String {
+    hex(COLOURS[index % COLOURS.len()])
+}
+
+pub(crate) fn hex(RGBColor(red, green, blue): RGBColor) -> String {
+    format!("#{red:02X}{green:02X}{blue:02X}")
+}
+
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0x00, 0x72, 0xb2), // blue
     RGBColor(0xd5, 0x5e, 0x00), // vermillion
@@ -171,7 +180,6 @@ mod tests {
             Sign::CROSS => "X",
             other => panic!("no shape of a cause: {other}"),
         };
-        let hex = |RGBColor(red, green, blue)| format!("#{red:02X}{green:02X}{blue:02X}");
         for cause in CAUSES {
             let (word, sign) = (word(cause), Sign::of_loss(Some(cause), Some(cause)));
             let (colour, shape) = (hex(Style::of(sign).colour), matplotlib(sign.shape));

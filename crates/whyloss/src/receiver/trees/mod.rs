@@ -1,6 +1,6 @@
 //! Trees: sixty shallow trees over the timing and the delay of a gap, grown on networks drawn at random.
 //!
-//! This project's own (2026); `docs/classifier.md` says how it was made, how to make it again, what it is worth, and where
+//! This project's own (2026); `docs/evidence/classifier.md` says how it was made, how to make it again, what it is worth, and where
 //! it does not help.
 //!
 //! ```text
@@ -82,7 +82,7 @@ impl Default for Past {
 
 impl Trees {
     /// Log-odds above which a gap looks like congestion: Mc is then 9 to 11 % on networks of the kind that the trees were grown on, and up to
-    /// 15 % on longer ones (`docs/classifier.md`).
+    /// 15 % on longer ones (`docs/evidence/classifier.md`).
     pub const THRESHOLD: f64 = table::THRESHOLD;
 
     /// Trees with this threshold, in log-odds: the lower it is, the more losses are congestion.

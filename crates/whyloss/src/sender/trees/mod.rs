@@ -1,6 +1,6 @@
 //! Trees: forty shallow trees over what acknowledgements say of delay, timing and losses, grown on networks drawn at random.
 //!
-//! This project's own (2026); `docs/classifier.md` says how it was made, how to make it again, what it is worth, and where
+//! This project's own (2026); `docs/evidence/classifier.md` says how it was made, how to make it again, what it is worth, and where
 //! it does not help.
 //!
 //! ```text

@@ -1,0 +1,28 @@
+"""Check that scenario files conform to the schema, and that the schema refuses what it must.
+
+python3 check_schema.py SCHEMA DIRECTORY
+"""
+
+import json
+import pathlib
+import sys
+import tomllib
+
+import jsonschema
+
+schema = json.loads(pathlib.Path(sys.argv[1]).read_text())
+jsonschema.Draft7Validator.check_schema(schema)
+check = jsonschema.Draft7Validator(schema)
+files = sorted(pathlib.Path(sys.argv[2]).glob("*.toml"))
+assert len(files) >= 8
+for file in files:
+    scenario = tomllib.loads(file.read_text())
+    check.validate(scenario)
+    # The check can fail: an unknown key, and a quantity without its unit.
+    assert not check.is_valid({**scenario, "colour": 1}), file
+    assert not check.is_valid({**scenario, "duration": 10}), file
+    # A channel with two ways to write it, written in neither.
+    for channel in ("gilbert-elliott", {"kind": "gilbert-elliott", "loss": 0.1}):
+        link = {**scenario["link"][0], "channel": channel}
+        assert not check.is_valid({**scenario, "link": [link]}), file
+print(len(files), "scenario files conform")

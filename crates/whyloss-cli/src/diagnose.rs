@@ -1,0 +1,324 @@
+//! `whyloss diagnose`: why packets of a capture died.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use whyloss_diagnose::anonymise::Anonymiser;
+use whyloss_diagnose::truth::Truth;
+use whyloss_diagnose::{Diagnosis, Options, diagnose, diagnose_path, report};
+
+use whyloss_sim::output::{OutputError, Whole, create_below, is_noted, note};
+use whyloss_sim::text::one_line;
+use whyloss_study::report as study;
+
+use crate::error::CliError;
+
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct DiagnoseArgs {
+    /// Captures, logs, and directories that `whyloss link --log` or `whyloss run --trace` wrote; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Show one flow, with each of its losses.
+    #[arg(long, value_name = "N")]
+    flow: Option<u64>,
+    /// Write a page with pictures, `diagnosis.json`, `losses.csv` and, of a capture, `annotated.pcapng` for Wireshark into this
+    /// directory; of several files, into one below it each.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Format of the output.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Replace addresses, keeping networks together, and write packets without payload.
+    #[arg(long)]
+    anonymise: bool,
+    /// Where `whyloss link --log` wrote what became of every packet: sets the truth beside each verdict, and counts.
+    #[arg(long, value_name = "DIR")]
+    truth: Option<PathBuf>,
+    /// Connections followed at a time.
+    #[arg(long, value_name = "N", default_value_t = Options::default().connections as u32, value_parser = clap::value_parser!(u32).range(1..))]
+    connections: u32,
+    /// Memory that the diagnosis may take, such as `512 MiB`: beyond it, what is oldest or quietest is dropped, and the report
+    /// says so.
+    #[arg(long, value_name = "SIZE", default_value = "1 GiB", value_parser = memory)]
+    memory: u64,
+}
+
+/// The least memory, bytes: less is not worth a diagnosis.
+const LEAST_MEMORY: u64 = 16 << 20;
+
+/// A size in bytes, from [`LEAST_MEMORY`] on.
+fn memory(text: &str) -> Result<u64, String> {
+    let expected = || {
+        format!(
+            "expected a size of at least {} MiB, such as `512 MiB` (units: MiB, GiB)",
+            LEAST_MEMORY >> 20
+        )
+    };
+    let text = text.trim();
+    let (number, unit) = [("MiB", 20), ("GiB", 30)]
+        .into_iter()
+        .find_map(|(name, unit)| Some((text.strip_suffix(name)?.trim_end(), unit)))
+        .ok_or_else(expected)?;
+    let number: u64 = number.parse().map_err(|_| expected())?;
+    let bytes = number.checked_mul(1 << unit).ok_or_else(expected)?;
+    (bytes >= LEAST_MEMORY)
+        .then_some(bytes)
+        .ok_or_else(expected)
+}
+
+const HELP: &str = "Reads pcap, pcapng and qlog, as they are or compressed with gzip or zstd, and what emulated links and simulated runs \
+    say of their packets. Take captures with at least 96 bytes of \
+    each packet (`tcpdump -s 96`), so that TCP's options are in them.";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    /// A table and a paragraph about each flow that lost something.
+    Table,
+    /// One JSON object per file.
+    Json,
+    /// A row per lost packet.
+    Csv,
+}
+
+pub(crate) fn run(args: &DiagnoseArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    let anonymiser = Anonymiser::default();
+    // All are looked at before the first is read: a name that is wrong is found at once.
+    for path in args.files.iter().filter(|path| !is_standard_input(path)) {
+        fs::metadata(path).map_err(|source| refuse(path, source.into()))?;
+    }
+    let below = directories(&args.files);
+    if let Some(out) = &args.out {
+        let mut inputs = args.files.iter().chain(&args.truth);
+        if let Some(path) = inputs.find(|path| is_in_the_way(path, out, &below)) {
+            return Err(CliError::InputInOut(path.clone()));
+        }
+    }
+    let mut options = Options {
+        connections: args.connections as usize,
+        memory: args.memory,
+        ..Options::default()
+    };
+    let truth = args.truth.as_ref();
+    let truth = truth.map(|log| Truth::read(log, options).map_err(|source| refuse(log, source)));
+    let mut truth = truth.transpose()?;
+    options.taken = truth.as_ref().map_or(0, Truth::bytes);
+    for (index, path) in args.files.iter().enumerate() {
+        let read = if is_standard_input(path) {
+            diagnose(Box::new(io::stdin()), options)
+        } else {
+            diagnose_path(path, options)
+        };
+        let mut diagnosis = read.map_err(|source| refuse(path, source))?;
+        check(&diagnosis, args.flow, path)?;
+        if let Some(truth) = &mut truth {
+            diagnosis.compare(truth);
+        }
+        if args.anonymise {
+            diagnosis.anonymise(&anonymiser);
+        }
+        if let Some(out) = &args.out {
+            let anonymiser = args.anonymise.then_some(&anonymiser);
+            // A first input that cannot be read leaves all as it was.
+            if index == 0 {
+                study::renew(out).map_err(CliError::Out)?;
+            }
+            let dir = match &below[index] {
+                None => out.to_owned(),
+                Some(name) => {
+                    directory_below(out, name).map_err(|error| CliError::Out(error.into()))?
+                }
+            };
+            write(args, &dir, index, &diagnosis, anonymiser)?;
+        }
+        if args.files.len() > 1 && matches!(args.format, Format::Table) {
+            writeln!(out, "{}\n", one_line(&path.to_string_lossy()))?;
+        }
+        match args.format {
+            Format::Table => {
+                out.write_all(report::text::render(&diagnosis, args.flow).as_bytes())?;
+            }
+            Format::Json => {
+                report::json::write(&diagnosis, args.flow, out)?;
+                writeln!(out)?;
+            }
+            Format::Csv => report::csv::write(&diagnosis, args.flow, out)?,
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+/// A directory for each input, no two the same: the name of the file, and a number where it is taken. One alone needs none.
+fn directories(files: &[PathBuf]) -> Vec<Option<String>> {
+    if let [_] = files {
+        return vec![None];
+    }
+    let mut taken = HashSet::new();
+    let mut number = |path: &PathBuf| {
+        // A list of names has one a line, and none that is a path anywhere.
+        let name = name(path).replace(|c: char| c.is_control() || c == '\\', "_");
+        let numbered = (2_u64..).map(|number| format!("{name}-{number}"));
+        let mut names = std::iter::once(name.clone()).chain(numbered);
+        // There are more numbers than files.
+        names.find(|name| taken.insert(name.to_lowercase()))
+    };
+    files.iter().map(&mut number).collect()
+}
+
+/// Returns whether an input would be removed or overwritten by what is written into `out`, or `below` it.
+fn is_in_the_way(input: &Path, out: &Path, below: &[Option<String>]) -> bool {
+    let Ok(whole) = input.canonicalize() else {
+        return false;
+    };
+    let is_input = |dir: PathBuf| dir.canonicalize().is_ok_and(|dir| dir == whole);
+    let mut dirs = below
+        .iter()
+        .map(|name| out.join(name.as_deref().unwrap_or("")));
+    is_noted(out, input).unwrap_or(false) || dirs.any(is_input)
+}
+
+/// Makes a directory for one of several inputs, for a later run to remove.
+fn directory_below(out: &Path, name: &str) -> Result<PathBuf, OutputError> {
+    note(out, [name])?;
+    create_below(out, name)
+}
+
+/// What a file is called in a report.
+fn name(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    match name {
+        Some(name) if !is_standard_input(path) => name.into_owned(),
+        _ => "standard input".to_owned(),
+    }
+}
+
+/// Writes all there is to know of one file, the `index`th that was named, into a directory.
+fn write(
+    args: &DiagnoseArgs,
+    dir: &Path,
+    index: usize,
+    diagnosis: &Diagnosis,
+    anonymiser: Option<&Anonymiser>,
+) -> Result<(), CliError> {
+    let path = &args.files[index];
+    // A pipe cannot be read again; a log has no packets.
+    let again =
+        !is_standard_input(path) && fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let annotated = again && annotate(dir, path, diagnosis, anonymiser)?;
+    // Names of files tell of hosts, too.
+    let title = match anonymiser {
+        Some(_) => "anonymised".to_owned(),
+        None => one_line(&name(path)).into_owned(),
+    };
+    let (html, figures) = report::page::page(diagnosis, &title, annotated);
+    for figure in &figures {
+        let svg = study::svg::render(figure);
+        study::write(dir, &format!("{}.svg", figure.name), &svg)?;
+    }
+    study::write_with(dir, "diagnosis.json", |file| {
+        report::json::write(diagnosis, None, file)
+    })?;
+    study::write_with(dir, "losses.csv", |file| {
+        report::csv::write(diagnosis, None, file)
+    })?;
+    study::write(dir, "index.html", &html)?;
+    Ok(())
+}
+
+/// Writes the capture with comments, whole or not at all; false if the input is no capture.
+fn annotate(
+    dir: &Path,
+    path: &Path,
+    diagnosis: &Diagnosis,
+    anonymiser: Option<&Anonymiser>,
+) -> Result<bool, CliError> {
+    const NAME: &str = "annotated.pcapng";
+    let whole = dir.join(NAME);
+    let failed = |source: io::Error| {
+        let path = whole.clone();
+        CliError::Out(study::ReportError::Write { path, source })
+    };
+    let again = File::open(path).map_err(|source| refuse(path, source.into()))?;
+    note(dir, [NAME]).map_err(|error| CliError::Out(error.into()))?;
+    let mut file = Whole::create(&whole).map_err(failed)?;
+    let buffer = BufWriter::new(&mut file);
+    match report::annotated::write(diagnosis, Box::new(again), buffer, anonymiser) {
+        Ok(_) => file.finish().map(|()| true).map_err(failed),
+        Err(whyloss_diagnose::Error::Header { .. } | whyloss_diagnose::Error::Piped) => Ok(false),
+        Err(whyloss_diagnose::Error::Io(source)) => Err(failed(source)),
+        Err(source) => Err(refuse(path, source)),
+    }
+}
+
+fn is_standard_input(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+fn refuse(path: &Path, source: whyloss_diagnose::Error) -> CliError {
+    CliError::Capture {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+fn check(diagnosis: &Diagnosis, flow: Option<u64>, path: &Path) -> Result<(), CliError> {
+    match flow {
+        Some(wanted) if diagnosis.flows.iter().all(|flow| flow.number != wanted) => {
+            Err(CliError::NoFlow {
+                path: path.to_owned(),
+                wanted,
+                flows: diagnosis.flows.len(),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_inputs_share_a_directory() {
+        let of = |files: &[&str]| {
+            let files: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+            let names = directories(&files).into_iter();
+            names.map(Option::unwrap_or_default).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&["b/a.pcap"]), [""]);
+        assert_eq!(of(&["a\nb", "a\\b"]), ["a_b", "a_b-2"]);
+        assert_eq!(
+            of(&[
+                "a.pcap-2", "a.pcap", "b/a.pcap", "-", "A.pcap-2", "b/a.pcap"
+            ]),
+            [
+                "a.pcap-2",
+                "a.pcap",
+                "a.pcap-3",
+                "standard input",
+                "A.pcap-2-2",
+                "a.pcap-4"
+            ]
+        );
+    }
+
+    #[test]
+    fn sizes_of_memory_have_units() {
+        assert_eq!(memory("512 MiB"), Ok(512 << 20));
+        assert_eq!(memory("2GiB"), Ok(2 << 30));
+        for wrong in [
+            "1",
+            "1 GB",
+            "15 MiB",
+            "-1 GiB",
+            "99999999999999999999 GiB",
+            "",
+        ] {
+            assert!(memory(wrong).is_err(), "{wrong}");
+        }
+    }
+}

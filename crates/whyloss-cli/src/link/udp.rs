@@ -1,0 +1,136 @@
+//! `whyloss link --udp LISTEN=TARGET`: datagrams through the link, from socket to socket.
+
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs as _};
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use whyloss_emulate::archive;
+use whyloss_emulate::proxy::{Proxy, ProxyOptions};
+use whyloss_emulate::spec::{HostPlan, Links};
+
+use super::{LinkArgs, duration, line, report, view};
+use crate::error::CliError;
+use crate::interrupt::stop_on_interrupt;
+
+/// Forwards until the command ends, the time is over, or an interrupt.
+pub(super) fn run(args: &LinkArgs, links: &Links, ends: &str) -> Result<(), CliError> {
+    let (listen, target) = addresses(ends)?;
+    let over = Arc::new(AtomicBool::new(false));
+    let proxy = Proxy::bind(ProxyOptions {
+        listen,
+        target,
+        log: args.log.clone(),
+        seed: args.seed,
+        late_bound: duration(&args.late_bound)?,
+        most_time: args.time.as_deref().map(duration).transpose()?,
+        stop: over.clone(),
+    })?;
+    let interrupted = stop_on_interrupt().map_err(CliError::Signal)?;
+    if let Some(directory) = &args.log {
+        archive::begin(directory, links, args.seed).map_err(CliError::Archive)?;
+    }
+    let address = proxy.address();
+    if !args.quiet {
+        // Standard output is the command's.
+        let _ = writeln!(
+            std::io::stderr(),
+            "forwarding UDP from {address} to {target}"
+        );
+    }
+    let command = start(args, address, over)?;
+    let bar = view(args.live);
+    let mut last = (0.0, Vec::new());
+    let summary = proxy.run(&links.plan(hosts(links)), &mut |snapshot| {
+        bar.set_message(line(snapshot, &mut last));
+        !interrupted.load(Ordering::Relaxed)
+    });
+    bar.finish_and_clear();
+    let summary = summary?;
+    report(args, links, &summary)?;
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(CliError::Interrupted {
+            cut_short: Vec::new(),
+            not_run: Vec::new(),
+        });
+    }
+    if summary.is_faulty() {
+        return Err(CliError::Faulty);
+    }
+    // A run that had its time leaves its command alone.
+    let status = command.filter(thread::JoinHandle::is_finished);
+    match status.and_then(|command| command.join().ok()).flatten() {
+        Some(status) if !status.success() => Err(CliError::Command {
+            host: "client".into(),
+            code: status.code().unwrap_or(1) as u8,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The ends of every way: the target's side first, as [`Proxy::run`] expects.
+fn hosts(links: &Links) -> Vec<HostPlan> {
+    let (near, far) = links.ends();
+    let host = |(name, node): (&str, usize)| HostPlan {
+        name: name.into(),
+        node,
+        command: None,
+        leads: false,
+    };
+    [("server", near), ("client", far)].map(host).into()
+}
+
+/// Starts the command, if there is one, and sets `over` when it ends.
+fn start(
+    args: &LinkArgs,
+    address: SocketAddr,
+    over: Arc<AtomicBool>,
+) -> Result<Option<thread::JoinHandle<Option<ExitStatus>>>, CliError> {
+    let Some((program, arguments)) = args.command.split_first() else {
+        return Ok(None);
+    };
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env("WHYLOSS_UDP", address.to_string());
+    let mut child = command.spawn().map_err(|error| {
+        let name = program.to_string_lossy();
+        CliError::Start(std::io::Error::new(
+            error.kind(),
+            format!("cannot start `{name}`: {error}"),
+        ))
+    })?;
+    Ok(Some(thread::spawn(move || {
+        let status = child.wait();
+        over.store(true, Ordering::Relaxed);
+        status.ok()
+    })))
+}
+
+/// Reads `LISTEN=TARGET`.
+fn addresses(text: &str) -> Result<(SocketAddr, SocketAddr), CliError> {
+    let wrong = |why: String| CliError::Address {
+        text: text.to_owned(),
+        expected: "LISTEN=TARGET, such as 5000=example.org:6000 or 0.0.0.0:5000=127.0.0.1:6000",
+        why,
+    };
+    let (listen, target) = text
+        .split_once('=')
+        .ok_or_else(|| wrong("it has no `=`".into()))?;
+    let listen = match listen.parse::<u16>() {
+        Ok(port) => (Ipv4Addr::LOCALHOST, port).into(),
+        Err(_) => resolve(listen).map_err(wrong)?,
+    };
+    Ok((listen, resolve(target).map_err(wrong)?))
+}
+
+fn resolve(text: &str) -> Result<SocketAddr, String> {
+    let mut addresses = text
+        .to_socket_addrs()
+        .map_err(|error| format!("{text}: {error}"))?;
+    addresses
+        .next()
+        .ok_or_else(|| format!("{text} has no address"))
+}

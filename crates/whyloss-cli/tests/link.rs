@@ -1,0 +1,225 @@
+//! `whyloss link` with real packets. These tests need root, and run with `-- --ignored`.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use whyloss_emulate::archive;
+use whyloss_emulate::record::Record;
+
+/// An empty directory for one test.
+fn directory(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("link-{name}"));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// `whyloss link` with these arguments.
+fn link(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_whyloss"));
+    command.arg("link").args(arguments);
+    command
+}
+
+/// Panics with all that the program said unless it succeeded.
+fn succeed(output: &Output) {
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {text}", output.status);
+}
+
+/// The Python program beside the tests, as a shell command.
+fn python(program: &str, argument: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/link")
+        .join(program);
+    format!("exec /usr/bin/python3 '{}' {argument}", path.display())
+}
+
+/// How many packets went up the link, by protocol, IP version and bytes.
+fn sizes(records: &[Record], protocol: u8, is_ipv6: bool) -> BTreeMap<u32, usize> {
+    let mut sizes = BTreeMap::new();
+    for record in records {
+        let headers = &record.headers;
+        if record.link == "up"
+            && headers.protocol == protocol
+            && headers.source.is_ipv6() == is_ipv6
+        {
+            *sizes.entry(record.bytes).or_default() += 1;
+        }
+    }
+    sizes
+}
+
+/// Runs `packets.py` with this MTU; returns its log.
+fn packets(mtu: &str) -> Vec<Record> {
+    let log = directory(&format!("packets-{mtu}"));
+    let (server, client) = (
+        python("packets.py", "server"),
+        python("packets.py", "client"),
+    );
+    let log_text = log.to_string_lossy();
+    let run = link(&[
+        "--rate=50mbit",
+        "--delay=5ms",
+        "--queue=1000",
+        "--late-bound=1s",
+        "--mtu",
+        mtu,
+        "--log",
+        &log_text,
+        "--both",
+        &server,
+        &client,
+    ]);
+    succeed(&{ run }.output().unwrap());
+    let replayed = archive::replay_run(&log).unwrap();
+    assert_eq!(replayed.first, None);
+    archive::records(&log).unwrap()
+}
+
+/// A datagram of 4,000 bytes makes three fragments of 1,500 at most: 1,480 bytes of payload each for IPv4, 1,448 for IPv6.
+#[test]
+#[ignore = "needs root"]
+fn ipv6_fragments_and_any_protocol_pass() {
+    let records = packets("1500");
+    for (is_ipv6, header) in [(false, 20), (true, 40)] {
+        let datagrams = sizes(&records, 17, is_ipv6);
+        let fragments = if is_ipv6 {
+            [(1_496, 2), (1_160, 1)]
+        } else {
+            [(1_500, 2), (1_068, 1)]
+        };
+        // The kernel splits the segments of one call into the ten packets of the wire.
+        let segments = [(header + 8 + 1_000, 10)];
+        assert_eq!(datagrams, fragments.into_iter().chain(segments).collect());
+        assert_eq!(
+            sizes(&records, 253, is_ipv6),
+            BTreeMap::from([(header + 3, 1)])
+        );
+        assert_eq!(
+            sizes(&records, 6, is_ipv6).last_key_value().unwrap().0,
+            &1_500
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn large_packets_pass_whole() {
+    let records = packets("9000");
+    for (is_ipv6, header) in [(false, 20), (true, 40)] {
+        let whole = BTreeMap::from([(header + 8 + 4_000, 1), (header + 8 + 1_000, 10)]);
+        assert_eq!(sizes(&records, 17, is_ipv6), whole);
+        assert_eq!(
+            sizes(&records, 6, is_ipv6).last_key_value().unwrap().0,
+            &9_000
+        );
+    }
+}
+
+/// Runs a shell command on a machine of its own with a stand-in for the internet behind it (`link/world.sh`). Its `$1` is the
+/// `whyloss` command, `$2` the directory of the scripts.
+fn world(command: &str) -> Output {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/link");
+    let (program, here) = (env!("CARGO_BIN_EXE_whyloss"), here.display());
+    let command = format!("set -- '{program}' '{here}'\n{command}");
+    let mut world = Command::new("unshare");
+    world.args(["--net", "--mount", "sh"]);
+    world
+        .arg(format!("{here}/world.sh"))
+        .arg(here.to_string())
+        .arg(command);
+    world.output().unwrap()
+}
+
+/// The server sees the addresses of the machine, and knows no route to those of the run.
+#[test]
+#[ignore = "needs root"]
+fn the_internet_is_behind_the_link() {
+    let log = directory("internet");
+    let fetch =
+        "for way in -4 -6; do curl --silent --show-error $way http://site.test/; echo; done";
+    let output = world(&format!(
+        "\"$1\" link --internet --delay 5ms --late-bound 1s --quiet --log '{}' -- sh -c '{fetch}'",
+        log.display()
+    ));
+    succeed(&output);
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "192.0.2.2\n2001:db8:1::2\n"
+    );
+    let records = archive::records(&log).unwrap();
+    // The names were asked for behind the link, too.
+    for (protocol, port) in [(17, 53), (6, 80)] {
+        let crossed = |record: &&Record| {
+            let headers = &record.headers;
+            headers.protocol == protocol && headers.destination_port == Some(port)
+        };
+        assert!(
+            records.iter().any(|record| crossed(&record)),
+            "protocol {protocol}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs root"]
+fn two_ways_to_the_internet_do_not_disturb_each_other() {
+    let output = world(
+        "\"$1\" link --internet --quiet --late-bound 1s -- sleep 1 & first=$!\n\
+         \"$1\" link --internet --quiet --late-bound 1s -- sh -c 'sleep 2; curl --silent http://site.test/'\n\
+         wait $first; cat /proc/sys/net/ipv4/conf/eth0/forwarding",
+    );
+    succeed(&output);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "192.0.2.20\n");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn nothing_is_left_after_kill_9() {
+    succeed(&world("sh \"$2/kill.sh\" \"$1\""));
+}
+
+/// Each message names the missing part and the way to get it.
+#[test]
+#[ignore = "needs root"]
+fn missing_parts_are_named() {
+    for (prepare, expected) in [
+        ("PATH=/nonexistent", "apt-get install nftables"),
+        ("mount -t tmpfs tmpfs /dev/net;", "--device /dev/net/tun"),
+        (
+            "exec setpriv --reuid 65534 --regid 65534 --clear-groups",
+            "run it with sudo",
+        ),
+    ] {
+        let program = env!("CARGO_BIN_EXE_whyloss");
+        let command = format!("{prepare} '{program}' link --internet -- /bin/true");
+        let mut shell = Command::new("unshare");
+        let output = shell
+            .args(["--net", "--mount", "sh", "-c", &command])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (output.status.code(), text.contains(expected)),
+            (Some(2), true),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "needs root and chromium"]
+fn a_browser_loads_a_page() {
+    let output = world("sh \"$2/browse.sh\" \"$1\" bernoulli:0.02");
+    succeed(&output);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    assert!(
+        matches!(lines[..], [four, six] if four.ends_with(" ms 192.0.2.2") && six.ends_with(" ms 2001:db8:1::2")),
+        "{text}"
+    );
+}

@@ -1,0 +1,184 @@
+//! Moves packets through links in real time: the part that all ways of a packet share, TUN devices or sockets.
+
+use whyloss::{Duration, Time};
+
+use crate::clock::Clock;
+use crate::header::{Headers, flip};
+use crate::log::{Ended, Entry, Log, SNAP_LENGTH, WriteError};
+use crate::network::{Hop, Network, Outcome, Transit, Watch};
+use crate::record::{Fate, Fault};
+use crate::summary::Counter;
+
+/// A packet on its way.
+#[derive(Debug)]
+pub(crate) struct Packet {
+    pub(crate) data: Vec<u8>,
+    /// When it was taken from its host.
+    read: Time,
+    /// For the log: its headers and first bytes as sent.
+    logged: Option<(Headers, Box<[u8]>)>,
+    from: usize,
+    to: usize,
+    /// The caller's own.
+    pub(crate) tag: u32,
+}
+
+/// Moves packets.
+pub(crate) struct Forwarder {
+    pub(crate) clock: Clock,
+    pub(crate) network: Network<Packet>,
+    pub(crate) recorder: Recorder,
+    pub(crate) late_bound: Duration,
+    pub(crate) buffers: Vec<Vec<u8>>,
+}
+
+/// Counts and logs.
+pub(crate) struct Recorder {
+    pub(crate) counter: Counter,
+    pub(crate) log: Option<Log>,
+}
+
+impl Forwarder {
+    /// Takes a whole IP packet that host `from` sent to host `to`. All that is due by `now` must have been delivered.
+    pub(crate) fn offer(&mut self, now: Time, ends: (usize, usize), data: Vec<u8>, tag: u32) {
+        let logged = self.recorder.log.as_ref().and_then(|_| {
+            let start = data.len().min(SNAP_LENGTH);
+            Some((Headers::read(&data)?, data[..start].into()))
+        });
+        let (size, (from, to)) = (data.len() as u32, ends);
+        let packet = Packet {
+            data,
+            read: now,
+            logged,
+            from,
+            to,
+            tag,
+        };
+        let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
+        let recorder = &mut self.recorder;
+        if let Err(packet) = self.network.send(now, ends, size, packet, flip, recorder) {
+            self.recorder.counter.strays += 1;
+            self.buffers.push(packet.data);
+        }
+    }
+
+    /// Gives hosts all that is due by now, and returns now. `write` answers whether the kernel took the packet.
+    pub(crate) fn deliver(&mut self, write: &mut dyn FnMut(&Transit<Packet>) -> bool) -> Time {
+        loop {
+            let now = self.clock.now();
+            let flip = |packet: &mut Packet, bits: &[u32]| flip(&mut packet.data, bits);
+            let Some((scheduled, transit)) = self.network.take_due(now, flip, &mut self.recorder)
+            else {
+                return now;
+            };
+            let taken = write(&transit);
+            let departed = self.clock.now();
+            let late = departed - scheduled;
+            self.recorder.counter.late(late);
+            let fault = match (taken, late > self.late_bound) {
+                (false, _) => Some(Fault::Device),
+                (true, true) => Some(Fault::Late),
+                (true, false) => None,
+            };
+            let fate = match (&fault, &transit.hop.outcome) {
+                (Some(_), _) => Fate::Fault,
+                (None, Outcome::Damaged(..)) => Fate::Damaged,
+                (None, _) => Fate::Delivered,
+            };
+            let departed = taken.then_some(departed);
+            let data = self
+                .recorder
+                .ended(transit.hop, transit.payload, departed, fate, fault);
+            self.buffers.push(data);
+        }
+    }
+
+    pub(crate) fn waiting(&mut self, now: Time, links: usize) -> Vec<usize> {
+        (0..links)
+            .map(|link| self.network.queue_len(now, link))
+            .collect()
+    }
+
+    /// Counts all that is still under way, and closes the log.
+    pub(crate) fn finish(mut self) -> Result<Counter, WriteError> {
+        for Transit { hop, payload, .. } in self.network.drain() {
+            self.recorder
+                .ended(hop, payload, None, Fate::Unfinished, None);
+        }
+        if let Some(log) = self.recorder.log {
+            log.finish()?;
+        }
+        Ok(self.recorder.counter)
+    }
+}
+
+impl Recorder {
+    /// The packet's way has ended; hands back its buffer.
+    fn ended(
+        &mut self,
+        hop: Hop,
+        packet: Packet,
+        departed: Option<Time>,
+        fate: Fate,
+        fault: Option<Fault>,
+    ) -> Vec<u8> {
+        let bytes = packet.data.len() as u32;
+        self.counter
+            .count(hop.link, bytes, hop.waiting, fate, fault);
+        if let (Some(log), Some((headers, sent))) = (&self.log, packet.logged) {
+            let start = packet.data.len().min(SNAP_LENGTH);
+            let received = departed.map(|_| packet.data[..start].into());
+            let end = Some(Ended {
+                read: packet.read,
+                sent,
+                received,
+            });
+            let (from, to) = (packet.from, packet.to);
+            log.write(Entry {
+                hop,
+                headers,
+                from,
+                to,
+                bytes,
+                departed,
+                fate,
+                fault,
+                end,
+            });
+        }
+        packet.data
+    }
+}
+
+impl Watch<Packet> for Recorder {
+    fn passed(&mut self, hop: &Hop, packet: &mut Packet) {
+        let bytes = packet.data.len() as u32;
+        let fate = match hop.outcome {
+            Outcome::Damaged(..) => Fate::Damaged,
+            _ => Fate::Delivered,
+        };
+        self.counter.count(hop.link, bytes, hop.waiting, fate, None);
+        if let (Some(log), Some((headers, _))) = (&self.log, &packet.logged) {
+            log.write(Entry {
+                departed: Some(hop.outcome.at()),
+                hop: hop.clone(),
+                headers: headers.clone(),
+                from: packet.from,
+                to: packet.to,
+                bytes,
+                fate,
+                fault: None,
+                end: None,
+            });
+        }
+    }
+
+    fn lost(&mut self, hop: &Hop, packet: Packet) {
+        let fate = match hop.outcome {
+            Outcome::Overflow(_) => Fate::Overflow,
+            Outcome::Aqm(_) => Fate::Aqm,
+            _ => Fate::Channel,
+        };
+        self.ended(hop.clone(), packet, None, fate, None);
+    }
+}

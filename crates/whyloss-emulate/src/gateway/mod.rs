@@ -1,0 +1,249 @@
+//! The way from a link to the networks of this machine: translated addresses, forwarding, and a resolver.
+//!
+//! A process of its own, the gateway, holds all of it. The emulator holds the gateway's standard input and never writes to it:
+//! when the emulator ends, however it ends, the gateway reads the end of that input, undoes its changes and ends.
+//! A second process, `nft`, owns the table of rules, and the kernel removes the table with its owner.
+
+mod resolver;
+mod settings;
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader, Read, Write as _};
+use std::net::Ipv4Addr;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::{fs, thread};
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::addresses::{LENGTH6, Prefix, with_ipv4};
+use settings::Settings;
+
+/// The names of devices of runs outside.
+pub(crate) const DEVICES: &str = "wl";
+
+/// The word by which the gateway says that it is up; anything else is what went wrong.
+const READY: &str = "ready";
+
+/// Carries the resolver's configuration to the first process of a command.
+pub(crate) const VARIABLE: &str = "WHYLOSS_RESOLV_CONF";
+
+const RESOLV_CONF: &str = "/etc/resolv.conf";
+
+/// The gateway, as the emulator sees it.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    process: Child,
+}
+
+impl Gateway {
+    /// Starts the gateway for the device of a run, and waits until it is up.
+    pub(crate) fn start(init: &[OsString], device: &str, slot: Prefix) -> io::Result<Self> {
+        let (program, arguments) = init.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut process = Command::new(program)
+            .args(arguments)
+            .args(["gateway", "--", device])
+            .args([slot.first().to_string(), slot.length.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // An interrupt at the terminal ends the command first, then the emulator, then this.
+            .process_group(0)
+            .spawn()?;
+        let mut answer = String::new();
+        if let Some(output) = process.stdout.take() {
+            BufReader::new(output).read_line(&mut answer)?;
+        }
+        let gateway = Self { process };
+        match answer.trim() {
+            READY => Ok(gateway),
+            "" => Err(io::Error::other("the gateway ended without a word")),
+            problem => Err(io::Error::other(problem.to_owned())),
+        }
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        // Its answer went to the terminal; waiting lets the run end only after all is undone.
+        let _ = self.process.wait();
+    }
+}
+
+/// Whether `nft`, which makes the rules, cannot be found.
+pub(crate) fn nft_is_missing() -> bool {
+    let mut version = Command::new("nft");
+    version
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    version
+        .status()
+        .is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// The resolver's configuration for hosts behind a link: the gateway's address, and the machine's other lines.
+pub(crate) fn resolv_conf(gateway: Ipv4Addr) -> String {
+    let mut text = format!("nameserver {gateway}\n");
+    for line in fs::read_to_string(RESOLV_CONF).unwrap_or_default().lines() {
+        if line.starts_with("search") || line.starts_with("options") {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text
+}
+
+/// Shows this text as `/etc/resolv.conf` in the mount namespace of the calling process, which must be its own. Nothing is
+/// written to a disk: the file system of the text has no other name, and goes with the namespace.
+pub(crate) fn show_resolv_conf(text: &str) -> io::Result<()> {
+    const NONE: Option<&str> = None;
+    let shelf = std::env::temp_dir();
+    let file = shelf.join("resolv.conf");
+    mount(Some("tmpfs"), &shelf, Some("tmpfs"), MsFlags::empty(), NONE)?;
+    let shown = fs::write(&file, text).and_then(|()| {
+        let bind = MsFlags::MS_BIND;
+        Ok(mount(Some(&file), RESOLV_CONF, NONE, bind, NONE)?)
+    });
+    umount2(&shelf, MntFlags::MNT_DETACH)?;
+    shown
+}
+
+/// Plays the gateway until its standard input ends. `arguments` are those of [`Gateway::start`].
+pub(crate) fn play(arguments: &[OsString]) -> io::Result<()> {
+    // Ends with its input alone.
+    let _signals = Signals::new([SIGINT, SIGHUP, SIGTERM])?;
+    let up = parse(arguments).and_then(|(device, slot)| Up::new(&device, slot));
+    let mut output = io::stdout();
+    match up {
+        Ok(up) => {
+            writeln!(output, "{READY}")?;
+            output.flush()?;
+            io::stdin().read_to_end(&mut Vec::new())?;
+            up.undo()
+        }
+        Err(error) => {
+            // One line: the emulator reads no more.
+            writeln!(output, "{}", error.to_string().replace('\n', " "))?;
+            Ok(())
+        }
+    }
+}
+
+fn parse(arguments: &[OsString]) -> io::Result<(String, Prefix)> {
+    let words: Vec<_> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    let wrong = || io::Error::other("link-init gateway: expected DEVICE ADDRESS LENGTH");
+    let [device, address, length] = words[..] else {
+        return Err(wrong());
+    };
+    let address: Ipv4Addr = address.parse().map_err(|_| wrong())?;
+    let length = length.parse().ok().filter(|&length| length <= 32);
+    let slot = Prefix::of(address, length.ok_or_else(wrong)?);
+    Ok((device.to_owned(), slot))
+}
+
+/// All that the gateway holds.
+struct Up {
+    settings: Settings,
+    rules: Rules,
+}
+
+impl Up {
+    fn new(device: &str, slot: Prefix) -> io::Result<Self> {
+        let mut settings = Settings::begin()?;
+        let opened = settings.forward(device).and_then(|opened| {
+            let rules = Rules::hold(device, slot, &opened)?;
+            resolver::serve(slot.first())?;
+            Ok(rules)
+        });
+        match opened {
+            Ok(rules) => Ok(Self { settings, rules }),
+            Err(error) => {
+                settings.end()?;
+                Err(error)
+            }
+        }
+    }
+
+    fn undo(self) -> io::Result<()> {
+        // Rules first: while the machine forwards, they say for whom.
+        self.rules.drop()?;
+        self.settings.end()
+    }
+}
+
+/// The table of rules, and the process that owns it.
+struct Rules {
+    nft: Child,
+    input: ChildStdin,
+}
+
+impl Rules {
+    /// Makes the table. The devices `opened` forward for runs alone.
+    fn hold(device: &str, slot: Prefix, opened: &[String]) -> io::Result<Self> {
+        let (output, writer) = io::pipe()?;
+        let mut nft = Command::new("nft")
+            .arg("--interactive")
+            .stdin(Stdio::piped())
+            .stdout(writer.try_clone()?)
+            .stderr(writer)
+            .spawn()
+            .map_err(|error| io::Error::new(error.kind(), format!("cannot run `nft`: {error}")))?;
+        let mut input = nft.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+        writeln!(input, "{}", rules(device, slot, opened))?;
+        writeln!(input, "list chain inet whyloss_{device} {LAST}")?;
+        let held = Self { nft, input };
+        let mut lines = BufReader::new(output).lines();
+        for line in lines.by_ref() {
+            let line = line?;
+            if line.contains(&format!("chain {LAST}")) {
+                // Reads on, so that nft never waits.
+                thread::spawn(move || lines.for_each(drop));
+                return Ok(held);
+            }
+            if line.contains("Error") {
+                held.drop()?;
+                return Err(io::Error::other(format!(
+                    "the kernel or `nft` does not take the rules for NAT ({line})"
+                )));
+            }
+        }
+        held.drop()?;
+        Err(io::Error::other(
+            "`nft` ended without making the rules for NAT",
+        ))
+    }
+
+    fn drop(mut self) -> io::Result<()> {
+        drop(self.input);
+        self.nft.wait()?;
+        Ok(())
+    }
+}
+
+/// The chain that `nft` lists to say that the table is whole.
+const LAST: &str = "whole";
+
+/// The table, on one line, which `nft` takes as one transaction.
+fn rules(device: &str, slot: Prefix, opened: &[String]) -> String {
+    let network4 = format!("{}/{}", Ipv4Addr::from(slot.base), slot.length);
+    let base6 = with_ipv4(Ipv4Addr::from(slot.base));
+    let network6 = format!("{base6}/{}", LENGTH6 + slot.length);
+    let mut text = format!(
+        "table inet whyloss_{device} {{ flags owner; \
+         chain nat {{ type nat hook postrouting priority srcnat; \
+         ip saddr {network4} oifname != \"{DEVICES}*\" masquerade; \
+         ip6 saddr {network6} oifname != \"{DEVICES}*\" masquerade; }}; \
+         chain forward {{ type filter hook forward priority filter; "
+    );
+    for opened in opened {
+        let _ = write!(
+            text,
+            "iifname \"{opened}\" oifname != \"{DEVICES}*\" drop; "
+        );
+    }
+    let _ = write!(text, "}}; chain {LAST} {{ }}; }}");
+    text
+}

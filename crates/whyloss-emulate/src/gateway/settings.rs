@@ -1,0 +1,127 @@
+//! The kernel's settings that a gateway changes, and the values that come back when the last gateway ends.
+//!
+//! Gateways of one network namespace share a file in `/run`. Each holds a shared lock on it, and each change adds a line with
+//! the old value. The gateway that gets the file for itself is the last: it restores the values and removes the file.
+//! A file without locks remains only when gateways are killed themselves; the next gateway adopts it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
+
+use nix::libc;
+
+use super::DEVICES;
+
+/// Where the file is; a lock on the directory keeps gateways from starting and ending at once.
+const RUN: &str = "/run";
+/// Where the settings are.
+const NET: &str = "/proc/sys/net";
+
+/// The changes of all gateways here.
+pub(super) struct Settings {
+    file: File,
+    path: PathBuf,
+}
+
+impl Settings {
+    /// Joins the gateways of this network namespace.
+    pub(super) fn begin() -> io::Result<Self> {
+        let _alone = alone()?;
+        let namespace = fs::metadata("/proc/self/ns/net")?.ino();
+        let path = PathBuf::from(format!("{RUN}/whyloss-gateway-{namespace}"));
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        let file = options
+            .custom_flags(libc::O_NOFOLLOW)
+            .mode(0o600)
+            .open(&path)?;
+        file.lock_shared()?;
+        Ok(Self { file, path })
+    }
+
+    /// Lets packets of runs through the machine. Returns the devices that forward because of gateways, this one's or others'.
+    pub(super) fn forward(&mut self, device: &str) -> io::Result<Vec<String>> {
+        let _alone = alone()?;
+        // Goes with the device.
+        fs::write(format!("{NET}/ipv4/conf/{device}/forwarding"), "1")?;
+        for name in devices("ipv4")? {
+            self.set(format!("ipv4/conf/{name}/forwarding"), "0", "1")?;
+        }
+        // Without IPv6 in the kernel, IPv4 alone is forwarded.
+        for name in devices("ipv6").unwrap_or_default() {
+            // A device that forwards would forget the routers that announced themselves.
+            self.set(format!("ipv6/conf/{name}/accept_ra"), "1", "2")?;
+        }
+        if fs::exists(format!("{NET}/ipv6/conf/all/forwarding"))? {
+            self.set("ipv6/conf/all/forwarding".into(), "0", "1")?;
+        }
+        let changes = self.changes()?;
+        let opened = changes.iter().filter_map(|(key, _)| {
+            Some(
+                key.strip_prefix("ipv4/conf/")?
+                    .strip_suffix("/forwarding")?
+                    .to_owned(),
+            )
+        });
+        Ok(opened.collect())
+    }
+
+    /// Leaves the gateways; the last restores the values.
+    pub(super) fn end(mut self) -> io::Result<()> {
+        let _alone = alone()?;
+        match self.file.try_lock() {
+            Err(TryLockError::WouldBlock) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Ok(()) => {}
+        }
+        for (key, value) in self.changes()?.iter().rev() {
+            // A device may have gone, and its settings with it.
+            let _ = fs::write(format!("{NET}/{key}"), value);
+        }
+        fs::remove_file(&self.path)
+    }
+
+    /// Changes a setting that has the value `from`.
+    fn set(&mut self, key: String, from: &str, to: &str) -> io::Result<()> {
+        let path = format!("{NET}/{key}");
+        if fs::read_to_string(&path)?.trim() == from {
+            // First the record: what follows may be cut short.
+            writeln!(self.file, "{key} {from}")?;
+            fs::write(path, to)?;
+        }
+        Ok(())
+    }
+
+    /// Keys and old values.
+    fn changes(&mut self) -> io::Result<Vec<(String, String)>> {
+        let mut text = String::new();
+        self.file.rewind()?;
+        self.file.read_to_string(&mut text)?;
+        let pair = |line: &str| {
+            let (key, value) = line.split_once(' ')?;
+            Some((key.to_owned(), value.to_owned()))
+        };
+        Ok(text.lines().filter_map(pair).collect())
+    }
+}
+
+/// Waits until no other gateway starts or ends, and holds them off until it is dropped.
+fn alone() -> io::Result<File> {
+    let directory = File::open(RUN)?;
+    directory.lock()?;
+    Ok(directory)
+}
+
+/// The devices of this namespace that are neither loopback nor a run's.
+fn devices(family: &str) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(format!("{NET}/{family}/conf"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let is_other = ["all", "default", "lo"].contains(&name.as_str());
+        if !is_other && !name.starts_with(DEVICES) && !name.contains([' ', '"']) {
+            names.push(name);
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,612 @@
+//! The links between UDP sockets: `whyloss link --udp LISTEN=TARGET`, for applications that need no TUN device and no root.
+//!
+//! ```text
+//! client ⇄ LISTEN ─ links ─ a socket for each client ⇄ TARGET
+//! ```
+//!
+//! Each datagram crosses the links as the IP packet that carries it, of 28 bytes more with IPv4 and 48 with IPv6. A damaged
+//! packet would not pass the checksum of its receiver, so that the proxy drops it and the log says `damaged`.
+//! One thread for each socket reads, and the caller's thread forwards. Everything here is the standard library's.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::iter;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time;
+
+use etherparse::PacketBuilder;
+use socket2::SockRef;
+use whyloss::{Duration, Time};
+
+use crate::clock::{Clock, time_of_day};
+use crate::forward::{Forwarder, Packet, Recorder};
+use crate::log::{Log, Names, WriteError};
+use crate::network::{Network, Outcome, Transit};
+use crate::spec::Plan;
+use crate::summary::{Counter, Snapshot, Summary};
+
+/// The hosts of the plan: where the target is, and where the clients are.
+const SERVER: usize = 0;
+/// See [`SERVER`].
+const CLIENT: usize = 1;
+
+/// Clients at once; datagrams of further ones are strays.
+const MOST_CLIENTS: usize = 1_024;
+/// A client that is silent for so long, both ways, is forgotten.
+const IDLE: Duration = Duration::from_secs(120);
+/// Datagrams between the readers and the forwarder. Further ones wait in the kernel's buffers.
+const BACKLOG: usize = 4_096;
+/// The size that the kernel's buffers are asked to have, in bytes.
+const BUFFER: usize = 4 << 20;
+/// The longest sleep, and how often readers see whether they go on.
+const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+/// Datagrams taken before others are due again.
+const BURST: usize = 32;
+/// How often idle clients are looked for, and a live view is told.
+const SWEEP: Duration = Duration::from_millis(500);
+/// No hop limit is used up.
+const TTL: u8 = 64;
+
+/// How the proxy runs.
+#[derive(Clone, Debug)]
+pub struct ProxyOptions {
+    /// Where the proxy listens. Port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Where datagrams go.
+    pub target: SocketAddr,
+    /// Where the log goes.
+    pub log: Option<PathBuf>,
+    /// The seed of queues and channels.
+    pub seed: u64,
+    /// A packet that leaves later than this is the emulator's fault.
+    pub late_bound: Duration,
+    /// When the run ends at the latest.
+    pub most_time: Option<Duration>,
+    /// Ends the run when it is set.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Why the proxy does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ProxyError {
+    /// The address to listen at is not to be had.
+    #[error("--udp: cannot listen at {address}: {source}{}", hint(source))]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// A socket failed.
+    #[error("--udp: the socket at {address} failed: {source}")]
+    Socket {
+        /// The address.
+        address: SocketAddr,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The log could not be written.
+    #[error(transparent)]
+    Log(#[from] WriteError),
+}
+
+fn hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; another program has the port: choose another, or port 0 for a free one"
+        }
+        io::ErrorKind::PermissionDenied => "; ports below 1024 need root: choose a higher one",
+        _ => "",
+    }
+}
+
+/// A proxy that listens.
+#[derive(Debug)]
+pub struct Proxy {
+    options: ProxyOptions,
+    socket: Arc<UdpSocket>,
+    address: SocketAddr,
+}
+
+/// A datagram that a reader has read.
+struct Heard {
+    /// The client, if it sent the datagram; else the number of the client that it is for.
+    from: Result<SocketAddr, u32>,
+    /// The IP packet that carries the datagram.
+    packet: Vec<u8>,
+}
+
+/// A client, and the socket by which the target knows it.
+struct Client {
+    address: SocketAddr,
+    socket: Arc<UdpSocket>,
+    /// When a datagram last went either way.
+    last: Time,
+    /// Whether its reader goes on.
+    stays: Arc<AtomicBool>,
+}
+
+/// The clients, by number and by address.
+#[derive(Default)]
+struct Clients {
+    by_number: HashMap<u32, Client>,
+    numbers: HashMap<SocketAddr, u32>,
+    next: u32,
+}
+
+impl Proxy {
+    /// Opens the socket that clients send to.
+    ///
+    /// # Errors
+    /// If the address is not to be had.
+    pub fn bind(options: ProxyOptions) -> Result<Self, ProxyError> {
+        let failed = |source| ProxyError::Listen {
+            address: options.listen,
+            source,
+        };
+        let socket = UdpSocket::bind(options.listen).map_err(failed)?;
+        let address = socket.local_addr().map_err(failed)?;
+        prepare(&socket).map_err(failed)?;
+        Ok(Self {
+            options,
+            socket: Arc::new(socket),
+            address,
+        })
+    }
+
+    /// The address that clients send to.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Forwards until it is stopped or its time is over. The plan has two hosts: the server's, then the clients'. `live` is
+    /// told the counts twice a second, and ends the run by answering `false`.
+    ///
+    /// # Errors
+    /// If a socket fails, or the log cannot be written.
+    pub fn run(
+        self,
+        plan: &Plan,
+        live: &mut dyn FnMut(&Snapshot<'_>) -> bool,
+    ) -> Result<Summary, ProxyError> {
+        let names = Names {
+            hosts: plan.hosts.iter().map(|host| host.name.clone()).collect(),
+            links: plan.links.iter().map(|link| link.name.clone()).collect(),
+        };
+        let clock = Clock::start();
+        let epoch = time::Duration::from_nanos(time_of_day());
+        let log = self.options.log.as_deref();
+        let log = log.map(|directory| Log::create(directory, names.clone(), epoch));
+        let mut forwarder = Forwarder {
+            clock,
+            network: Network::new(&plan.links, plan.routes.clone(), self.options.seed),
+            recorder: Recorder {
+                counter: Counter::new(names.links.iter().cloned()),
+                log: log.transpose()?,
+            },
+            late_bound: self.options.late_bound,
+            buffers: Vec::new(),
+        };
+        #[cfg(target_os = "linux")]
+        {
+            // Fails only for numbers that are none.
+            let _ = nix::sys::prctl::set_timerslack(1);
+        }
+        let stays = Arc::new(AtomicBool::new(true));
+        let (sender, receiver) = sync_channel(BACKLOG);
+        let reader = self.read_clients(sender.clone(), stays.clone());
+        let reader = thread::spawn(reader);
+        let mut clients = Clients::default();
+        let mut next_sweep = Time::ZERO + SWEEP;
+        loop {
+            self.turn(&mut forwarder, &mut clients, &receiver, &sender)?;
+            let now = clock.now();
+            let most = self.options.most_time;
+            let is_over = most.is_some_and(|most| now - Time::ZERO >= most);
+            let has_failed = forwarder.recorder.log.as_ref().is_some_and(Log::has_failed);
+            let mut goes_on = !is_over && !has_failed && !self.options.stop.load(Ordering::Relaxed);
+            if now >= next_sweep {
+                clients.forget_idle(now);
+                let waiting = forwarder.waiting(now, plan.links.len());
+                goes_on &= live(&Snapshot {
+                    now,
+                    links: &forwarder.recorder.counter.links,
+                    waiting: &waiting,
+                    lateness: forwarder.recorder.counter.lateness(),
+                });
+                next_sweep = now + SWEEP;
+            }
+            if reader.is_finished() || !goes_on {
+                break;
+            }
+        }
+        let ports = clients
+            .by_number
+            .values()
+            .filter_map(|client| client.socket.local_addr().ok());
+        let ports = ports.chain([self.address]).map(|address| address.port());
+        forwarder.recorder.counter.faults.device += dropped(&ports.collect());
+        stays.store(false, Ordering::Relaxed);
+        drop((clients, receiver));
+        match reader.join() {
+            Ok(read) => read.map_err(|source| ProxyError::Socket {
+                address: self.address,
+                source,
+            })?,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        let now = clock.now();
+        let counter = forwarder.finish()?;
+        Ok(counter.summary(now, self.options.seed, false, self.options.late_bound))
+    }
+
+    /// Waits for a datagram or until something is due, and does all there is to do.
+    fn turn(
+        &self,
+        forwarder: &mut Forwarder,
+        clients: &mut Clients,
+        receiver: &Receiver<Heard>,
+        sender: &SyncSender<Heard>,
+    ) -> Result<(), ProxyError> {
+        let now = forwarder.deliver(&mut |transit| self.write(clients, transit));
+        let sleep = (forwarder.network.next_due() - now).min(LONGEST_SLEEP);
+        let sleep = time::Duration::from_nanos(sleep.max(Duration::ZERO).as_nanos() as u64);
+        let first = match receiver.recv_timeout(sleep) {
+            Ok(heard) => Some(heard),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
+        };
+        let more = iter::from_fn(|| receiver.try_recv().ok());
+        for Heard { from, packet } in first.into_iter().chain(more).take(BURST) {
+            let now = forwarder.deliver(&mut |transit| self.write(clients, transit));
+            let number = match from {
+                Err(number) => Some(number),
+                Ok(address) => self.number_of(clients, address, sender)?,
+            };
+            let client =
+                number.and_then(|number| Some((number, clients.by_number.get_mut(&number)?)));
+            match client {
+                None => forwarder.recorder.counter.strays += 1,
+                Some((number, client)) => {
+                    client.last = now;
+                    let is_up = from.is_ok();
+                    let ends = if is_up {
+                        (CLIENT, SERVER)
+                    } else {
+                        (SERVER, CLIENT)
+                    };
+                    forwarder.offer(now, ends, packet, number);
+                }
+            }
+        }
+        // Datagrams end here, not at a device that would take their buffers again.
+        forwarder.buffers.clear();
+        Ok(())
+    }
+
+    /// The number of a client, with a socket of its own if it is new; `None` if there are too many.
+    fn number_of(
+        &self,
+        clients: &mut Clients,
+        address: SocketAddr,
+        sender: &SyncSender<Heard>,
+    ) -> Result<Option<u32>, ProxyError> {
+        if let Some(&number) = clients.numbers.get(&address) {
+            return Ok(Some(number));
+        }
+        if clients.numbers.len() >= MOST_CLIENTS {
+            return Ok(None);
+        }
+        let target = self.options.target;
+        let failed = |source| ProxyError::Socket {
+            address: target,
+            source,
+        };
+        let any: IpAddr = match target {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let socket = UdpSocket::bind((any, 0)).map_err(failed)?;
+        socket.connect(target).map_err(failed)?;
+        prepare(&socket).map_err(failed)?;
+        let (socket, stays) = (Arc::new(socket), Arc::new(AtomicBool::new(true)));
+        let number = clients.next;
+        clients.next = clients.next.wrapping_add(1);
+        let (reading, sender, goes_on) = (socket.clone(), sender.clone(), stays.clone());
+        let source = if target.is_ipv4() == address.is_ipv4() {
+            target
+        } else {
+            self.address
+        };
+        thread::spawn(move || {
+            read(&reading, &goes_on, |data, _| {
+                let packet = whole(source, address, data);
+                let from = Err(number);
+                sender.send(Heard { from, packet }).is_ok()
+            })
+        });
+        clients.numbers.insert(address, number);
+        let client = Client {
+            address,
+            socket,
+            last: Time::ZERO,
+            stays,
+        };
+        clients.by_number.insert(number, client);
+        Ok(Some(number))
+    }
+
+    /// Reads datagrams of clients.
+    fn read_clients(
+        &self,
+        sender: SyncSender<Heard>,
+        stays: Arc<AtomicBool>,
+    ) -> impl FnOnce() -> io::Result<()> + Send + 'static {
+        let (socket, listen, target) = (self.socket.clone(), self.address, self.options.target);
+        move || {
+            read(&socket, &stays, |data, from| {
+                let to = if target.is_ipv4() == from.is_ipv4() {
+                    target
+                } else {
+                    listen
+                };
+                let packet = whole(from, to, data);
+                sender
+                    .send(Heard {
+                        from: Ok(from),
+                        packet,
+                    })
+                    .is_ok()
+            })
+        }
+    }
+
+    /// Sends a datagram that has crossed its links.
+    fn write(&self, clients: &Clients, transit: &Transit<Packet>) -> bool {
+        if matches!(transit.hop.outcome, Outcome::Damaged(..)) {
+            // The checksum of its receiver would refuse it.
+            return true;
+        }
+        let packet = &transit.payload;
+        // A client that was forgotten meanwhile is not there.
+        let Some(client) = clients.by_number.get(&packet.tag) else {
+            return true;
+        };
+        let data = payload(&packet.data);
+        let send = || match transit.to {
+            SERVER => client.socket.send(data),
+            _ => self.socket.send_to(data, client.address),
+        };
+        // An error that an earlier datagram left behind goes with the first try.
+        send()
+            .or_else(|_| send())
+            .is_ok_and(|sent| sent == data.len())
+    }
+}
+
+impl Clients {
+    fn forget_idle(&mut self, now: Time) {
+        let Self {
+            by_number, numbers, ..
+        } = self;
+        by_number.retain(|_, client| {
+            let stays = now - client.last < IDLE;
+            if !stays {
+                numbers.remove(&client.address);
+            }
+            stays
+        });
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.stays.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Datagrams that the kernel dropped because a socket's buffer was full, of the sockets at these ports.
+#[cfg(target_os = "linux")]
+fn dropped(ports: &HashSet<u16>) -> u64 {
+    let mut dropped = 0;
+    for file in ["/proc/self/net/udp", "/proc/self/net/udp6"] {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        // A number, the local address and port in hexadecimal digits, …, and the drops at the end.
+        for line in text.lines().skip(1) {
+            let mut words = line.split_ascii_whitespace();
+            let port = words.nth(1).and_then(|local| local.rsplit_once(':'));
+            let port = port.and_then(|(_, port)| u16::from_str_radix(port, 16).ok());
+            let drops = words.next_back().and_then(|drops| drops.parse().ok());
+            if port.is_some_and(|port| ports.contains(&port)) {
+                dropped += drops.unwrap_or(0);
+            }
+        }
+    }
+    dropped
+}
+
+/// Other systems do not tell.
+#[cfg(not(target_os = "linux"))]
+fn dropped(_: &HashSet<u16>) -> u64 {
+    0
+}
+
+fn prepare(socket: &UdpSocket) -> io::Result<()> {
+    // The operating system gives as much as it allows.
+    let _ = SockRef::from(socket).set_recv_buffer_size(BUFFER);
+    let sleep = LONGEST_SLEEP.as_nanos() as u64;
+    socket.set_read_timeout(Some(time::Duration::from_nanos(sleep)))
+}
+
+/// Reads datagrams as long as `stays` is set and `take` answers `true`.
+fn read(
+    socket: &UdpSocket,
+    stays: &AtomicBool,
+    mut take: impl FnMut(&[u8], SocketAddr) -> bool,
+) -> io::Result<()> {
+    let mut buffer = vec![0; u16::MAX.into()];
+    while stays.load(Ordering::Relaxed) {
+        match socket.recv_from(&mut buffer) {
+            Ok((length, from)) => {
+                if !take(&buffer[..length], from) {
+                    break;
+                }
+            }
+            // Silence; or an earlier datagram found no socket at its end, and says so here.
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock
+                | io::ErrorKind::TimedOut
+                | io::ErrorKind::Interrupted
+                | io::ErrorKind::ConnectionRefused
+                | io::ErrorKind::ConnectionReset => {}
+                _ => return Err(error),
+            },
+        }
+    }
+    Ok(())
+}
+
+/// The IP packet that carries a datagram. The ends have addresses of one family.
+fn whole(from: SocketAddr, to: SocketAddr, data: &[u8]) -> Vec<u8> {
+    let builder = match (from.ip(), to.ip()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => PacketBuilder::ipv4(from.octets(), to.octets(), TTL),
+        (from, to) => PacketBuilder::ipv6(six(from), six(to), TTL),
+    };
+    let builder = builder.udp(from.port(), to.port());
+    let mut packet = Vec::with_capacity(builder.size(data.len()));
+    // A vector takes all; a datagram of the largest size with an IPv4 header is no IP packet, and stays empty.
+    let _ = builder.write(&mut packet, data);
+    packet
+}
+
+fn six(address: IpAddr) -> [u8; 16] {
+    match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    }
+}
+
+/// The datagram in a packet that [`whole`] made.
+fn payload(packet: &[u8]) -> &[u8] {
+    let headers = match packet.first() {
+        Some(byte) if byte >> 4 == 4 => 28,
+        _ => 48,
+    };
+    packet.get(headers..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::{Direction, HostPlan, Links};
+
+    /// The plan of a fast link between two hosts, with this channel away from the client.
+    fn plan(loss: &str) -> Plan {
+        let direction = |loss: &str| Direction {
+            rate: "1gbit".into(),
+            delay: "1ms".into(),
+            queue: "unlimited".into(),
+            loss: loss.into(),
+        };
+        let links = Links::pair(&direction("none"), &direction(loss)).unwrap();
+        let (near, far) = links.ends();
+        let host = |(name, node): (&str, usize)| HostPlan {
+            name: name.into(),
+            node,
+            command: None,
+            leads: false,
+        };
+        links.plan([("server", near), ("client", far)].map(host).into())
+    }
+
+    /// Sends datagrams through a proxy in bursts, to a target that sends them back. Returns how many came back, and the
+    /// proxy's counts.
+    fn echo(loss: &str, bursts: usize) -> (usize, Summary) {
+        let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let proxy = Proxy::bind(ProxyOptions {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            target: target.local_addr().unwrap(),
+            log: None,
+            seed: 1,
+            late_bound: Duration::from_secs(60),
+            most_time: None,
+            stop: stop.clone(),
+        })
+        .unwrap();
+        let address = proxy.address();
+        let plan = plan(loss);
+        let running = thread::spawn(move || proxy.run(&plan, &mut |_| true).unwrap());
+        let client = UdpSocket::bind("127.0.0.1:0").unwrap();
+        for socket in [&client, &target] {
+            socket
+                .set_read_timeout(Some(time::Duration::from_millis(500)))
+                .unwrap();
+        }
+        let (mut buffer, mut back) = ([0; 2_000], 0);
+        for burst in 0..bursts {
+            for number in 0..BURST_SENT {
+                client
+                    .send_to(&[burst as u8, number as u8, 7], address)
+                    .unwrap();
+            }
+            let mut there = 0;
+            while there < BURST_SENT
+                && let Ok((length, from)) = target.recv_from(&mut buffer)
+            {
+                target.send_to(&buffer[..length], from).unwrap();
+                there += 1;
+            }
+            for _ in 0..there {
+                let (length, from) = client.recv_from(&mut buffer).unwrap();
+                assert_eq!((length, buffer[2], from), (3, 7, address));
+                back += 1;
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        (back, running.join().unwrap())
+    }
+
+    /// More than the forwarder takes at a time, and less than the smallest buffer holds.
+    const BURST_SENT: usize = 3 * BURST;
+
+    #[test]
+    fn all_datagrams_come_back() {
+        let (back, summary) = echo("none", 5);
+        assert_eq!(back, 5 * BURST_SENT);
+        for link in &summary.links {
+            assert_eq!(
+                (link.delivered, link.bytes),
+                (480, 480 * (28 + 3)),
+                "{}",
+                link.name
+            );
+        }
+    }
+
+    #[test]
+    fn damaged_datagrams_arrive_nowhere() {
+        let (back, summary) = echo("bits:1", 1);
+        assert_eq!(back, 0);
+        assert_eq!(
+            (summary.links[1].damaged, summary.links[0].offered),
+            (BURST_SENT as u64, 0)
+        );
+    }
+
+    #[test]
+    fn a_packet_has_its_datagram() {
+        let at = |text: &str| text.parse().unwrap();
+        for (from, to, bytes) in [
+            ("127.0.0.1:1", "127.0.0.2:2", 31),
+            ("[::1]:1", "127.0.0.2:2", 51),
+        ] {
+            let packet = whole(at(from), at(to), b"abc");
+            assert_eq!((packet.len(), payload(&packet)), (bytes, &b"abc"[..]));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Frames as the viewer gets them.
+//!
+//! ```text
+//! expected  ticks of the window at which the encoder is on and whose frame could be there in time
+//! late      shown more than `late` after the fastest frame so far would have been, counted from capture
+//! never     expected − shown: lost, given up, or skipped by the encoder
+//! freeze    the picture stands still for more than `late` beyond a tick; the time beyond it is frozen
+//! ```
+//!
+//! A frame is shown when all before it are, so one that waits for a repair holds up those behind.
+
+use whyloss::{Duration, Time};
+
+use super::Settings;
+
+/// A frame that the receiver shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// From its capture until now. Over sockets the two clocks differ.
+    pub delay: Duration,
+    /// Whether it is late.
+    pub late: bool,
+    /// Time for which the picture stood still before, beyond a tick; zero if that is no freeze.
+    pub frozen: Duration,
+    /// Bytes of video.
+    pub bytes: u64,
+}
+
+/// Judges frames as they are shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Screen {
+    late: Duration,
+    tick: Duration,
+    pause: Option<(Time, Time)>,
+    least: Option<Duration>,
+    last: Option<Time>,
+}
+
+impl Screen {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            late: settings.late,
+            tick: settings.tick(),
+            pause: settings.pause,
+            least: None,
+            last: None,
+        }
+    }
+
+    pub(crate) fn show(&mut self, now: Time, delay: Duration, bytes: u64) -> Shown {
+        let least = self.least.map_or(delay, |least| least.min(delay));
+        self.least = Some(least);
+        let still = self.last.map_or(Duration::ZERO, |last| {
+            // The encoder's own pause freezes nothing.
+            let paused = self.pause.is_some_and(|(from, to)| last < to && from < now);
+            if paused {
+                Duration::ZERO
+            } else {
+                now - last - self.tick
+            }
+        });
+        self.last = Some(now);
+        Shown {
+            delay,
+            late: delay - least > self.late,
+            frozen: if still > self.late {
+                still
+            } else {
+                Duration::ZERO
+            },
+            bytes,
+        }
+    }
+}

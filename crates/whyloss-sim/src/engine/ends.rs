@@ -1,0 +1,496 @@
+//! A flow's two ends in the fast engine: when they are woken, what they send where, and what is worked out ahead of time.
+//!
+//! A greedy TCP flow is the hot case: while nothing is lost it goes from parcel to parcel, without a [`Packet`] unless an
+//! observer looks at it.
+
+use whyloss::{Cause, Duration, Time};
+use whyloss_link::Fate;
+
+use super::event_queue::EventQueue;
+use super::flow::{Delivered, Flow};
+use super::network::{Loss, Network, Sent};
+use super::parcel::{Kind, Parcel};
+use crate::host::{Sink, Source};
+use crate::measure::Window;
+use crate::observe::Observer;
+use crate::packet::{ANSWER_SIZE, Packet, Payload};
+
+/// Ends of a flow.
+pub(super) const SOURCE: usize = 0;
+pub(super) const SINK: usize = 1;
+
+/// What lies between the hosts.
+pub(super) struct Path {
+    pub(super) window: Window,
+    pub(super) network: Network,
+    pub(super) events: EventQueue,
+}
+
+/// The two ends of a flow.
+pub(super) struct Ends {
+    pub(super) flow: Flow,
+    /// The deadlines for which source and sink will be woken.
+    pub(super) armed: [Time; 2],
+    /// An event of theirs that an earlier one overtook, and that comes all the same.
+    pub(super) overtaken: [Time; 2],
+    /// Their entities in the event queue.
+    pub(super) entities: [usize; 2],
+    /// How long after its deadlines the source is woken (`shortcuts/gate.rs`).
+    pub(super) late: Duration,
+    pub(super) index: u32,
+    /// Where the ways there and back begin in the network's table.
+    pub(super) there: u32,
+    pub(super) back: u32,
+}
+
+/// An answer that the source [foresees](crate::host::tcp::Sender::foresees): an acknowledgement. (A whole
+/// parcel would do as well, for 23 instructions more per packet.)
+pub(super) struct Foreseen {
+    /// When it comes.
+    pub(super) at: Time,
+    /// When it left.
+    pub(super) sent: Time,
+    pub(super) next: u64,
+    pub(super) echo: Time,
+}
+
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+impl Ends {
+    /// The ends of flow number `index`, whose source is woken for `start`.
+    pub(super) fn new(flow: Flow, index: usize, start: Time, path: &mut Path) -> Self {
+        let network = &path.network;
+        let source = network.links() + 2 * index;
+        let gate = network.gate(index).filter(|_| flow.source.is_paced());
+        let mut ends = Self {
+            flow,
+            armed: [Time::MAX; 2],
+            overtaken: [Time::MAX; 2],
+            entities: [gate.map_or(source, |gate| gate.link), source + 1],
+            late: gate.map_or(Duration::ZERO, |gate| gate.crossing),
+            index: index as u32,
+            there: network.forward(index),
+            back: network.back(index),
+        };
+        ends.arm(SOURCE, start, path);
+        ends
+    }
+
+    /// Whether an end's event for this deadline counts. If not, an earlier one took its place, and another one since then.
+    #[inline]
+    pub(super) fn disarm(&mut self, deadline: Time, end: usize) -> bool {
+        let counts = self.armed[end] == deadline;
+        if counts {
+            self.armed[end] = std::mem::replace(&mut self.overtaken[end], Time::MAX);
+        }
+        counts
+    }
+
+    /// An answer reaches the source.
+    #[inline(always)]
+    pub(super) fn answered<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        self.catch_up(now, path, observer);
+        if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
+            sender.on_ack(now, &parcel.ack(), parcel.sent);
+            self.flow.judged(now, path.window, observer);
+        } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind) {
+            source.on_ack(now, &parcel.iftp_ack());
+            self.flow.judged(now, path.window, observer);
+        } else {
+            let packet = parcel.copy().unpack(&mut path.network.aside);
+            if !self.flow.answered(now, &packet, path.window, observer) {
+                return;
+            }
+        }
+        self.transmit(now, path, observer);
+    }
+
+    /// A data packet reaches the sink. Gives the answer to it if the source foresees that.
+    #[inline(always)]
+    pub(super) fn deliver<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Option<Foreseen> {
+        if let (Sink::Tcp(receiver), Kind::Segment) = (&mut self.flow.sink, parcel.kind)
+            && receiver.expects(&parcel.segment())
+            && receiver.next_timeout() >= now
+        {
+            let acknowledged = receiver.on_expected(now, &parcel.segment());
+            let payload = Payload::Segment(parcel.segment());
+            let packet = parcel.whole(payload);
+            self.flow
+                .count_received(now, &packet, true, path.window, observer);
+            self.arm(SINK, self.flow.sink.next_timeout(), path);
+            let (next, echo) = acknowledged?;
+            let mut answer = Parcel {
+                number: next,
+                echo,
+                kind: Kind::Ack,
+                ..self.blank_answer(now)
+            };
+            let at = send_answer(now, &mut answer, &mut self.flow, path, observer)?;
+            if answer.kind == Kind::Ack && self.foresees(at, next) {
+                return Some(Foreseen {
+                    at,
+                    sent: now,
+                    next,
+                    echo,
+                });
+            }
+            path.network.wait(at, answer.copy(), &mut path.events);
+        } else {
+            self.deliver_packet(now, parcel.copy(), path, observer);
+        }
+        None
+    }
+
+    /// [`Self::deliver`] of a packet that waited nowhere.
+    #[inline(never)]
+    fn deliver_at_once<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        let foreseen = self.deliver(now, &parcel, path, observer);
+        debug_assert!(foreseen.is_none(), "data of fused sources waits somewhere");
+    }
+
+    /// [`Self::deliver`], for all packets and sinks.
+    #[inline(never)]
+    fn deliver_packet<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        // A deadline that comes before the packet of a fused sink: no packet comes before that one.
+        while self.flow.sink.next_timeout() < now {
+            let deadline = self.flow.sink.next_timeout();
+            let answer = self.flow.wake_sink(deadline);
+            self.answer(deadline, answer, path, observer);
+        }
+        // Those that fit parcels are delivered without a packet in memory.
+        match parcel.kind {
+            Kind::TfrcData => {
+                let packet = parcel.whole(Payload::TfrcData(parcel.tfrc_data()));
+                self.deliver_whole(now, &packet, path, observer);
+            }
+            Kind::IftpData => {
+                let packet = parcel.whole(Payload::IftpData(parcel.iftp_data()));
+                self.deliver_whole(now, &packet, path, observer);
+            }
+            _ => {
+                let packet = parcel.unpack(&mut path.network.aside);
+                self.deliver_whole(now, &packet, path, observer);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn deliver_whole<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        match self.flow.deliver(now, packet, path.window, observer) {
+            Delivered::Taken(answer) if !self.flow.sink.sends_more() => {
+                if let Some(payload) = answer {
+                    self.answer_with(now, payload, path, observer);
+                }
+                self.arm(SINK, self.flow.sink.next_timeout(), path);
+            }
+            Delivered::Taken(answer) => self.answer(now, answer, path, observer),
+            Delivered::Dropped => {
+                let loss = path.network.dropped(now, packet);
+                if loss.later.is_none() {
+                    self.catch_up(now, path, observer);
+                }
+                self.lose_packet(packet, loss, path);
+            }
+        }
+    }
+
+    /// The source's deadline may have come.
+    #[inline(never)]
+    pub(super) fn wake_source<O: Observer>(
+        &mut self,
+        now: Time,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        if self.flow.wake_source(now, path.window, observer) {
+            self.transmit(now, path, observer);
+        } else if now < self.flow.stop {
+            self.arm(SOURCE, self.flow.source.next_timeout(), path);
+        }
+    }
+
+    /// The sink's deadline may have come.
+    #[inline(never)]
+    pub(super) fn wake_sink<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
+        let answer = self.flow.wake_sink(now);
+        self.answer(now, answer, path, observer);
+    }
+
+    /// Sends all that the source may send now, and notes its next deadline.
+    #[inline(always)]
+    pub(super) fn transmit<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
+        if !self.flow.may_send(now, path.window, observer) {
+            return;
+        }
+        let mut parcel = Parcel::default();
+        while self.poll(now, &mut parcel, path, observer) {
+            match path
+                .network
+                .send(now, &mut parcel, &mut path.events, observer)
+            {
+                Sent::UnderWay => {}
+                Sent::AtSink(at) => {
+                    self.deliver_at_once(at, parcel.copy(), path, observer);
+                }
+                Sent::AtSource(_) | Sent::AtGate(_) => debug_assert!(false, "data at its source"),
+                Sent::Lost(cause, when) => {
+                    self.lose(now, parcel.copy(), (cause, when), path, O::QUEUE_LENGTH);
+                }
+            }
+        }
+        self.arm(SOURCE, self.flow.source.next_timeout(), path);
+        self.flow.acted(now, path.window, observer);
+    }
+
+    #[inline]
+    fn blank(&self, now: Time) -> Parcel {
+        Parcel {
+            sent: now,
+            flow: self.index,
+            size: self.flow.wire_size,
+            hop: self.there,
+            ..Parcel::default()
+        }
+    }
+
+    /// Makes a parcel the next packet that the source may send now, counted, if there is one. (Not an option of a parcel,
+    /// which would not stay in registers.)
+    #[inline(always)]
+    pub(super) fn poll<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> bool {
+        if let Source::Tcp(sender) = &mut self.flow.source {
+            let Some(segment) = sender.poll_transmit(now) else {
+                return false;
+            };
+            *parcel = self.blank(now);
+            parcel.number = segment.sequence;
+            if segment.retransmission {
+                parcel.kind = Kind::Retransmission;
+            }
+            let packet = parcel.whole(Payload::Segment(segment));
+            self.flow.count_sent(now, &packet, path.window, observer);
+            return true;
+        }
+        let next = self.next_of_others(now, path, observer);
+        if let Some(next) = next {
+            *parcel = next;
+        }
+        next.is_some()
+    }
+
+    /// The same of a source that is not plain TCP.
+    #[cold]
+    #[inline(never)]
+    fn next_of_others<O: Observer>(
+        &mut self,
+        now: Time,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Option<Parcel> {
+        let payload = self.flow.source.poll(now)?;
+        Some(self.pack_next(now, payload, path, observer))
+    }
+
+    /// Counts and packs what leaves the source.
+    #[inline(always)]
+    pub(super) fn pack_next<O: Observer>(
+        &mut self,
+        now: Time,
+        payload: Payload,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Parcel {
+        let mut packet = self.blank(now).whole(payload);
+        packet.size = payload.size().unwrap_or(packet.size);
+        if self.flow.is_capable() {
+            return self.pack_capable(now, packet, path, observer);
+        }
+        self.flow.count_sent(now, &packet, path.window, observer);
+        Parcel::pack(&packet, &mut path.network.aside)
+    }
+
+    /// Counts and packs a packet that leaves an ECN-capable source: by itself, so that others pay no more than the question.
+    #[cold]
+    #[inline(never)]
+    fn pack_capable<O: Observer>(
+        &mut self,
+        now: Time,
+        mut packet: Packet,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Parcel {
+        self.flow.dress(&mut packet);
+        self.flow.count_sent(now, &packet, path.window, observer);
+        Parcel::pack(&packet, &mut path.network.aside)
+    }
+
+    /// Sends what the sink answers, and notes its next deadline.
+    #[inline(never)]
+    fn answer<O: Observer>(
+        &mut self,
+        now: Time,
+        mut answer: Option<Payload>,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        while let Some(payload) = answer.take().or_else(|| self.flow.sink.poll(now)) {
+            self.answer_with(now, payload, path, observer);
+        }
+        self.arm(SINK, self.flow.sink.next_timeout(), path);
+    }
+
+    /// Sends an answer.
+    #[inline(always)]
+    fn answer_with<O: Observer>(
+        &mut self,
+        now: Time,
+        payload: Payload,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        let mut packet = self.blank_answer(now).whole(payload);
+        packet.size = payload.size().unwrap_or(packet.size);
+        self.flow.dress(&mut packet);
+        let mut parcel = Parcel::pack(&packet, &mut path.network.aside);
+        if let Some(at) = send_answer(now, &mut parcel, &mut self.flow, path, observer) {
+            path.network.wait(at, parcel, &mut path.events);
+        }
+    }
+
+    #[inline]
+    fn blank_answer(&self, now: Time) -> Parcel {
+        Parcel {
+            sent: now,
+            flow: self.index,
+            size: ANSWER_SIZE,
+            hop: self.back,
+            ..Parcel::default()
+        }
+    }
+
+    /// A packet that was sent at `now` is lost on its way, or held by a link that cannot answer at once; somebody may look at
+    /// how many wait there.
+    #[cold]
+    pub(super) fn lose(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        (cause, when): (Cause, Time),
+        path: &mut Path,
+        looks: bool,
+    ) {
+        if when == Fate::HELD.when() {
+            return path.network.hold(now, &parcel, &mut path.events, looks);
+        }
+        let loss = path.network.loss(now, &parcel, cause, when);
+        let packet = parcel.unpack(&mut path.network.aside);
+        self.flow.forget(&packet.payload);
+        self.lose_packet(&packet, loss, path);
+    }
+
+    /// A packet is lost at this very moment.
+    pub(super) fn lose_here(&mut self, parcel: Parcel, cause: Cause, when: Time, path: &mut Path) {
+        let later = None;
+        let packet = parcel.unpack(&mut path.network.aside);
+        self.flow.forget(&packet.payload);
+        self.lose_packet(&packet, Loss { cause, when, later }, path);
+    }
+
+    /// Counts a lost data packet, and tells the truth about it: to the source when the packet has come as far as where it
+    /// is lost, since a verdict may be asked for before; to the sink at once, since only a later packet makes it ask.
+    fn lose_packet(&mut self, packet: &Packet, loss: Loss, path: &mut Path) {
+        let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
+            return;
+        };
+        self.flow.count_lost(loss.when, loss.cause, path.window);
+        match loss.later {
+            Some((link, at)) if !matches!(self.flow.sink, Sink::Tfrc(_)) => {
+                let truth = Parcel::truth(self.index, sequence, loss.cause);
+                path.network.tell_later(link, at, truth, &mut path.events);
+            }
+            _ => self.flow.tell(sequence, loss.cause),
+        }
+    }
+
+    /// Makes sure that a host is woken at its deadline. A later deadline than the pending one waits for that: the host
+    /// is then woken in vain and armed anew, which costs less than moving an event for every acknowledgement. An earlier
+    /// one overtakes it, and the pending one will do for what comes after. (A source whose window opens and closes sets its
+    /// retransmission timer anew with each packet: without that, all of these would be pending.)
+    #[inline]
+    pub(super) fn arm(&mut self, end: usize, deadline: Time, path: &mut Path) {
+        if deadline < self.armed[end] {
+            self.overtake(end, deadline, path);
+        }
+    }
+
+    /// (Out of the hot path, whose deadlines wait for pending ones.)
+    #[inline(never)]
+    fn overtake(&mut self, end: usize, deadline: Time, path: &mut Path) {
+        self.overtaken[end] = std::mem::replace(&mut self.armed[end], deadline);
+        let late = if end == SOURCE {
+            self.late
+        } else {
+            Duration::ZERO
+        };
+        path.events.push(self.entities[end], deadline.later(late));
+    }
+}
+
+/// Sends an answer. Gives when it comes to its source, if that is fused. Nobody is told if it is lost.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+fn send_answer<O: Observer>(
+    now: Time,
+    parcel: &mut Parcel,
+    flow: &mut Flow,
+    path: &mut Path,
+    observer: &mut O,
+) -> Option<Time> {
+    let (events, network) = (&mut path.events, &mut path.network);
+    match network.send(now, parcel, events, observer) {
+        Sent::AtSource(at) => return Some(at),
+        Sent::Lost(_, when) if when == Fate::HELD.when() => {
+            network.hold(now, parcel, events, O::QUEUE_LENGTH);
+        }
+        Sent::Lost(..) => {
+            flow.forget(&parcel.copy().unpack(&mut network.aside).payload);
+        }
+        Sent::UnderWay => {}
+        Sent::AtSink(_) | Sent::AtGate(_) => debug_assert!(false, "an answer at a sink"),
+    }
+    None
+}

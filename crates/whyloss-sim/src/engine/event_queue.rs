@@ -1,0 +1,256 @@
+//! The event queue: entities in the order of their pending times.
+//!
+//! Every entity (a link's pipe, a host's timer) has at most one pending event that counts, so the queue holds as many
+//! keys as there are busy entities, however many packets are under way. Ties go to the lower entity, whatever the order
+//! in which they were set, so equal-time events run in one order always.
+//!
+//! It is a heap of four children per node over keys of one word, `time·2ᵏ + entity`, of which a node's children lie side
+//! by side. The root is not taken out when it is handed out: what follows from an event is most often the same entity's
+//! next, which then takes the root's place with one walk down instead of two walks.
+
+use whyloss::Time;
+
+use crate::scenario::Scenario;
+
+/// Entities of the event queue: every link, and the two ends of every flow.
+pub(crate) fn entities(scenario: &Scenario) -> usize {
+    scenario.links.len() + 2 * scenario.flows.len()
+}
+
+/// Children per node.
+const WIDTH: usize = 4;
+
+/// Where no key is.
+const NOTHING: u64 = u64::MAX;
+
+/// Earliest-first over entities `0..n`.
+#[derive(Clone, Debug)]
+pub(crate) struct EventQueue {
+    /// The earliest key.
+    root: u64,
+    /// Row i holds the children of key i, which are keys 4i + 1 ..= 4i + 4; the root is key 0. The first `len` keys are in use;
+    /// [`NOTHING`] is in the others.
+    rows: Vec<[u64; WIDTH]>,
+    len: usize,
+    /// Whether the root has been handed out.
+    vacant: bool,
+    /// k: the bits that hold an entity.
+    bits: u32,
+    /// 2ᵏ − 1.
+    mask: u64,
+    /// Nothing is handed out that is due later.
+    end: Time,
+}
+
+impl EventQueue {
+    /// An empty queue for `entities` entities that ends at `end`, no later than [`EventQueue::latest`].
+    pub(crate) fn new(entities: usize, end: Time) -> Self {
+        Self {
+            root: NOTHING,
+            rows: vec![[NOTHING; WIDTH]; 2],
+            len: 0,
+            vacant: false,
+            bits: bits(entities),
+            mask: (1 << bits(entities)) - 1,
+            end,
+        }
+    }
+
+    /// The latest time that a key holds beside so many entities.
+    pub(crate) fn latest(entities: usize) -> Time {
+        Time::from_nanos((NOTHING >> bits(entities)) - 1)
+    }
+
+    /// Adds the next event of the entity whose event was taken out last, before any other is added.
+    #[inline]
+    pub(crate) fn push_next(&mut self, entity: usize, time: Time) {
+        if time <= self.end {
+            debug_assert!(self.vacant, "somebody else's event came first");
+            self.vacant = false;
+            self.sink(self.key(entity, time));
+        }
+    }
+
+    /// Adds an event of an entity; one after the end is forgotten at once.
+    pub(crate) fn push(&mut self, entity: usize, time: Time) {
+        if time > self.end {
+            return;
+        }
+        let key = self.key(entity, time);
+        if self.vacant {
+            self.vacant = false;
+            self.sink(key);
+        } else {
+            self.rise(key);
+        }
+    }
+
+    /// Takes the earliest event out; `None` when nothing is pending up to the end.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<(Time, usize)> {
+        if self.vacant {
+            self.fill();
+        }
+        let key = self.root;
+        if key == NOTHING {
+            return None;
+        }
+        self.vacant = true;
+        let entity = key & self.mask;
+        Some((Time::from_nanos(key >> self.bits), entity as usize))
+    }
+
+    /// Forgets all that is pending, and whatever is added from now on.
+    #[cold]
+    pub(crate) fn close(&mut self) {
+        self.rows.fill([NOTHING; WIDTH]);
+        self.root = NOTHING;
+        (self.len, self.vacant, self.end) = (0, false, Time::ZERO);
+    }
+
+    #[inline]
+    fn key(&self, entity: usize, time: Time) -> u64 {
+        time.as_nanos() << self.bits | entity as u64
+    }
+
+    /// Puts a key in the place of the root, from where it goes down.
+    #[inline]
+    fn sink(&mut self, key: u64) {
+        let (rows, mut row, mut above) = (&mut self.rows[..], 0, None);
+        while let Some(children) = rows.get(row) {
+            let (which, least) = least_of(*children);
+            if key <= least {
+                break;
+            }
+            *place(&mut self.root, rows, above) = least;
+            above = Some((row, which));
+            row = WIDTH * row + 1 + which;
+        }
+        *place(&mut self.root, rows, above) = key;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        self.rows.resize(2 * self.rows.len(), [NOTHING; WIDTH]);
+    }
+
+    /// Puts a key at the end, from where it goes up.
+    #[inline(never)]
+    fn rise(&mut self, key: u64) {
+        let mut at = self.len;
+        self.len += 1;
+        if self.rows.len() * WIDTH <= at {
+            self.make_room();
+        }
+        while at > 0 {
+            let parent = (at - 1) / WIDTH;
+            let above = *self.key_at(parent);
+            if above <= key {
+                break;
+            }
+            *self.key_at(at) = above;
+            at = parent;
+        }
+        *self.key_at(at) = key;
+    }
+
+    /// Key number `at`.
+    #[inline]
+    fn key_at(&mut self, at: usize) -> &mut u64 {
+        let below = at.checked_sub(1);
+        place(
+            &mut self.root,
+            &mut self.rows,
+            below.map(|below| (below / WIDTH, below % WIDTH)),
+        )
+    }
+
+    /// Fills the vacant root with the last key.
+    #[inline(never)]
+    fn fill(&mut self) {
+        self.vacant = false;
+        self.len -= 1;
+        let last = std::mem::replace(self.key_at(self.len), NOTHING);
+        if self.len > 0 {
+            self.sink(last);
+        }
+    }
+}
+
+/// The place of the root, or of a key below it: its row, and which of that.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+fn place<'a>(
+    root: &'a mut u64,
+    rows: &'a mut [[u64; WIDTH]],
+    below: Option<(usize, usize)>,
+) -> &'a mut u64 {
+    match below {
+        None => root,
+        Some((row, which)) => &mut rows[row][which % WIDTH],
+    }
+}
+
+/// Bits that hold an entity.
+fn bits(entities: usize) -> u32 {
+    usize::BITS - entities.saturating_sub(1).leading_zeros()
+}
+
+/// The least of the keys, and which it is.
+#[inline]
+fn least_of(keys: [u64; WIDTH]) -> (usize, u64) {
+    let less = |a: (usize, u64), b: (usize, u64)| if b.1 < a.1 { b } else { a };
+    less(
+        less((0, keys[0]), (1, keys[1])),
+        less((2, keys[2]), (3, keys[3])),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const END: u64 = 20;
+
+    proptest! {
+        /// The naive twin: a sorted list.
+        #[test]
+        fn agrees_with_a_sorted_list(
+            steps in prop::collection::vec(prop::option::weighted(0.6, (0usize..40, 0u64..25)), 0..400),
+            next: bool,
+        ) {
+            let mut queue = EventQueue::new(40, Time::from_nanos(END));
+            let mut list = Vec::new();
+            for step in steps.into_iter().chain([None; 200]) {
+                if let Some((entity, time)) = step {
+                    if queue.vacant && next {
+                        queue.push_next(entity, Time::from_nanos(time));
+                    } else {
+                        queue.push(entity, Time::from_nanos(time));
+                    }
+                    if time <= END {
+                        list.push((Time::from_nanos(time), entity));
+                        list.sort_unstable();
+                    }
+                } else {
+                    let first = (!list.is_empty()).then(|| list.remove(0));
+                    prop_assert_eq!(queue.pop(), first);
+                }
+            }
+            prop_assert_eq!(queue.pop(), None);
+        }
+    }
+
+    #[test]
+    fn a_key_holds_an_entity_and_a_time() {
+        assert_eq!([1, 2, 3, 64, 65].map(bits), [0, 1, 2, 6, 7]);
+        let day = Time::from_secs_f64(86_400.0);
+        assert!(EventQueue::latest(30_000) > day);
+        assert!(EventQueue::latest(1 << 20) < day);
+        let mut queue = EventQueue::new(30_000, day);
+        queue.push(29_999, day);
+        assert_eq!(queue.pop(), Some((day, 29_999)));
+    }
+}

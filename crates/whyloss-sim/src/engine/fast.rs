@@ -1,0 +1,298 @@
+//! The fast engine: the plain one with fewer events. `mod.rs` says what its words mean, `shortcuts`
+//! what needs no event of its own and why.
+
+use whyloss::{Cause, Duration, Time};
+use whyloss_link::{Fate, Streams};
+
+use super::ends::{Ends, Path, SINK};
+use super::event_queue::{EventQueue, entities};
+use super::flow::{Flow, Start};
+use super::network::{Arrived, Network, Sent};
+use super::parcel::Parcel;
+use super::shortcuts::Shortcuts;
+use super::stop::{ASK_EVERY, RunError};
+use crate::measure::{Measurement, Window};
+use crate::observe::Observer;
+use crate::scenario::Scenario;
+
+/// A run.
+pub(super) struct Engine {
+    pub(super) path: Path,
+    pub(super) ends: Vec<Ends>,
+    handled: u64,
+    /// The time of the last event.
+    reached: Time,
+}
+
+impl Engine {
+    pub(super) fn new(scenario: &Scenario, seed: u64, shortcuts: Shortcuts) -> Self {
+        let streams = Streams::new(seed);
+        let window = Window::of(scenario);
+        let mut network = Network::new(scenario, streams, window);
+        shortcuts.license(&mut network, scenario);
+        let mut path = Path {
+            window,
+            network,
+            events: EventQueue::new(entities(scenario), scenario.end),
+        };
+        let ends = (0..scenario.flows.len()).map(|index| {
+            let times = Start::draw(scenario, index, streams);
+            let flow = Flow::new(scenario, index, (times.start, times.stop), streams);
+            Ends::new(flow, index, times.start, &mut path)
+        });
+        Self {
+            ends: ends.collect(),
+            path,
+            handled: 0,
+            reached: Time::ZERO,
+        }
+    }
+
+    pub(super) fn run<O: Observer>(
+        mut self,
+        observer: &mut O,
+        goes_on: &mut dyn FnMut(Time) -> bool,
+    ) -> Result<(Measurement, Time), RunError> {
+        let whole = self.advance(observer, goes_on);
+        if let Some(error) = self.path.network.overfull(self.reached) {
+            return Err(error);
+        }
+        let window = self.path.window;
+        let measurement = Measurement {
+            window: window.length(),
+            flows: (self.ends.into_iter())
+                .map(|ends| ends.flow.into_count(window))
+                .collect(),
+            links: self.path.network.into_counts(),
+            events: self.handled,
+        };
+        Ok((measurement, if whole { window.end } else { self.reached }))
+    }
+
+    /// Handles every event up to the end. Returns whether it came to that.
+    pub(super) fn advance<O: Observer>(
+        &mut self,
+        observer: &mut O,
+        goes_on: &mut dyn FnMut(Time) -> bool,
+    ) -> bool {
+        let links = self.path.network.links();
+        let mut ask_at = ASK_EVERY;
+        let mut reached = Time::ZERO;
+        while let Some((now, entity)) = self.path.events.pop() {
+            reached = now;
+            if self.handled >= ask_at {
+                ask_at = self.handled + ASK_EVERY;
+                if !goes_on(now) {
+                    self.reached = now;
+                    self.catch_up(now, observer);
+                    return false;
+                }
+            }
+            if entity < links {
+                self.handled += 1;
+                self.arrival(now, entity, observer);
+                continue;
+            }
+            let (flow, end) = ((entity - links) / 2, (entity - links) % 2);
+            let ends = &mut self.ends[flow];
+            if !ends.disarm(now, end) {
+                continue;
+            }
+            self.handled += 1;
+            if end == SINK {
+                ends.wake_sink(now, &mut self.path, observer);
+            } else {
+                ends.wake_source(now, &mut self.path, observer);
+            }
+        }
+        self.reached = reached;
+        self.catch_up(self.path.window.end + Duration::from_nanos(1), observer);
+        goes_on(self.path.window.end);
+        true
+    }
+
+    /// Lets every source act as of its deadlines before this time, unless the run has failed.
+    fn catch_up<O: Observer>(&mut self, before: Time, observer: &mut O) {
+        if self.path.network.overfull(before).is_some() {
+            return;
+        }
+        for ends in self.ends.iter_mut().filter(|ends| ends.is_late()) {
+            ends.catch_up(before, &mut self.path, observer);
+        }
+    }
+
+    /// A packet is at the far end of a link.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn arrival<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
+        let Path {
+            network, events, ..
+        } = &mut self.path;
+        let Some((parcel, arrived)) = network.take(now, link, events) else {
+            return self.nothing_arrived(now, link, observer);
+        };
+        let flow = parcel.flow as usize;
+        match arrived {
+            Arrived::Between => {}
+            Arrived::AtSource => {
+                self.ends[flow].answered(now, &parcel, &mut self.path, observer);
+                return;
+            }
+            Arrived::AtSink => {
+                self.arrival_at_sink(now, &parcel.copy(), observer);
+                return;
+            }
+            Arrived::AtFusedSource => {
+                self.arrival_at_fused_source(now, link, &parcel.copy(), observer);
+                return;
+            }
+            Arrived::Truth => {
+                self.tell(now, &parcel.copy(), observer);
+                return;
+            }
+        }
+        self.forward(now, now, parcel, observer);
+    }
+
+    /// An event of a link over which nothing is due: what its gate waits for, or a turn. (Cold to who calls it, not in itself.)
+    #[cold]
+    #[inline(never)]
+    fn nothing_arrived<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
+        match self.path.network.gated(link) {
+            Some(flow) => self.wake_late(now, flow, observer),
+            None => self.turn(now, link, observer),
+        }
+    }
+
+    /// What a source that is woken late sends may be at its gate.
+    #[inline(never)]
+    fn wake_late<O: Observer>(&mut self, now: Time, flow: usize, observer: &mut O) {
+        let sent = self.ends[flow].wake_late(now, &mut self.path, observer);
+        if let Some(parcel) = sent {
+            self.forward(now, now, parcel, observer);
+        }
+    }
+
+    /// The truth about a packet is where that was lost.
+    #[cold]
+    #[inline(never)]
+    fn tell<O: Observer>(&mut self, now: Time, truth: &Parcel, observer: &mut O) {
+        let (sequence, cause) = truth.copy().told();
+        let ends = &mut self.ends[truth.flow as usize];
+        ends.catch_up(now, &mut self.path, observer);
+        ends.flow.tell(sequence, cause);
+    }
+
+    /// A packet goes on from between two links, where it is at `at`: now, or later if that is known.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn forward<O: Observer>(&mut self, now: Time, at: Time, mut parcel: Parcel, observer: &mut O) {
+        let Path {
+            network, events, ..
+        } = &mut self.path;
+        let flow = parcel.flow as usize;
+        match network.send(at, &mut parcel, events, observer) {
+            Sent::UnderWay => {}
+            Sent::AtSource(at) => {
+                self.ends[flow].nears(at, parcel.copy(), &mut self.path, observer);
+            }
+            Sent::AtSink(at) => {
+                let ends = &mut self.ends[flow];
+                if let Some(answer) = ends.deliver(at, &parcel, &mut self.path, observer) {
+                    ends.foreseen(&answer, &mut self.path, observer);
+                }
+            }
+            Sent::Lost(_, when) if when == Fate::HELD.when() => {
+                if let Some(onward) = network.hold_or_pass(at, &parcel, events, O::QUEUE_LENGTH) {
+                    self.go_on(now, onward, observer);
+                }
+            }
+            Sent::Lost(cause, when) => {
+                self.lose(now, parcel.copy(), (cause, when), observer);
+            }
+            Sent::AtGate(_) => debug_assert!(false, "beyond its gate"),
+        }
+    }
+
+    /// A packet is lost on its way.
+    #[cold]
+    #[inline(never)]
+    fn lose<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: Parcel,
+        lost: (Cause, Time),
+        observer: &mut O,
+    ) {
+        let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
+        ends.catch_up(now, path, observer);
+        ends.lose(now, parcel, lost, path, O::QUEUE_LENGTH);
+    }
+
+    /// A link that cannot answer at once gives back the packets whose fate has come.
+    #[cold]
+    #[inline(never)]
+    fn turn<O: Observer>(&mut self, now: Time, link: usize, observer: &mut O) {
+        if !self.path.network.begin_turn(link, now) {
+            return;
+        }
+        while let Some(truth) = self.path.network.truth(link, now) {
+            self.tell(now, &truth, observer);
+        }
+        while let Some(turned) = self.path.network.turn(link, now, observer) {
+            let parcel = turned.parcel;
+            let flow = parcel.flow as usize;
+            if turned.comes_again {
+                let packet = parcel.open(&self.path.network.aside);
+                self.ends[flow].flow.copied(&packet.payload);
+            }
+            match turned.place {
+                Ok(Arrived::AtSink) => self.arrival_at_sink(now, &parcel, observer),
+                Ok(Arrived::AtSource) => {
+                    self.ends[flow].answered(now, &parcel, &mut self.path, observer);
+                }
+                Ok(_) => self.go_on(now, parcel, observer),
+                Err(Fate::Lost(cause, when)) => {
+                    self.ends[flow].catch_up(now, &mut self.path, observer);
+                    self.ends[flow].lose_here(parcel, cause, when, &mut self.path);
+                }
+                Err(_) => {}
+            }
+        }
+        self.path.network.arm_turn(link, &mut self.path.events);
+    }
+
+    /// A packet goes on from the end of such a link, where it is when it is due.
+    #[inline(never)]
+    fn go_on<O: Observer>(&mut self, now: Time, parcel: Parcel, observer: &mut O) {
+        self.forward(now, parcel.due, parcel, observer);
+    }
+
+    /// A data packet is at its sink, which is not fused.
+    #[inline(never)]
+    fn arrival_at_sink<O: Observer>(&mut self, now: Time, parcel: &Parcel, observer: &mut O) {
+        let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
+        if let Some(answer) = ends.deliver(now, parcel, path, observer) {
+            ends.foreseen(&answer, path, observer);
+        }
+    }
+
+    /// An answer that had to wait is at its source, which may foresee those behind it.
+    #[inline(never)]
+    fn arrival_at_fused_source<O: Observer>(
+        &mut self,
+        now: Time,
+        link: usize,
+        parcel: &Parcel,
+        observer: &mut O,
+    ) {
+        let (ends, path) = (&mut self.ends[parcel.flow as usize], &mut self.path);
+        // If nothing is left in transit, what comes next arms the link.
+        let more = path.network.some_wait(link);
+        ends.answered(now, parcel, path, observer);
+        if more {
+            ends.look_ahead(link, path, observer);
+            path.network.arm(link, &mut path.events);
+        }
+    }
+}

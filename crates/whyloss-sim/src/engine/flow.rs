@@ -1,0 +1,507 @@
+//! A flow at work: its two ends, what they make of what reaches them, and what is counted of it.
+//!
+//! Both engines use it. It knows neither links nor events: whoever calls it sends what it gives, and wakes it at its
+//! deadlines.
+
+use whyloss::event::Detection;
+use whyloss::{Cause, Duration, Time};
+use whyloss_link::{Ecn, Streams};
+
+use crate::host::{self, Sink, Source};
+use crate::measure::{FlowResult, Window};
+use crate::observe::{Event, Observer};
+use crate::packet::{Packet, Payload};
+use crate::scenario::Scenario;
+
+/// The two ends of a flow, and its counts.
+pub(super) struct Flow {
+    pub(super) source: Source,
+    pub(super) sink: Sink,
+    pub(super) count: FlowResult,
+    /// From then on nothing is sent, and no deadline of the source is kept.
+    pub(super) stop: Time,
+    index: u32,
+    pub(super) wire_size: u32,
+    /// Bits from the start of a data packet that must be whole.
+    covered: u32,
+    started: bool,
+    /// Segments of each transfer, and how many transfers the sink has whole, where the flow has transfers.
+    transfer_segments: u64,
+    completed: u64,
+    /// Whether its packets have anything to do with ECN.
+    capable: bool,
+}
+
+/// When a flow starts and stops.
+pub(super) struct Start {
+    pub(super) start: Time,
+    pub(super) stop: Time,
+}
+
+impl Start {
+    /// Draws both from what the scenario says.
+    pub(super) fn draw(scenario: &Scenario, index: usize, streams: Streams) -> Self {
+        let flow = &scenario.flows[index];
+        let mut random = streams.stream("times", index as u64);
+        let mut between = |(first, last): (Time, Time)| {
+            first + Duration::from_secs_f64((last - first).as_secs_f64() * random.uniform())
+        };
+        Self {
+            start: between(flow.start),
+            stop: flow.stop.map_or(Time::MAX, between),
+        }
+    }
+}
+
+/// What a data packet does to its sink.
+pub(super) enum Delivered {
+    /// The sink took it, and may answer at once.
+    Taken(Option<Payload>),
+    /// The sink dropped it for damage where it is sensitive.
+    Dropped,
+}
+
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+impl Flow {
+    /// Flow number `index`, whose source starts and stops at these times.
+    pub(super) fn new(
+        scenario: &Scenario,
+        index: usize,
+        (start, stop): (Time, Time),
+        streams: Streams,
+    ) -> Self {
+        let flow = &scenario.flows[index];
+        let (source, sink) = host::ends(scenario, index, (start, stop), streams);
+        let transfers = flow.application.transfers();
+        Self {
+            source,
+            sink,
+            count: FlowResult {
+                name: flow.name.clone(),
+                background: flow.background,
+                transfers: flow.has_transfers().then(Box::default),
+                ..FlowResult::default()
+            },
+            stop,
+            index: index as u32,
+            wire_size: flow.wire_size(),
+            covered: flow.covered_bits(),
+            started: false,
+            transfer_segments: transfers.map_or(1, |all| all.segments(&flow.transport)),
+            completed: 0,
+            capable: flow.transport.is_ecn_capable(),
+        }
+    }
+
+    /// A packet with this payload that leaves one of the ends now, of `size` bytes unless it has a size of its own.
+    #[inline]
+    pub(super) fn packet(&mut self, now: Time, size: u32, payload: Payload) -> Packet {
+        let mut packet = Packet {
+            hop: 0,
+            flow: self.index,
+            size: payload.size().unwrap_or(size),
+            first_damaged: Packet::WHOLE,
+            ecn: Ecn::NotCapable,
+            ecn_flag: false,
+            copy: false,
+            sent: now,
+            payload,
+        };
+        self.dress(&mut packet);
+        packet
+    }
+
+    /// Whether its packets have anything to do with ECN.
+    #[inline]
+    pub(super) fn is_capable(&self) -> bool {
+        self.capable
+    }
+
+    /// Writes into a packet that leaves one of the ends what that says about ECN.
+    #[inline]
+    pub(super) fn dress(&mut self, packet: &mut Packet) {
+        if self.capable {
+            self.dress_capable(packet);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn dress_capable(&mut self, packet: &mut Packet) {
+        match (&self.sink, &packet.payload) {
+            (Sink::Tcp(receiver), Payload::Ack(_)) => packet.ecn_flag = receiver.echoes(),
+            _ => self.source.dress(packet),
+        }
+    }
+
+    /// Whether the source's turn to send has come at its deadline, or at its start. What the deadline means to the source
+    /// happens then.
+    #[inline(always)]
+    pub(super) fn wake_source<O: Observer>(
+        &mut self,
+        now: Time,
+        window: Window,
+        observer: &mut O,
+    ) -> bool {
+        if now >= self.stop {
+            return false;
+        }
+        let first = !self.started;
+        self.started = true;
+        let due = self.source.next_timeout() <= now;
+        if due && !self.source.is_only_to_send(now) {
+            if self.source.wake(now) && window.contains(now) {
+                self.count.timeouts += 1;
+            }
+            self.judged(now, window, observer);
+        }
+        first || due
+    }
+
+    /// The answer that the sink's deadline makes it send, if it has come.
+    pub(super) fn wake_sink(&mut self, now: Time) -> Option<Payload> {
+        if self.sink.next_timeout() <= now {
+            self.sink.wake(now)
+        } else {
+            None
+        }
+    }
+
+    /// The source is about to send what it may send now. Answers whether it may send at all.
+    #[inline(always)]
+    pub(super) fn may_send<O: Observer>(
+        &mut self,
+        now: Time,
+        window: Window,
+        observer: &mut O,
+    ) -> bool {
+        let may = now < self.stop;
+        if !may {
+            self.acted(now, window, observer);
+        }
+        may
+    }
+
+    /// Shows what the source has come to, once it has sent what it might.
+    #[inline(always)]
+    pub(super) fn acted<O: Observer>(&self, now: Time, window: Window, observer: &mut O) {
+        if O::STATES
+            && now <= window.end
+            && let Some(state) = self.source.state()
+        {
+            observer.on(&Event::Acted {
+                flow: self.index as usize,
+                at: now,
+                state: &state,
+            });
+        }
+    }
+
+    /// Counts a data packet that leaves the source.
+    #[inline(always)]
+    pub(super) fn count_sent<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: Window,
+        observer: &mut O,
+    ) {
+        if window.contains(now) {
+            self.count.sent += 1;
+        }
+        if now <= window.end {
+            observer.on(&Event::Sent {
+                flow: self.index as usize,
+                at: now,
+                packet,
+            });
+        }
+    }
+
+    /// An answer reaches the source. Answers whether the source took it: it is sensitive all over.
+    pub(super) fn answered<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: Window,
+        observer: &mut O,
+    ) -> bool {
+        let whole = !packet.is_damaged();
+        if whole {
+            match (&mut self.source, &mut self.sink, &packet.payload) {
+                (Source::Outside(source), Sink::Outside(sink), Payload::Outside(datagram)) => {
+                    source.receive(now, sink, *datagram);
+                }
+                (source, ..) => source.receive(now, packet),
+            }
+            self.judged(now, window, observer);
+        } else {
+            self.forget(&packet.payload);
+        }
+        whole
+    }
+
+    /// A data packet reaches the sink.
+    #[inline(always)]
+    pub(super) fn deliver<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: Window,
+        observer: &mut O,
+    ) -> Delivered {
+        if packet.first_damaged < self.covered {
+            if now <= window.end {
+                observer.on(&Event::Dropped {
+                    flow: self.index as usize,
+                    at: now,
+                    packet,
+                });
+            }
+            self.forget(&packet.payload);
+            return Delivered::Dropped;
+        }
+        let (answer, first_copy) = self.take(now, packet, window, observer);
+        self.count_received(now, packet, first_copy, window, observer);
+        Delivered::Taken(answer)
+    }
+
+    /// Counts a data packet that the sink took.
+    #[inline(always)]
+    pub(super) fn count_received<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        first_copy: bool,
+        window: Window,
+        observer: &mut O,
+    ) {
+        if window.contains(now) {
+            let count = &mut self.count;
+            count.received += 1;
+            count.damaged += u64::from(packet.is_damaged());
+            if packet.ecn.is_marked() {
+                count.marked += 1;
+            }
+            count.received_bytes += u64::from(packet.size);
+            count.delivered += u64::from(first_copy);
+        }
+        if self.count.transfers.is_some() {
+            self.complete(now, window);
+        }
+        if now <= window.end {
+            observer.on(&Event::Arrived {
+                flow: self.index as usize,
+                at: now,
+                packet,
+                classifier: self.sink.classifier(),
+            });
+        }
+    }
+
+    /// Counts the transfers that the sink has whole since it took a packet.
+    #[cold]
+    #[inline(never)]
+    fn complete(&mut self, now: Time, window: Window) {
+        let Some(result) = &mut self.count.transfers else {
+            return;
+        };
+        if now > window.end {
+            return;
+        }
+        let mut count = |began: Time| {
+            if window.contains(began) {
+                result.times.record(now - began);
+            }
+        };
+        let whole = match &self.sink {
+            Sink::Outside(end) => end.completed(),
+            Sink::Tcp(receiver) => {
+                if let Source::Web(web) = &mut self.source {
+                    web.completed(receiver.in_order()).map(count);
+                    return;
+                }
+                receiver.in_order() / self.transfer_segments
+            }
+            _ => return,
+        };
+        let Some(backlog) = self.source.backlog() else {
+            return;
+        };
+        while self.completed < whole {
+            self.completed += 1;
+            backlog.completed().map(&mut count);
+        }
+    }
+
+    /// The counts, at the end of a run.
+    pub(super) fn into_count(mut self, window: Window) -> FlowResult {
+        if let Sink::Outside(end) = &self.sink {
+            self.count.call = end.call().map(Box::new);
+        }
+        if let Some(result) = &mut self.count.transfers {
+            let in_window = |began: &Time| window.contains(*began);
+            result.unfinished = match &mut self.source {
+                Source::Web(web) => u64::from(web.unfinished().is_some_and(|at| in_window(&at))),
+                source => source.backlog().map_or(0, |backlog| {
+                    backlog.unfinished().filter(in_window).count() as u64
+                }),
+            };
+        }
+        self.count
+    }
+
+    /// Hands a data packet to the sink. Gives its answer, and whether it had not had the packet before.
+    #[inline(always)]
+    fn take<O: Observer>(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        window: Window,
+        observer: &mut O,
+    ) -> (Option<Payload>, bool) {
+        let (count, flow) = (&mut self.count, self.index as usize);
+        let mut first_copy = !packet.copy;
+        let answer = match (&mut self.sink, &packet.payload) {
+            (Sink::Tcp(receiver), Payload::Segment(segment)) => {
+                if self.capable {
+                    receiver.on_marks(packet.ecn.is_marked(), packet.ecn_flag);
+                }
+                let duplicates = receiver.duplicates();
+                let ack = receiver.on_segment(now, segment);
+                first_copy = receiver.duplicates() == duplicates;
+                ack.map(Payload::Ack)
+            }
+            (Sink::Outside(sink), Payload::Outside(datagram)) => {
+                if let Source::Outside(source) = &mut self.source {
+                    sink.receive(now, source, *datagram);
+                }
+                let delivered = sink.newly_delivered();
+                if window.contains(now) {
+                    count.application_bytes += delivered;
+                }
+                None
+            }
+            (Sink::Iftp(receiver), Payload::IftpData(data)) => {
+                Some(Payload::IftpAck(receiver.on_data(data)))
+            }
+            (Sink::Tfrc(sink), Payload::TfrcData(data)) => {
+                let mut gap: Option<(Cause, Cause)> = None;
+                let came = (packet.size, packet.ecn.is_marked());
+                let feedback = sink.on_data(now, data, came, |sequence, truth, verdict| {
+                    if now <= window.end {
+                        observer.on(&Event::Judged {
+                            flow,
+                            at: now,
+                            sequence,
+                            truth,
+                            verdict,
+                        });
+                    }
+                    if window.contains(now) {
+                        count.packets.record(truth, verdict);
+                    }
+                    gap = Some(
+                        gap.map_or((truth, verdict), |so_far| worse(so_far, (truth, verdict))),
+                    );
+                });
+                if let Some((truth, verdict)) = gap.filter(|_| window.contains(now)) {
+                    count.gaps.record(truth, verdict);
+                }
+                feedback.map(Payload::TfrcFeedback)
+            }
+            _ => None,
+        };
+        (answer, first_copy)
+    }
+
+    /// Tells the observer that a TCP source took an acknowledgement or met a deadline.
+    #[inline(always)]
+    pub(super) fn reacted<O: Observer>(&mut self, now: Time, window: Window, observer: &mut O) {
+        if O::SOURCES
+            && now <= window.end
+            && let Some(sender) = self.source.tcp()
+        {
+            observer.on(&Event::Reacted {
+                flow: self.index as usize,
+                at: now,
+                sender,
+            });
+        }
+    }
+
+    /// Counts what a sender's classifier said about the loss that the last event found, if it found one.
+    #[inline(always)]
+    pub(super) fn judged<O: Observer>(&mut self, now: Time, window: Window, observer: &mut O) {
+        self.reacted(now, window, observer);
+        let flow = self.index as usize;
+        let Some((said, packets)) = self.source.judgement() else {
+            return;
+        };
+        for &(sequence, truth) in packets {
+            observer.on(&Event::Judged {
+                flow,
+                at: now,
+                sequence,
+                truth,
+                verdict: said.verdict,
+            });
+        }
+        if window.contains(now) {
+            let count = &mut self.count;
+            for &(_, truth) in packets {
+                count.packets.record(truth, said.verdict);
+            }
+            if let Some(truth) = said.truth {
+                count.gaps.record(truth, said.verdict);
+            }
+            if said.detection != Detection::Timeout {
+                count.recoveries.add(said.verdict);
+            }
+        }
+    }
+
+    /// A packet is no longer under way, and reached no end.
+    pub(super) fn forget(&mut self, payload: &Payload) {
+        if let Payload::Outside(datagram) = payload
+            && let (Source::Outside(source), Sink::Outside(sink)) =
+                (&mut self.source, &mut self.sink)
+        {
+            let sender = if datagram.answer { sink } else { source };
+            sender.forget(*datagram);
+        }
+    }
+
+    /// There is a copy of a packet under way: what its sender keeps of it is needed twice.
+    pub(super) fn copied(&mut self, payload: &Payload) {
+        if let Payload::Outside(datagram) = payload
+            && let (Source::Outside(source), Sink::Outside(sink)) =
+                (&mut self.source, &mut self.sink)
+        {
+            let sender = if datagram.answer { sink } else { source };
+            sender.copied(*datagram);
+        }
+    }
+
+    /// Counts a data packet that was lost at this time.
+    pub(super) fn count_lost(&mut self, at: Time, cause: Cause, window: Window) {
+        if window.contains(at) {
+            self.count.lost.add(cause);
+        }
+    }
+
+    /// Tells the truth about a lost data packet to the end whose verdicts are scored.
+    pub(super) fn tell(&mut self, sequence: u64, cause: Cause) {
+        if let Sink::Tfrc(sink) = &mut self.sink {
+            sink.lost(sequence, cause);
+        } else {
+            self.source.on_lost(sequence, cause);
+        }
+    }
+}
+
+/// The cause of two losses taken together: congestion if either is.
+fn worse(a: (Cause, Cause), b: (Cause, Cause)) -> (Cause, Cause) {
+    let either = |a, b| if a == Cause::Congestion { a } else { b };
+    (either(a.0, b.0), either(a.1, b.1))
+}

@@ -1,0 +1,223 @@
+//! Runs a scenario. `plain.rs` is the engine to read first. `fast.rs` is the same with fewer events,
+//! which `shortcuts` licenses.
+//!
+//! | word | what happens | where |
+//! |---|---|---|
+//! | *wake* | an end's deadline has come: it acts | `flow.rs` |
+//! | *wake late* | what a source sends at its deadline can be at its *gate*, the first place where it waits: it acts as of then | `shortcuts/gate.rs` |
+//! | *catch up* | something reaches a source that is woken late: it acts as of all its deadlines before | `shortcuts/gate.rs` |
+//! | *transmit* | a source sends all that it may send now, each packet by *send* | `ends.rs` |
+//! | *send* | a packet enters the first link of its way, or the next, and every one fused behind it | `network.rs` |
+//! | *pass* | a link is idle and nothing is in the way: the packet's arrival is known without more ado | `whyloss_link` |
+//! | *offer* | a link says what becomes of a packet: when it arrives, or why it is lost | `whyloss_link` |
+//! | *put* | a packet must wait for its arrival: it is in transit over a link, whose event comes when it is due | `network.rs` |
+//! | *take* | the packet in transit that is due leaves: the next *send*, a sink or a source follows | `network.rs` |
+//! | *deliver* | a data packet reaches its sink, which may *answer* | `flow.rs`, `ends.rs` |
+//! | *answer* | a sink's packet is *sent* on its way home | `ends.rs` |
+//! | *foresee* | a source learns of an answer before its time, if nothing can come between; then it *transmits* | `shortcuts/foresee.rs` |
+//!
+//! In the order in which they happen to a segment of TCP and its acknowledgement:
+//!
+//! ```text
+//! transmit → send (pass or offer, link by link) → put … take → send → deliver → answer → send → foresee → transmit
+//!                                                                                          or → put … take → transmit
+//! ```
+
+mod busy;
+mod ends;
+pub(crate) mod event_queue;
+mod fast;
+mod flow;
+mod hops;
+mod measured;
+mod network;
+mod parcel;
+mod plain;
+mod shortcuts;
+mod stop;
+mod transit;
+mod turns;
+
+use whyloss::Time;
+
+use self::fast::Engine;
+pub use self::measured::{Needs, Run};
+use self::plain::Plain;
+pub use self::shortcuts::Shortcut;
+use self::shortcuts::Shortcuts;
+pub use self::stop::RunError;
+use crate::delay::Delays;
+use crate::host::{quic, rtp};
+use crate::measure::Measurement;
+use crate::media::Media;
+use crate::observe::{Observer, Order, Watch};
+use crate::scenario::{Scenario, Transport};
+
+/// One replication of a scenario, about to run.
+///
+/// The result depends on the scenario and the seed alone. Memory does not grow with simulated time, but with the packets
+/// under way or waiting, of which there may be [`Scenario::most_packets`].
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use whyloss_sim::{Scenario, Simulation};
+///
+/// let file = r#"
+///     duration = "10 s"
+///     link = [{ from = "a", to = "b", rate = "1 Mbit/s", delay = "5 ms", queue = { packets = 10 } }]
+///     flow = [{ from = "a", to = "b", transport = { kind = "tcp" } }]
+/// "#;
+/// let scenario = Scenario::from_toml(file, "example.toml", &[])?;
+/// let measured = Simulation::new(&scenario, 1).run()?;
+/// assert_eq!(measured, Simulation::new(&scenario, 1).run()?);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Each way to run fails with what [`Scenario::check`] finds wrong or with [`RunError::NoEngine`],
+/// before anything is run, and with [`RunError::TooManyPackets`].
+#[must_use = "nothing is run before `run`, `measure` or `observe`"]
+pub struct Simulation<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    plain: bool,
+    shortcuts: Shortcuts,
+    watch: Option<&'a mut dyn Watch>,
+    goes_on: Option<&'a mut dyn FnMut(Time) -> bool>,
+}
+
+impl<'a> Simulation<'a> {
+    /// The replication of this scenario that this seed names.
+    pub fn new(scenario: &'a Scenario, seed: u64) -> Self {
+        Self {
+            scenario,
+            seed,
+            plain: false,
+            shortcuts: Shortcuts::ALL,
+            watch: None,
+            goes_on: None,
+        }
+    }
+
+    /// Uses the plain engine: one event per arrival and per deadline.
+    ///
+    /// The result is the same but for [`Measurement::events`]; it takes several times as long.
+    /// Every event is told in the order of its time.
+    pub fn plain(mut self) -> Self {
+        self.plain = true;
+        self
+    }
+
+    /// Turns a short cut of the fast engine off. The result is the same but for
+    /// [`Measurement::events`].
+    pub fn without(mut self, shortcut: Shortcut) -> Self {
+        self.shortcuts = self.shortcuts.without(shortcut);
+        self
+    }
+
+    /// Tells of every event, in the order [`Order::Flow`]. The engine for it is compiled already.
+    pub fn watch(mut self, watch: &'a mut dyn Watch) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// Asks every few milliseconds of work, and at the end, whether to go on, and says how far the
+    /// run is. A run that is stopped returns what it has counted so far.
+    pub fn ask(mut self, goes_on: &'a mut dyn FnMut(Time) -> bool) -> Self {
+        self.goes_on = Some(goes_on);
+        self
+    }
+
+    /// Runs it, and counts.
+    ///
+    /// # Errors
+    /// See [`Simulation`].
+    pub fn run(self) -> Result<Measurement, RunError> {
+        self.observe(&mut ())
+    }
+
+    /// Runs it, counts, and measures what else is needed.
+    ///
+    /// # Errors
+    /// See [`Simulation`].
+    pub fn measure(self, needs: Needs) -> Result<Run, RunError> {
+        let (scenario, seed) = (self.scenario, self.seed);
+        // Three engines, so that a run that needs less pays for less.
+        let (mut delays, mut frames) = (Vec::new(), vec![Vec::new(); scenario.flows.len()]);
+        let (measurement, reached) = if needs.frames {
+            let mut both = (Delays::new(scenario), Media::new(scenario));
+            let counted = self.simulate(&mut both)?;
+            frames = both.1.into_counts();
+            if needs.delays {
+                delays = both.0.into_flows();
+            }
+            counted
+        } else if needs.delays {
+            let mut observer = Delays::new(scenario);
+            let counted = self.simulate(&mut observer)?;
+            delays = observer.into_flows();
+            counted
+        } else {
+            self.simulate(&mut ())?
+        };
+        Ok(Run {
+            seed,
+            measurement,
+            delays,
+            frames,
+            reached,
+        })
+    }
+
+    /// Runs it with an engine that is compiled for what this observer needs. If there is a
+    /// [watch](Self::watch) as well, or the [plain](Self::plain) engine is asked for, both hear
+    /// everything.
+    ///
+    /// # Errors
+    /// See [`Simulation`].
+    pub fn observe<O: Observer>(self, observer: &mut O) -> Result<Measurement, RunError> {
+        Ok(self.simulate(observer)?.0)
+    }
+
+    /// Runs it. Returns the counts, and until when it was simulated.
+    fn simulate<O: Observer>(self, observer: &mut O) -> Result<(Measurement, Time), RunError> {
+        ready(self.scenario)?;
+        let (scenario, seed, shortcuts) = (self.scenario, self.seed, self.shortcuts);
+        let mut always = |_| true;
+        let goes_on = self.goes_on.unwrap_or(&mut always);
+        // (Of a constant, so that only one of the engines is compiled for an observer.)
+        if self.plain || const { matches!(O::ORDER, Order::Run) } {
+            return Plain::new(scenario, seed, &mut (observer, self.watch)).run(goes_on);
+        }
+        match self.watch {
+            Some(watch) => {
+                let mut both = (observer, watch);
+                let mut watch: &mut dyn Watch = &mut both;
+                Engine::new(scenario, seed, shortcuts.heard_by::<&mut dyn Watch>())
+                    .run(&mut watch, goes_on)
+            }
+            None => Engine::new(scenario, seed, shortcuts.heard_by::<O>()).run(observer, goes_on),
+        }
+    }
+}
+
+/// Fails if the scenario cannot be run, or not by this program.
+fn ready(scenario: &Scenario) -> Result<(), RunError> {
+    scenario.check()?;
+    for flow in &scenario.flows {
+        match &flow.transport {
+            Transport::Quic { .. } if !quic::is_installed() => {
+                return Err(RunError::NoEngine(flow.name.clone()));
+            }
+            Transport::Rtp { options } if !rtp::knows(options.estimator) => {
+                return Err(RunError::NoEstimator(flow.name.clone()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

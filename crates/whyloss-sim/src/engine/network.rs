@@ -1,0 +1,624 @@
+//! Links, the routes over them, and the packets under way.
+//!
+//! A FIFO link tells at once when a packet will arrive ([`whyloss_link::Link::offer`]), so each link needs one pending
+//! event, that of the first packet in transit over it, however many there are. And a link whose packets all come from one
+//! other link needs none of its own: nothing can come between, so its answer is worked out in the same step
+//! ([`Network::send`]). Such a link is *fused* with its feeder; so are some sinks, links behind them, and
+//! sources: `shortcuts` has the rules. The results are those of the plain engine.
+//!
+//! A link that cannot answer at once, since what comes later changes what becomes of a packet, has
+//! events of its own (`turns.rs`).
+
+use whyloss::{Cause, Duration, Time};
+use whyloss_link::{Fate, Link, Streams};
+
+use super::busy::{self, Busy};
+use super::event_queue::EventQueue;
+use super::hops::{Gate, Hop, Stretch};
+use super::parcel::{Aside, Kind, Parcel};
+use super::stop::RunError;
+use super::transit::Transit;
+use crate::measure::{LinkResult, Window};
+use crate::observe::{Event, Observer};
+use crate::packet::Packet;
+use crate::scenario::{Connection, Router, Scenario};
+
+/// What became of a packet that was sent.
+pub(crate) enum Sent {
+    /// It is in transit.
+    UnderWay,
+    /// It reaches its sink at this time, which is fused.
+    AtSink(Time),
+    /// It reaches its source at this time, which is fused, and none waits there before it: see [`Network::wait`].
+    AtSource(Time),
+    /// It reaches its [gate](Gate) at this time, if it was sent no farther than that: see [`Network::wait_at_gate`].
+    AtGate(Time),
+    /// It was lost, or will be, at this time: see [`Network::loss`].
+    Lost(Cause, Time),
+}
+
+/// The loss of a packet.
+#[derive(Clone, Copy)]
+pub(crate) struct Loss {
+    pub(crate) cause: Cause,
+    /// When it is lost.
+    pub(crate) when: Time,
+    /// If that is worked out ahead of time: the link over which it comes to where it is lost, and when it does.
+    pub(crate) later: Option<(usize, Time)>,
+}
+
+/// Where a packet that left a link is next.
+#[derive(Clone, Copy)]
+pub(crate) enum Arrived {
+    Between,
+    AtSource,
+    AtFusedSource,
+    AtSink,
+    /// It is the [truth](Parcel::truth) about a packet.
+    Truth,
+}
+
+/// What a packet touches on its way over a link: 64 bytes, side by side.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(super) struct Wire {
+    pub(super) link: Link,
+    delivered: u64,
+    delivered_bytes: u64,
+}
+
+impl Wire {
+    /// Counts a packet of this size.
+    #[inline]
+    pub(super) fn count(&mut self, size: u32) {
+        self.delivered += 1;
+        self.delivered_bytes += u64::from(size);
+    }
+
+    /// The same of one that arrives then, if that is in the window.
+    #[inline]
+    fn count_at(&mut self, arrival: Time, size: u32, window: Window) {
+        if window.contains(arrival) {
+            self.count(size);
+        }
+    }
+}
+
+/// The network at work.
+#[derive(Debug)]
+pub(crate) struct Network {
+    pub(super) wires: Vec<Wire>,
+    pub(super) stretches: Vec<Stretch>,
+    /// The links of every stretch, one after the other, and how long a packet takes over each.
+    pub(super) stretched: Vec<(u32, Duration)>,
+    /// Of each link, the packets on their way to a place that must wait for their arrival.
+    pub(super) transits: Vec<Transit>,
+    /// Of each link that cannot answer at once, what it holds; empty if there is none.
+    pub(super) busy: Vec<Option<Box<Busy<Parcel>>>>,
+    /// Packets for which there may be room in all of these.
+    pub(super) most_packets: u64,
+    pub(super) room: u64,
+    /// The link for whose packet there was none.
+    pub(super) overfull: Option<usize>,
+    /// Whether a link has marked the packet at hand, for observers.
+    pub(super) marked: bool,
+    /// Of each link, what is counted but for what is delivered.
+    pub(super) counts: Vec<LinkResult>,
+    /// Every route's links, one after the other, each ended by its host.
+    pub(super) hops: Vec<Hop>,
+    /// Where each flow's route and return route begin in `hops`.
+    pub(super) routes: Vec<(u32, u32)>,
+    /// Of each flow, its gate.
+    pub(super) gates: Vec<Option<Gate>>,
+    /// Of each link, the flow at whose gate it ends.
+    pub(super) gated: Vec<Option<u32>>,
+    pub(super) window: Window,
+    /// What packets carry that does not fit a parcel.
+    pub(crate) aside: Aside,
+}
+
+impl Network {
+    /// The network of a scenario that passed its checks.
+    pub(crate) fn new(scenario: &Scenario, streams: Streams, window: Window) -> Self {
+        let mut hops = vec![Hop::TRUTH];
+        let mut routes = Vec::with_capacity(scenario.flows.len());
+        let router = Router::new(scenario);
+        for flow in &scenario.flows {
+            let (forward, back) = router.routes_of(flow).unwrap_or_default();
+            let mut add = |links: Vec<usize>, end| {
+                let begin = hops.len() as u32;
+                hops.extend(links.into_iter().map(|link| Hop(link as u32)));
+                hops.push(end);
+                begin
+            };
+            routes.push((add(forward, Hop::SINK), add(back, Hop::SOURCE)));
+        }
+        let link = |(index, connection): (usize, &Connection)| Wire {
+            link: Link::new(&connection.link, streams, index as u64),
+            delivered: 0,
+            delivered_bytes: 0,
+        };
+        let count = |connection: &Connection| LinkResult {
+            name: connection.name.clone(),
+            rate: connection.link.rate,
+            ..LinkResult::default()
+        };
+        let links = &scenario.links;
+        Self {
+            wires: links.iter().enumerate().map(link).collect(),
+            stretches: Vec::new(),
+            stretched: Vec::new(),
+            transits: links.iter().map(|_| Transit::default()).collect(),
+            busy: busy::of(links, streams),
+            most_packets: scenario.packet_limit(),
+            room: scenario.packet_limit(),
+            overfull: None,
+            marked: false,
+            counts: links.iter().map(count).collect(),
+            gates: vec![None; routes.len()],
+            gated: vec![None; links.len()],
+            hops,
+            routes,
+            window,
+            aside: Aside::default(),
+        }
+    }
+
+    /// Links: the entities `0..links()` of the event queue.
+    pub(crate) fn links(&self) -> usize {
+        self.wires.len()
+    }
+
+    /// Lets every link be asked at length ([`Shortcut::Idle`](super::Shortcut::Idle)).
+    pub(super) fn close_short_cuts(&mut self) {
+        for wire in &mut self.wires {
+            wire.link.close_short_cut();
+        }
+    }
+
+    /// Where the route from source to sink begins.
+    pub(crate) fn forward(&self, flow: usize) -> u32 {
+        self.routes[flow].0
+    }
+
+    /// Where the route from sink to source begins.
+    pub(crate) fn back(&self, flow: usize) -> u32 {
+        self.routes[flow].1
+    }
+
+    /// The first place where a flow's packets wait, if that and the links to it are the flow's own.
+    pub(crate) fn gate(&self, flow: usize) -> Option<Gate> {
+        self.gates[flow]
+    }
+
+    /// The flow at whose gate link `index` ends, if there is one.
+    pub(crate) fn gated(&self, index: usize) -> Option<usize> {
+        self.gated[index].map(|flow| flow as usize)
+    }
+
+    /// Sends a packet into the link its `hop` points at, and on through all that is fused to that. If it is lost, the parcel
+    /// says at which link, and when it came there. (An answer with all that is known of a loss costs the hot path registers.)
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    pub(crate) fn send<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        events: &mut EventQueue,
+        observer: &mut O,
+    ) -> Sent {
+        self.send_on::<O, false>(now, parcel, events, observer)
+    }
+
+    /// Sends a packet to its gate.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    pub(crate) fn send_to_gate<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        events: &mut EventQueue,
+        observer: &mut O,
+    ) -> Sent {
+        self.send_on::<O, true>(now, parcel, events, observer)
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn send_on<O: Observer, const TO_GATE: bool>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        events: &mut EventQueue,
+        observer: &mut O,
+    ) -> Sent {
+        let (mut at, size) = (now, parcel.size);
+        let mut place = parcel.hop as usize;
+        let mut hop = self.hops[place];
+        loop {
+            place += 1;
+            let mut index = hop.index();
+            if !O::LINKS && hop.is_stretch() {
+                let entered = at;
+                let stretch = &mut self.stretches[index];
+                let (left, counted) = stretch.cross(entered, self.window);
+                at = left;
+                let last = stretch.last as usize;
+                if !counted {
+                    self.count_each(index, entered);
+                }
+                index = last;
+            } else if !O::LINKS
+                && let wire = &mut self.wires[index]
+                && let Some(arrival) = wire.link.pass(at, size)
+            {
+                wire.count_at(arrival, size, self.window);
+                at = arrival;
+            } else {
+                match self.offer(at, index, parcel, observer) {
+                    Ok(arrival) => at = arrival,
+                    Err((cause, when)) => {
+                        (parcel.hop, parcel.due) = (place as u32 - 1, at);
+                        return Sent::Lost(cause, when);
+                    }
+                }
+            }
+            hop = self.hops[place];
+            if !hop.is_fused() {
+                parcel.hop = place as u32;
+                if TO_GATE {
+                    return Sent::AtGate(at);
+                }
+                self.put(index, at, *parcel, events);
+                return Sent::UnderWay;
+            }
+            if hop.is_end() {
+                parcel.hop = place as u32;
+                if hop == Hop::FUSED_SINK {
+                    return Sent::AtSink(at);
+                }
+                if self.transits[index].is_empty() {
+                    return Sent::AtSource(at);
+                }
+                self.wait(at, parcel.copy(), events);
+                return Sent::UnderWay;
+            }
+        }
+    }
+
+    /// Offers a packet to a link. Gives when it arrives, or why and when it was lost.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn offer<O: Observer>(
+        &mut self,
+        now: Time,
+        index: usize,
+        parcel: &mut Parcel,
+        observer: &mut O,
+    ) -> Result<Time, (Cause, Time)> {
+        let (wire, size) = (&mut self.wires[index], parcel.size);
+        let fate = if O::LINKS {
+            let waiting = if O::QUEUE_LENGTH {
+                wire.link.queue_len(now)
+            } else {
+                0
+            };
+            let mut fate = wire.link.offer(now, size);
+            let packet = parcel.open(&self.aside);
+            if let Fate::Lost(..) = fate {
+                fate = self.mark_instead(now, index, parcel).unwrap_or(fate);
+            }
+            if now <= self.window.end && fate != Fate::HELD {
+                observer.on(&Event::Offered {
+                    link: index,
+                    at: now,
+                    packet: &packet,
+                    waiting,
+                    fate,
+                    marked: self.marked,
+                });
+            }
+            self.marked = false;
+            fate
+        } else {
+            let fate = wire.link.offer_at_length(now, size);
+            if let Fate::Delivered(arrival) = fate {
+                wire.count_at(arrival, size, self.window);
+                return Ok(arrival);
+            }
+            if let Fate::Lost(cause, when) = fate {
+                if parcel.kind == Kind::Aside {
+                    return self.mark_or_lose(now, index, parcel, fate);
+                }
+                self.count_lost(now, index, parcel.size, (cause, when));
+                return Err((cause, when));
+            }
+            fate
+        };
+        self.settle(now, index, parcel, fate)
+    }
+
+    /// Counts what becomes of a packet at a link: when it arrives, or why and when it was lost.
+    #[inline(never)]
+    fn settle(
+        &mut self,
+        now: Time,
+        index: usize,
+        parcel: &mut Parcel,
+        fate: Fate,
+    ) -> Result<Time, (Cause, Time)> {
+        let size = parcel.size;
+        let arrival = match fate {
+            Fate::Delivered(arrival) => arrival,
+            Fate::Damaged(arrival, first) => {
+                *parcel = parcel.copy().damaged(first, &mut self.aside);
+                if self.window.contains(arrival) {
+                    self.counts[index].damaged += 1;
+                }
+                arrival
+            }
+            Fate::Lost(cause, when) => {
+                self.count_lost(now, index, size, (cause, when));
+                return Err((cause, when));
+            }
+        };
+        self.wires[index].count_at(arrival, size, self.window);
+        Ok(arrival)
+    }
+
+    /// Counts a packet that is lost at a link. (One that is held is counted when its fate has come: that is never yet.)
+    #[inline]
+    fn count_lost(&mut self, now: Time, index: usize, size: u32, (cause, when): (Cause, Time)) {
+        if self.window.contains(when) {
+            let count = &mut self.counts[index];
+            count.lost.add(cause);
+            if when > now {
+                count.corrupted_bytes += u64::from(size);
+            }
+        }
+    }
+
+    /// The fate of a packet that link `index` would lose: if it is ECN-capable, the link may mark it instead.
+    #[cold]
+    #[inline(never)]
+    fn mark_instead(&mut self, now: Time, index: usize, parcel: &Parcel) -> Option<Fate> {
+        if !parcel.ecn(&self.aside).is_capable() {
+            return None;
+        }
+        let fate = self.wires[index].link.mark_instead(now, parcel.size)?;
+        if let Fate::Delivered(arrival) | Fate::Damaged(arrival, _) = fate {
+            parcel.mark(&mut self.aside);
+            self.marked = true;
+            if self.window.contains(arrival) {
+                self.counts[index].marked += 1;
+            }
+        }
+        Some(fate)
+    }
+
+    /// [`Self::settle`] of one that is perhaps marked instead.
+    #[cold]
+    #[inline(never)]
+    fn mark_or_lose(
+        &mut self,
+        now: Time,
+        index: usize,
+        parcel: &mut Parcel,
+        lost: Fate,
+    ) -> Result<Time, (Cause, Time)> {
+        let fate = self.mark_instead(now, index, parcel).unwrap_or(lost);
+        self.settle(now, index, parcel, fate)
+    }
+
+    /// Puts a packet in transit over link `index`, due at `at`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn put(&mut self, index: usize, at: Time, parcel: Parcel, events: &mut EventQueue) {
+        let transit = &mut self.transits[index];
+        if transit.is_empty() {
+            events.push(index, at);
+        }
+        if transit.is_full() && !transit.grow(&mut self.room) {
+            return self.end(index, events);
+        }
+        transit.push(Parcel { due: at, ..parcel });
+    }
+
+    /// Ends the run: there is no room for a packet that is under way over link `index`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn end(&mut self, index: usize, events: &mut EventQueue) {
+        self.overfull = Some(index);
+        events.close();
+    }
+
+    /// Why the run ended early, at `at`, if it did.
+    pub(crate) fn overfull(&self, at: Time) -> Option<RunError> {
+        let index = self.overfull?;
+        // It is the link that holds most which must be named: the last straw may be another's.
+        let holds = |link: &usize| self.transits[*link].len() + self.held_at(*link);
+        let fullest = (0..self.transits.len()).max_by_key(holds);
+        Some(RunError::TooManyPackets {
+            link: self.counts[fullest.unwrap_or(index)].name.clone(),
+            at,
+            most: self.most_packets,
+        })
+    }
+
+    /// The link that a packet crossed last.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    fn last_link(&self, hop: u32) -> usize {
+        let hop = self.hops[hop as usize - 1];
+        if hop.is_stretch() {
+            self.stretches[hop.index()].last as usize
+        } else {
+            hop.index()
+        }
+    }
+
+    /// Lets a packet that [is at its source](Sent::AtSource) at `at` wait until then after all.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn wait(&mut self, at: Time, parcel: Parcel, events: &mut EventQueue) {
+        self.put(self.last_link(parcel.hop), at, parcel, events);
+    }
+
+    /// Lets a packet that is at the end of link `gate` at `at` wait until then. The link has an event at that time if it
+    /// `is_awaited`.
+    pub(crate) fn wait_at_gate(
+        &mut self,
+        gate: usize,
+        at: Time,
+        parcel: Parcel,
+        is_awaited: bool,
+        events: &mut EventQueue,
+    ) {
+        if !is_awaited {
+            return self.put(gate, at, parcel, events);
+        }
+        let transit = &mut self.transits[gate];
+        if transit.is_full() && !transit.grow(&mut self.room) {
+            return self.end(gate, events);
+        }
+        transit.push(Parcel { due: at, ..parcel });
+    }
+
+    /// The loss of a packet that was [sent](Self::send) at `now`.
+    pub(crate) fn loss(&self, now: Time, parcel: &Parcel, cause: Cause, when: Time) -> Loss {
+        let at = parcel.due;
+        let later = (at > now).then(|| (self.last_link(parcel.hop), at));
+        Loss { cause, when, later }
+    }
+
+    /// The loss of a packet that its sink drops at `at`.
+    pub(crate) fn dropped(&self, at: Time, packet: &Packet) -> Loss {
+        let fused = self.hops[packet.hop as usize] == Hop::FUSED_SINK;
+        Loss {
+            cause: Cause::Wireless,
+            when: at,
+            later: fused.then(|| (self.last_link(packet.hop), at)),
+        }
+    }
+
+    /// Lets the truth about a packet that reaches the end of link `index` at `at` wait until then.
+    pub(crate) fn tell_later(
+        &mut self,
+        index: usize,
+        at: Time,
+        truth: Parcel,
+        events: &mut EventQueue,
+    ) {
+        debug_assert_eq!(self.hops[truth.hop as usize], Hop::TRUTH);
+        if self.is_busy(index) {
+            self.keep_truth(index, at, truth);
+            return self.arm_turn(index, events);
+        }
+        self.put(index, at, truth, events);
+    }
+
+    /// Takes the packet that is at the end of link `index` now, if there is one, says where that is, and arms the link for the
+    /// next, unless the packet is at a fused source, which may take more than one: then [`Network::arm`] is to do that, if
+    /// [some wait](Network::some_wait).
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+    pub(crate) fn take(
+        &mut self,
+        now: Time,
+        index: usize,
+        events: &mut EventQueue,
+    ) -> Option<(Parcel, Arrived)> {
+        let (parcel, next) = self.transits[index].pop_due(now)?;
+        let arrived = match self.hops[parcel.hop as usize] {
+            hop if !hop.is_end() => Arrived::Between,
+            Hop::SINK => Arrived::AtSink,
+            Hop::SOURCE => Arrived::AtSource,
+            Hop::TRUTH => Arrived::Truth,
+            _ => return Some((parcel, Arrived::AtFusedSource)),
+        };
+        if let Some(due) = next {
+            events.push_next(index, due);
+        }
+        Some((parcel, arrived))
+    }
+
+    /// Counts a packet that enters a stretch at `now`, and not all of whose arrivals need belong to the window.
+    #[cold]
+    #[inline(never)]
+    fn count_each(&mut self, stretch: usize, now: Time) {
+        let stretch = &self.stretches[stretch];
+        let mut at = now;
+        for &(link, crossing) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
+            at = at.later(crossing);
+            self.wires[link as usize].count_at(at, stretch.size, self.window);
+        }
+    }
+
+    /// Counts, at the end, for each link what crossed it in stretches.
+    fn count_stretches(&mut self) {
+        for stretch in &self.stretches {
+            for &(link, _) in &self.stretched[stretch.begin as usize..stretch.end as usize] {
+                let wire = &mut self.wires[link as usize];
+                wire.delivered += stretch.count;
+                wire.delivered_bytes += stretch.count * u64::from(stretch.size);
+            }
+        }
+    }
+
+    /// Whether packets are in transit over link `index`.
+    pub(crate) fn some_wait(&self, index: usize) -> bool {
+        !self.transits[index].is_empty()
+    }
+
+    /// The first packet in transit over link `index`, if that is an acknowledgement on its way to a fused source.
+    #[inline]
+    pub(crate) fn first_for_source(&self, index: usize) -> Option<&Parcel> {
+        let first = self.transits[index].first()?;
+        let foreseeable =
+            first.kind == Kind::Ack && self.hops[first.hop as usize] == Hop::FUSED_SOURCE;
+        foreseeable.then_some(first)
+    }
+
+    /// Takes it.
+    #[inline]
+    pub(crate) fn take_first(&mut self, index: usize) {
+        self.transits[index].pop();
+    }
+
+    /// Arms link `index` for the first packet in transit over it.
+    #[inline]
+    pub(crate) fn arm(&mut self, index: usize, events: &mut EventQueue) {
+        if let Some(first) = self.transits[index].first() {
+            events.push(index, first.due);
+        }
+    }
+
+    /// Packets under way or waiting, in all structures that could grow.
+    #[cfg(test)]
+    pub(crate) fn held(&self) -> usize {
+        let transits = self.transits.iter().map(Transit::capacity);
+        let busy = (0..self.busy.len()).map(|link| self.held_at(link));
+        transits.sum::<usize>() + busy.sum::<usize>() + self.aside.capacity()
+    }
+
+    /// The counts of every link.
+    pub(crate) fn into_counts(mut self) -> Vec<LinkResult> {
+        self.count_stretches();
+        let mut counts = self.counts;
+        for (count, wire) in counts.iter_mut().zip(&self.wires) {
+            count.delivered = wire.delivered;
+            count.delivered_bytes = wire.delivered_bytes;
+        }
+        counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wire_is_one_cache_line() {
+        assert_eq!(size_of::<Wire>(), 64);
+    }
+}

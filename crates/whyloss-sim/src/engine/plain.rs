@@ -1,0 +1,450 @@
+//! The plain engine: one event per arrival and one per deadline, in the order of their times, and nothing else.
+//!
+//! ```text
+//! start       every flow's source has a deadline when it starts
+//! deadline    the end acts; a source then sends all that it may, a sink the answer that it owes
+//! send        a packet enters the first link of its way
+//! enter       the link says what becomes of the packet: it arrives at the far end (an event), or is lost
+//! arrival     the packet enters the next link of its way; at the end of it the sink or the source takes it
+//! turn        a link that cannot answer at once (`busy.rs`) gives back the packets whose fate has come: arrivals and losses
+//! ```
+//!
+//! Events of the same time happen in the order of their entities: links, then each flow's source and sink; and those of
+//! one link in the order in which packets entered it.
+//!
+//! It is what the fast engine (`fast.rs`) must agree with to the byte, for a network of any kind; see `tests.rs`.
+//! `whyloss run --plain` runs it. It shares with the fast one what a link, a source and a sink do, and what is counted of
+//! a flow (`flow.rs`): not how a packet goes from one to the other, nor when.
+
+use std::collections::BTreeMap;
+
+use whyloss::{Cause, Time};
+use whyloss_link::{Ecn, Fate, Link, Streams};
+
+use super::busy::Busy;
+use super::flow::{Delivered, Flow, Start};
+use super::stop::{ASK_EVERY, RunError};
+use crate::measure::{LinkResult, Measurement, Window};
+use crate::observe::{Event::Offered, Watch};
+use crate::packet::{ANSWER_SIZE, Packet, Payload};
+use crate::scenario::{Connection, Router, Scenario};
+
+/// A run.
+pub(super) struct Plain<'a> {
+    window: Window,
+    links: Vec<Path>,
+    flows: Vec<Ways>,
+    /// What will happen, by time, entity, and the number of the packet that it happens to (0 for a deadline).
+    events: BTreeMap<(Time, usize, u64), Event>,
+    /// Packets that have entered a link so far.
+    entered: u64,
+    /// Packets under way, and how many may be.
+    under_way: u64,
+    most_packets: u64,
+    /// Events handled so far.
+    handled: u64,
+    observer: &'a mut dyn Watch,
+}
+
+/// What happens to an entity.
+enum Event {
+    /// A packet arrives at the far end of this link.
+    Arrival(Packet),
+    /// The deadline of this end of a flow has come.
+    Deadline,
+    /// This link has packets whose fate has come.
+    Turn,
+}
+
+/// A link and its counts.
+struct Path {
+    link: Link,
+    /// What takes its place if it cannot answer at once.
+    busy: Option<Busy<Packet>>,
+    count: LinkResult,
+    under_way: u64,
+}
+
+/// A flow, its ways, and the deadlines that its ends have set.
+struct Ways {
+    flow: Flow,
+    /// Links from source to sink.
+    there: Vec<usize>,
+    /// Links from sink to source.
+    back: Vec<usize>,
+    deadlines: [Time; 2],
+}
+
+/// Ends of a flow.
+const SOURCE: usize = 0;
+const SINK: usize = 1;
+
+impl<'a> Plain<'a> {
+    pub(super) fn new(scenario: &Scenario, seed: u64, observer: &'a mut dyn Watch) -> Self {
+        let streams = Streams::new(seed);
+        let router = Router::new(scenario);
+        let mut plain = Self {
+            window: Window::of(scenario),
+            links: scenario
+                .links
+                .iter()
+                .enumerate()
+                .map(|(index, connection)| Path::new(connection, streams, index))
+                .collect(),
+            flows: Vec::new(),
+            events: BTreeMap::new(),
+            entered: 0,
+            under_way: 0,
+            most_packets: scenario.packet_limit(),
+            handled: 0,
+            observer,
+        };
+        for index in 0..scenario.flows.len() {
+            let (there, back) = router.routes_of(&scenario.flows[index]).unwrap_or_default();
+            let times = Start::draw(scenario, index, streams);
+            plain.flows.push(Ways {
+                flow: Flow::new(scenario, index, (times.start, times.stop), streams),
+                there,
+                back,
+                deadlines: [Time::MAX; 2],
+            });
+            plain.set_deadline(index, SOURCE, times.start);
+        }
+        plain
+    }
+
+    pub(super) fn run(
+        mut self,
+        goes_on: &mut dyn FnMut(Time) -> bool,
+    ) -> Result<(Measurement, Time), RunError> {
+        while let Some(((now, entity, _), event)) = self.events.pop_first() {
+            if now > self.window.end {
+                break;
+            }
+            self.handled += 1;
+            if self.handled.is_multiple_of(ASK_EVERY) && !goes_on(now) {
+                return Ok((self.measured(), now));
+            }
+            match event {
+                Event::Arrival(packet) => {
+                    self.under_way -= 1;
+                    self.links[entity].under_way -= 1;
+                    self.arrival(now, packet)?;
+                }
+                Event::Deadline => {
+                    let ends = entity - self.links.len();
+                    let (flow, end) = (ends / 2, ends % 2);
+                    self.flows[flow].deadlines[end] = Time::MAX;
+                    self.deadline(now, flow, end)?;
+                }
+                Event::Turn => self.turn(now, entity)?,
+            }
+        }
+        let end = self.window.end;
+        goes_on(end);
+        Ok((self.measured(), end))
+    }
+
+    fn measured(self) -> Measurement {
+        Measurement {
+            window: self.window.length(),
+            flows: (self.flows.into_iter())
+                .map(|ways| ways.flow.into_count(self.window))
+                .collect(),
+            links: self.links.into_iter().map(|path| path.count).collect(),
+            events: self.handled,
+        }
+    }
+
+    fn deadline(&mut self, now: Time, index: usize, end: usize) -> Result<(), RunError> {
+        let flow = &mut self.flows[index].flow;
+        if end == SINK {
+            let answer = flow.wake_sink(now);
+            self.answer(now, index, answer)
+        } else if flow.wake_source(now, self.window, &mut self.observer) {
+            self.transmit(now, index)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// A packet is at the far end of the link it entered last.
+    fn arrival(&mut self, now: Time, mut packet: Packet) -> Result<(), RunError> {
+        let index = packet.flow as usize;
+        packet.hop += 1;
+        if self.next_link(&packet).is_some() {
+            return self.enter(now, packet);
+        }
+        let flow = &mut self.flows[index].flow;
+        let Some(sequence) = packet.payload.sequence() else {
+            if flow.answered(now, &packet, self.window, &mut self.observer) {
+                self.transmit(now, index)?;
+            }
+            return Ok(());
+        };
+        match flow.deliver(now, &packet, self.window, &mut self.observer) {
+            Delivered::Taken(answer) => self.answer(now, index, answer),
+            Delivered::Dropped => {
+                if !packet.copy {
+                    flow.count_lost(now, Cause::Wireless, self.window);
+                    flow.tell(sequence, Cause::Wireless);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The source sends all that it may send now.
+    fn transmit(&mut self, now: Time, index: usize) -> Result<(), RunError> {
+        let flow = &mut self.flows[index].flow;
+        if !flow.may_send(now, self.window, &mut self.observer) {
+            return Ok(());
+        }
+        loop {
+            let flow = &mut self.flows[index].flow;
+            let Some(payload) = flow.source.poll(now) else {
+                break;
+            };
+            let packet = flow.packet(now, flow.wire_size, payload);
+            flow.count_sent(now, &packet, self.window, &mut self.observer);
+            self.enter(now, packet)?;
+        }
+        let flow = &self.flows[index].flow;
+        flow.acted(now, self.window, &mut self.observer);
+        let deadline = flow.source.next_timeout();
+        self.set_deadline(index, SOURCE, deadline);
+        Ok(())
+    }
+
+    /// The sink sends what it answers.
+    fn answer(
+        &mut self,
+        now: Time,
+        index: usize,
+        mut answer: Option<Payload>,
+    ) -> Result<(), RunError> {
+        loop {
+            let flow = &mut self.flows[index].flow;
+            let Some(payload) = answer.take().or_else(|| flow.sink.poll(now)) else {
+                break;
+            };
+            let packet = flow.packet(now, ANSWER_SIZE, payload);
+            self.enter(now, packet)?;
+        }
+        let deadline = self.flows[index].flow.sink.next_timeout();
+        self.set_deadline(index, SINK, deadline);
+        Ok(())
+    }
+
+    /// A packet enters the next link of its way.
+    fn enter(&mut self, now: Time, mut packet: Packet) -> Result<(), RunError> {
+        let Some(entity) = self.next_link(&packet) else {
+            return Ok(());
+        };
+        let path = &mut self.links[entity];
+        if path.busy.is_some() {
+            return self.hold(now, entity, packet);
+        }
+        let waiting = path.link.queue_len(now);
+        // Without the short cut of an idle link.
+        let mut fate = path.link.offer_at_length(now, packet.size);
+        let mut marked = false;
+        if let Fate::Lost(..) = fate
+            && packet.ecn.is_capable()
+            && let Some(instead) = path.link.mark_instead(now, packet.size)
+        {
+            fate = instead;
+            marked = !matches!(fate, Fate::Lost(..));
+        }
+        self.observer.on(&Offered {
+            link: entity,
+            at: now,
+            packet: &packet,
+            waiting,
+            fate,
+            marked,
+        });
+        let sent = fate.when() > now;
+        path.record((packet.size, sent), (fate, marked), self.window);
+        if marked {
+            packet.ecn = Ecn::Marked;
+        }
+        let arrival = match fate {
+            Fate::Delivered(arrival) => arrival,
+            Fate::Damaged(arrival, first) => {
+                packet.first_damaged = packet.first_damaged.min(first);
+                arrival
+            }
+            Fate::Lost(cause, at) => {
+                self.lose(&packet, cause, at);
+                return Ok(());
+            }
+        };
+        path.under_way += 1;
+        self.under_way += 1;
+        if self.under_way > self.most_packets {
+            return Err(self.too_many(now));
+        }
+        self.entered += 1;
+        let event = (arrival, entity, self.entered);
+        self.events.insert(event, Event::Arrival(packet));
+        Ok(())
+    }
+
+    /// Counts a packet that a link lost, and tells the truth about it.
+    fn lose(&mut self, packet: &Packet, cause: Cause, at: Time) {
+        let flow = &mut self.flows[packet.flow as usize].flow;
+        if let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) {
+            flow.count_lost(at, cause, self.window);
+            flow.tell(sequence, cause);
+        }
+        flow.forget(&packet.payload);
+    }
+
+    /// A packet enters a link that cannot answer at once.
+    fn hold(&mut self, now: Time, entity: usize, packet: Packet) -> Result<(), RunError> {
+        let path = &mut self.links[entity];
+        if let Some(busy) = &mut path.busy {
+            let whose = (packet.flow, packet.size, packet.ecn);
+            busy.offer(now, whose, packet, true);
+        }
+        path.under_way += 1;
+        self.under_way += 1;
+        if self.under_way > self.most_packets {
+            return Err(self.too_many(now));
+        }
+        self.set_turn(entity);
+        Ok(())
+    }
+
+    /// A link gives back what it holds no longer.
+    fn turn(&mut self, now: Time, entity: usize) -> Result<(), RunError> {
+        if let Some(busy) = &mut self.links[entity].busy {
+            busy.armed = Time::MAX;
+        }
+        loop {
+            let path = &mut self.links[entity];
+            let Some(busy) = &mut path.busy else {
+                break;
+            };
+            let Some(given) = busy.poll(now) else {
+                break;
+            };
+            let (held, fate) = (given.held, given.fate);
+            let (marked, sent) = (busy.marked(fate), busy.sent());
+            let mut packet = held.packet;
+            packet.copy |= given.is_copy;
+            if given.comes_again {
+                let flow = &mut self.flows[packet.flow as usize].flow;
+                flow.copied(&packet.payload);
+            } else {
+                path.under_way -= 1;
+                self.under_way -= 1;
+            }
+            path.record((packet.size, sent), (fate, marked), self.window);
+            self.observer.on(&Offered {
+                link: entity,
+                at: held.since,
+                packet: &packet,
+                waiting: held.waiting,
+                fate,
+                marked,
+            });
+            if marked {
+                packet.ecn = Ecn::Marked;
+            }
+            match fate {
+                Fate::Delivered(_) => self.arrival(now, packet)?,
+                Fate::Damaged(_, first) => {
+                    packet.first_damaged = packet.first_damaged.min(first);
+                    self.arrival(now, packet)?;
+                }
+                Fate::Lost(cause, at) => self.lose(&packet, cause, at),
+            }
+        }
+        self.set_turn(entity);
+        Ok(())
+    }
+
+    /// Notes when a link must be asked again.
+    fn set_turn(&mut self, entity: usize) {
+        let Some(busy) = &mut self.links[entity].busy else {
+            return;
+        };
+        let next = busy.next_event();
+        let before = std::mem::replace(&mut busy.armed, next);
+        self.events.remove(&(before, entity, 0));
+        if next < Time::MAX {
+            self.events.insert((next, entity, 0), Event::Turn);
+        }
+    }
+
+    /// The link that a packet enters next; none at the end of its way.
+    fn next_link(&self, packet: &Packet) -> Option<usize> {
+        let ways = &self.flows[packet.flow as usize];
+        let way = if packet.payload.sequence().is_some() {
+            &ways.there
+        } else {
+            &ways.back
+        };
+        way.get(packet.hop as usize).copied()
+    }
+
+    /// Notes that an end must be woken at `deadline`, and no longer at the one it set before.
+    fn set_deadline(&mut self, index: usize, end: usize, deadline: Time) {
+        let entity = self.links.len() + 2 * index + end;
+        let before = std::mem::replace(&mut self.flows[index].deadlines[end], deadline);
+        self.events.remove(&(before, entity, 0));
+        if deadline < Time::MAX {
+            self.events.insert((deadline, entity, 0), Event::Deadline);
+        }
+    }
+
+    fn too_many(&self, at: Time) -> RunError {
+        let fullest = self.links.iter().max_by_key(|path| path.under_way);
+        RunError::TooManyPackets {
+            link: fullest.map_or_else(String::new, |path| path.count.name.clone()),
+            at,
+            most: self.most_packets,
+        }
+    }
+}
+
+impl Path {
+    fn new(connection: &Connection, streams: Streams, index: usize) -> Self {
+        Self {
+            link: Link::new(&connection.link, streams, index as u64),
+            busy: Busy::new(&connection.link, streams, index as u64),
+            count: LinkResult {
+                name: connection.name.clone(),
+                rate: connection.link.rate,
+                ..LinkResult::default()
+            },
+            under_way: 0,
+        }
+    }
+
+    /// Counts what became of a packet of this size that took the link's time or not if it was lost, marked or not.
+    fn record(&mut self, (size, sent): (u32, bool), (fate, marked): (Fate, bool), window: Window) {
+        let count = &mut self.count;
+        match fate {
+            Fate::Delivered(arrival) | Fate::Damaged(arrival, _) => {
+                if window.contains(arrival) {
+                    count.delivered += 1;
+                    count.delivered_bytes += u64::from(size);
+                    count.damaged += u64::from(matches!(fate, Fate::Damaged(..)));
+                    count.marked += u64::from(marked);
+                }
+            }
+            Fate::Lost(cause, at) => {
+                if window.contains(at) {
+                    count.lost.add(cause);
+                    // What was lost on its arrival, or by its queue, has not used the link's time.
+                    if cause == Cause::Wireless && sent {
+                        count.corrupted_bytes += u64::from(size);
+                    }
+                }
+            }
+        }
+    }
+}

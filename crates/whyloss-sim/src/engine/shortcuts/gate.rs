@@ -1,0 +1,161 @@
+//! *Gate*: a source that paces its packets is woken late, when what it sends is at the first place
+//! where it waits.
+//!
+//! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its *gate*,
+//! the first place where it waits. One event at the gate serves both.
+//!
+//! **Licence.** Only the flow uses the links to its gate, which have neither a channel nor a discipline
+//! nor a change of delay.
+//!
+//! **Proof.** Nothing of the flow is at the gate sooner than a packet takes to cross these links.
+//! Whatever reaches the source meanwhile, an answer or a truth, finds it as if it had been woken at
+//! its deadlines: it acts as of these first (`Ends::catch_up`), and so it does at the end.
+
+use whyloss::{Duration, Time};
+
+use super::super::ends::{Ends, Path, SOURCE};
+use super::super::hops::Gate;
+use super::super::network::{Network, Sent};
+use super::super::parcel::Parcel;
+use crate::host::{Source, tfrc};
+use crate::observe::Observer;
+use crate::packet::Payload;
+use crate::scenario::Scenario;
+
+impl Network {
+    /// The gate of a flow.
+    pub(super) fn find_gate(&self, scenario: &Scenario, uses: &[u32], flow: usize) -> Option<Gate> {
+        let (there, back) = self.routes[flow];
+        let way = &self.hops[there as usize..back as usize];
+        let length = 1 + way[1..].iter().position(|hop| !hop.is_fused())?;
+        let size = scenario.flows[flow].wire_size();
+        let mut crossing = Duration::ZERO;
+        for link in way[..length].iter().map(|hop| hop.index()) {
+            if uses[link] != 1 || self.is_busy(link) || !self.wires[link].link.is_steady() {
+                return None;
+            }
+            let spec = &scenario.links[link].link;
+            crossing = crossing + spec.rate.transmission_time(size) + spec.delay;
+        }
+        let goes_on = way[length].link().is_some() && crossing < Duration::MAX;
+        let link = way[length - 1].index();
+        goes_on.then_some(Gate { link, crossing })
+    }
+}
+
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+impl Ends {
+    /// Whether the source is woken late.
+    pub(in super::super) fn is_late(&self) -> bool {
+        self.late > Duration::ZERO
+    }
+
+    /// What the gate of a source that is woken late waits for may be there. Gives it.
+    #[inline(always)]
+    pub(in super::super) fn wake_late<O: Observer>(
+        &mut self,
+        now: Time,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Option<Parcel> {
+        let deadline = now - self.late;
+        if !self.disarm(deadline, SOURCE) {
+            return None;
+        }
+        self.act_late(deadline, Some(now), path, observer)
+    }
+
+    /// Lets a source that is woken late act as of all its deadlines before now: something reaches it, or asks what it is like.
+    #[inline(always)]
+    pub(in super::super) fn catch_up<O: Observer>(
+        &mut self,
+        now: Time,
+        path: &mut Path,
+        observer: &mut O,
+    ) {
+        if self.armed[SOURCE] < now {
+            self.act_before(now, path, observer);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn act_before<O: Observer>(&mut self, now: Time, path: &mut Path, observer: &mut O) {
+        while self.armed[SOURCE] < now {
+            let deadline = self.armed[SOURCE];
+            self.disarm(deadline, SOURCE);
+            self.act_late(deadline, None, path, observer);
+        }
+    }
+
+    /// Lets a source that is woken late act as of its deadline. Gives the packet that is at the gate now, if the deadline's event is
+    /// what happens now.
+    #[inline(always)]
+    fn act_late<O: Observer>(
+        &mut self,
+        deadline: Time,
+        now: Option<Time>,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> Option<Parcel> {
+        if !self.flow.wake_source(deadline, path.window, observer) {
+            if deadline < self.flow.stop {
+                self.arm(SOURCE, self.flow.source.next_timeout(), path);
+            }
+            return None;
+        }
+        if !self.flow.may_send(deadline, path.window, observer) {
+            return None;
+        }
+        let (mut first, event) = (None, deadline.later(self.late));
+        let mut parcel = Parcel::default();
+        while self.poll_late(deadline, &mut parcel, path, observer) {
+            let (network, events) = (&mut path.network, &mut path.events);
+            match network.send_to_gate(deadline, &mut parcel, events, observer) {
+                Sent::AtGate(at) if Some(at) == now => first = Some(parcel),
+                Sent::AtGate(at) => {
+                    network.wait_at_gate(self.entities[SOURCE], at, parcel, at == event, events);
+                }
+                Sent::Lost(cause, when) => {
+                    let looks = O::QUEUE_LENGTH;
+                    self.lose(deadline, parcel.copy(), (cause, when), path, looks);
+                }
+                _ => debug_assert!(false, "beyond its gate"),
+            }
+            if self.flow.source.rests(deadline) {
+                break;
+            }
+        }
+        self.arm(SOURCE, self.flow.source.next_timeout(), path);
+        self.flow.acted(deadline, path.window, observer);
+        first
+    }
+
+    /// [`Self::poll`] of a source that is woken late. (What each kind is asked for itself is packed without having been a
+    /// [`Payload`] in memory.)
+    #[inline(always)]
+    fn poll_late<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &mut Parcel,
+        path: &mut Path,
+        observer: &mut O,
+    ) -> bool {
+        match &mut self.flow.source {
+            Source::Tfrc(sender) => {
+                let Some(data) = tfrc::poll(sender, now) else {
+                    return false;
+                };
+                *parcel = self.pack_next(now, Payload::TfrcData(data), path, observer);
+            }
+            Source::Iftp(source) => {
+                let Some(data) = source.poll(now) else {
+                    return false;
+                };
+                *parcel = self.pack_next(now, Payload::IftpData(data), path, observer);
+            }
+            _ => return self.poll(now, parcel, path, observer),
+        }
+        true
+    }
+}

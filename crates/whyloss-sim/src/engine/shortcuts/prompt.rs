@@ -1,0 +1,41 @@
+//! *Prompt*: packets leave a link that decides as they leave its queue ahead of time.
+//!
+//! **Idea.** Where only the queue keeps a link from answering at once (CoDel), the arrival of a packet
+//! is known as soon as it leaves the queue. It goes on at its turn, through all links that are fused
+//! behind, as from any other link.
+//!
+//! **Licence.** Nothing observes links, and everything that the link feeds is a link of which it is
+//! the only feeder.
+//!
+//! **Proof.** As for fused links: those behind see their packets in the order of the turns. The link
+//! has nothing in transit; what would be is in transit over the links behind it, and
+//! [truths](super::super::busy::Busy::truths) wait in a list of their own.
+
+use whyloss_link::EventLink;
+
+use super::super::network::Network;
+use super::fuse::Feeder;
+use crate::scenario::Scenario;
+
+impl Network {
+    /// Makes links prompt that can be: every one of `feeders` is the feeder of a link, if it has but one.
+    pub(super) fn make_prompt(&mut self, scenario: &Scenario, feeders: &[Feeder]) {
+        for link in 0..self.busy.len() {
+            let follows = self
+                .hops
+                .windows(2)
+                .filter(|pair| pair[0].link() == Some(link));
+            let mut next = follows.map(|pair| pair[1].link());
+            let alone = next.all(|next| {
+                next.is_some_and(|next| feeders[next] == Feeder::Link(link) && !self.is_busy(next))
+            });
+            let knows = EventLink::knows_at_turns(&scenario.links[link].link);
+            if alone
+                && knows
+                && let Some(busy) = self.busy(link)
+            {
+                busy.make_prompt();
+            }
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! *Stretch*: links one behind the other on which packets never wait are crossed in one step.
+//!
+//! **Idea.** Where packets come at least one transmission time apart, each finds the link idle and
+//! takes the same time to cross it. The link need not be asked.
+//!
+//! **Licence.** All packets of the link are of one size, and neither a channel nor a discipline nor a
+//! change of delay is in the way. Nothing observes links. The least distance between packets is at
+//! least the transmission time:
+//!
+//! ```text
+//! behind a link   what that needs for one of them, or as they came to it; unless its delay changes
+//! behind a sink   that of its data, if it answers at once and only it sends into the link
+//! at a merge      what the root needs for the data that is answered (`sinks.rs`)
+//! behind a source, or where several links meet   none
+//! ```
+//!
+//! **Proof.** By induction along the way: what comes to an idle link so far apart leaves it as far
+//! apart.
+//!
+//! The table of hops holds one entry for a stretch. What is delivered is counted once for all its
+//! links, and link by link near the ends of the measurement window.
+
+use whyloss::Duration;
+
+use super::super::hops::{Hop, Stretch};
+use super::super::network::Network;
+use super::fuse::Feeder;
+use crate::host::Sink;
+use crate::packet::ANSWER_SIZE;
+use crate::scenario::Scenario;
+
+impl Network {
+    /// Joins links on which packets never wait, in the table of hops. `merges` are the links known to be merges, and how far
+    /// apart packets are there.
+    pub(super) fn stretch(
+        &mut self,
+        scenario: &Scenario,
+        feeders: &[Feeder],
+        merges: &[Option<Duration>],
+    ) {
+        let idle = self.idle(scenario, feeders, merges);
+        let old = std::mem::take(&mut self.hops);
+        let mut hops = Vec::with_capacity(old.len());
+        hops.push(old[0]);
+        for flow in 0..self.routes.len() {
+            let (there, back) = self.routes[flow];
+            let beyond = old[back as usize..]
+                .iter()
+                .position(|hop| hop.link().is_none());
+            let beyond = back as usize + beyond.unwrap_or(0) + 1;
+            let size = scenario.flows[flow].wire_size();
+            let ways = [
+                (&old[there as usize..back as usize], size),
+                (&old[back as usize..beyond], ANSWER_SIZE),
+            ];
+            let [there, back] = ways.map(|(way, size)| {
+                let begin = hops.len() as u32;
+                self.join(scenario, &idle, way, size, &mut hops);
+                begin
+            });
+            self.routes[flow] = (there, back);
+        }
+        hops.shrink_to_fit();
+        self.hops = hops;
+    }
+
+    /// Adds the hops of a way to `hops`, joined.
+    fn join(
+        &mut self,
+        scenario: &Scenario,
+        idle: &[Option<Duration>],
+        way: &[Hop],
+        size: u32,
+        hops: &mut Vec<Hop>,
+    ) {
+        let can = |hop: &Hop| hop.link().is_some_and(|link| idle[link].is_some());
+        let mut at = 0;
+        while let Some(&first) = way.get(at) {
+            if !can(&first) {
+                hops.push(first);
+                at += 1;
+                continue;
+            }
+            let behind = &way[at + 1..];
+            let more = behind.iter().take_while(|hop| hop.is_fused() && can(hop));
+            let length = 1 + more.count();
+            let begin = self.stretched.len() as u32;
+            let mut whole = Duration::ZERO;
+            for hop in &way[at..at + length] {
+                let crossing = crossing(scenario, hop.index(), size);
+                whole += crossing;
+                self.stretched.push((hop.index() as u32, crossing));
+            }
+            let spare = self.window.length() - whole;
+            let stretch = Stretch {
+                crossing: whole,
+                within: (spare.as_nanos() + 1).max(0) as u64,
+                count: 0,
+                size,
+                last: way[at + length - 1].index() as u32,
+                begin,
+                end: self.stretched.len() as u32,
+            };
+            hops.push(Hop::stretch(self.stretches.len(), first.is_fused()));
+            self.stretches.push(stretch);
+            at += length;
+        }
+    }
+
+    /// Returns, of each link on which packets never wait, how far apart packets come to it at least.
+    fn idle(
+        &self,
+        scenario: &Scenario,
+        feeders: &[Feeder],
+        merges: &[Option<Duration>],
+    ) -> Vec<Option<Duration>> {
+        let sizes = self.sizes(scenario);
+        let mut idle: Vec<Option<Duration>> = vec![None; self.wires.len()];
+        // How far apart packets of one size arrive at the end of a link.
+        let behind = |idle: &[Option<Duration>], link: usize, size: u32| {
+            let spec = &scenario.links[link].link;
+            let kept = spec.delay_changes.is_empty();
+            kept.then(|| idle[link].unwrap_or_else(|| spec.rate.transmission_time(size)))
+        };
+        loop {
+            let mut more = false;
+            for link in 0..idle.len() {
+                let Some(size) = sizes[link].filter(|_| idle[link].is_none()) else {
+                    continue;
+                };
+                let apart = match feeders[link] {
+                    Feeder::Link(before) => behind(&idle, before, size),
+                    Feeder::Sink(flow) => {
+                        let data = &scenario.flows[flow];
+                        let last = self.hops[self.routes[flow].1 as usize - 2].link();
+                        let last = last.filter(|_| Sink::answers_at_once(&data.transport));
+                        last.and_then(|last| behind(&idle, last, data.wire_size()))
+                    }
+                    Feeder::None | Feeder::Several => merges[link],
+                };
+                let spec = &scenario.links[link].link;
+                let transmission = spec.rate.transmission_time(size);
+                let lasts = crossing(scenario, link, size) < Duration::MAX;
+                if let Some(apart) = apart
+                    && transmission <= apart
+                    && self.wires[link].link.is_steady()
+                    && lasts
+                {
+                    idle[link] = Some(apart);
+                    more = true;
+                }
+            }
+            if !more {
+                return idle;
+            }
+        }
+    }
+
+    /// The size of each link's packets, if they are all of one.
+    fn sizes(&self, scenario: &Scenario) -> Vec<Option<u32>> {
+        let mut sizes = vec![0; self.wires.len()];
+        let mut note = |hop: &Hop, size| {
+            if let Some(link) = hop.link() {
+                let known = &mut sizes[link];
+                *known = if *known == 0 || *known == size {
+                    size
+                } else {
+                    u32::MAX
+                };
+            }
+        };
+        for (flow, &(there, back)) in scenario.flows.iter().zip(&self.routes) {
+            let (size, answer) = if flow.is_from_outside() {
+                (u32::MAX, u32::MAX)
+            } else {
+                (flow.wire_size(), ANSWER_SIZE)
+            };
+            let there = &self.hops[there as usize..back as usize];
+            let back = self.hops[back as usize..].iter();
+            let back = back.take_while(|hop| hop.link().is_some());
+            for hop in there {
+                note(hop, size);
+            }
+            for hop in back {
+                note(hop, answer);
+            }
+        }
+        let known = |size| (size != 0 && size != u32::MAX).then_some(size);
+        sizes.into_iter().map(known).collect()
+    }
+}
+
+/// How long a packet of this size takes over an idle link.
+fn crossing(scenario: &Scenario, link: usize, size: u32) -> Duration {
+    let spec = &scenario.links[link].link;
+    spec.rate.transmission_time(size) + spec.delay.max(Duration::ZERO)
+}
+
+#[cfg(test)]
+mod tests {
+    use whyloss_link::Streams;
+
+    use super::super::Shortcuts;
+    use super::*;
+    use crate::measure::Window;
+
+    const DUMBBELL: &str = include_str!("../../../../../scenarios/dumbbell.toml");
+
+    /// How many links each stretch of a network has.
+    fn lengths(overrides: &[(&str, &str)]) -> Vec<u32> {
+        let own = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
+        let overrides: Vec<_> = overrides.iter().map(own).collect();
+        let scenario = Scenario::from_toml(DUMBBELL, "dumbbell.toml", &overrides).expect("valid");
+        let mut network = Network::new(&scenario, Streams::new(1), Window::of(&scenario));
+        Shortcuts::ALL.license(&mut network, &scenario);
+        let stretches = network.stretches.iter();
+        stretches
+            .map(|stretch| stretch.end - stretch.begin)
+            .collect()
+    }
+
+    /// Behind the bottleneck packets never wait: one link to each sink, and three home.
+    #[test]
+    fn a_dumbbell_has_two_for_each_flow() {
+        assert_eq!(lengths(&[]), [1, 3].repeat(10));
+    }
+
+    /// Of delayed acknowledgements two may come at once: only the last link home sees them apart.
+    #[test]
+    fn answers_that_wait_may_come_together() {
+        let delayed = [("flow.bulk.transport", r#"{ kind = "tcp" }"#)];
+        assert_eq!(lengths(&delayed), [1, 1].repeat(10));
+    }
+}

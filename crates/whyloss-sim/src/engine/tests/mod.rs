@@ -1,0 +1,225 @@
+//! The engine on small networks.
+
+mod drawn;
+mod twins;
+
+use super::ends::Ends;
+use super::*;
+use crate::host::TfrcSink;
+use crate::host::{Sink, Source};
+
+const DUMBBELL: &str = include_str!("../../../../../scenarios/dumbbell.toml");
+const PARKING_LOT: &str = include_str!("../../../../../scenarios/parking-lot.toml");
+const LAST_HOP: &str = include_str!("../../../../../scenarios/wlh.toml");
+
+/// Every short cut.
+const FUSED: Shortcuts = Shortcuts::ALL;
+
+/// Short cuts of links alone, which every observer allows.
+fn apart() -> Shortcuts {
+    FUSED.heard_by::<&mut dyn Watch>()
+}
+
+fn scenario(text: &str, end: f64) -> Scenario {
+    let mut scenario = Scenario::from_toml(text, "a scenario", &[]).expect("a valid scenario");
+    scenario.measure_from = Time::ZERO;
+    scenario.end = Time::from_secs_f64(end);
+    scenario
+}
+
+/// Gives every link bit errors, and every other flow the least coverage.
+fn damage(scenario: &mut Scenario, rate: f64) {
+    for connection in &mut scenario.links {
+        connection.link.channel = whyloss_link::ChannelSpec::BitErrors { rate };
+    }
+    for flow in scenario.flows.iter_mut().step_by(2) {
+        flow.coverage = Some(40);
+    }
+}
+
+fn measure(scenario: &Scenario, seed: u64, shortcuts: Shortcuts) -> Measurement {
+    let run = Engine::new(scenario, seed, shortcuts).run(&mut (), &mut |_| true);
+    run.expect("room for its packets").0
+}
+
+/// One event per packet: it reaches the bottleneck. A lost one makes its window's acknowledgements wait.
+#[test]
+fn a_dumbbell_of_like_branches_takes_one_event_per_packet() {
+    let result = measure(&scenario(DUMBBELL, 10.0), 1, FUSED);
+    let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
+    assert!(result.events < delivered * 115 / 100, "{}", result.events);
+    // Two where several flows share hosts: the acknowledgement reaches the source as well.
+    let mut shared = scenario(DUMBBELL, 10.0);
+    for flow in 1..10 {
+        (shared.flows[flow].source, shared.flows[flow].sink) =
+            (shared.flows[flow % 2].source, shared.flows[flow % 2].sink);
+    }
+    let result = measure(&shared, 1, FUSED);
+    let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
+    assert!(result.events < delivered * 203 / 100, "{}", result.events);
+}
+
+#[test]
+fn a_seed_is_a_result() {
+    let scenario = scenario(DUMBBELL, 5.0);
+    assert_eq!(measure(&scenario, 1, FUSED), measure(&scenario, 1, FUSED));
+    assert_ne!(measure(&scenario, 1, FUSED), measure(&scenario, 2, FUSED));
+}
+
+/// Also when the timer wakes a sender in vain right after the loss.
+#[test]
+fn every_loss_event_is_counted_once() {
+    let mut scenario = scenario(DUMBBELL, 200.0);
+    for link in &mut scenario.links {
+        link.link.channel = whyloss_link::ChannelSpec::Bernoulli { loss: 0.02 };
+    }
+    let mut engine = Engine::new(&scenario, 1, FUSED);
+    engine.advance(&mut (), &mut |_| true);
+    let mut events = 0;
+    for ends in &engine.ends {
+        let Source::Tcp(sender) = &ends.flow.source else {
+            continue;
+        };
+        let counted = ends.flow.count.recoveries.congestion + ends.flow.count.recoveries.wireless;
+        assert_eq!(
+            counted,
+            sender.fast_recoveries(),
+            "{}",
+            ends.flow.count.name
+        );
+        events += counted;
+    }
+    assert!(events > 1000, "{events}");
+}
+
+/// Slow start without a threshold drops a window's worth of segments; whatever repairs them, the link is full again
+/// soon, since a timeout in the middle halves what is in the network, not what was ever sent.
+#[test]
+fn an_overshoot_is_overcome() {
+    for recovery in ["reno", "newreno", "sack"] {
+        let text = format!(
+            r#"
+                duration = "60 s"
+                link = [{{ from = "a", to = "b", rate = "10 Mbit/s", delay = "50 ms", queue = {{ packets = 83 }} }}]
+                flow = [{{ from = "a", to = "b", transport = {{ kind = "tcp", recovery = "{recovery}" }} }}]
+            "#
+        );
+        let result = measure(&scenario(&text, 60.0), 1, FUSED);
+        let (flow, used) = (&result.flows[0], result.links[0].utilisation(result.window));
+        assert!(flow.timeouts <= 1, "{recovery}: {} timeouts", flow.timeouts);
+        assert!(used > 0.9, "{recovery}: {used}");
+    }
+}
+
+/// What was sent was received, lost, or is under way; also where sinks drop what is damaged.
+#[test]
+fn packets_are_conserved() {
+    let radio = scenario(LAST_HOP, 100.0);
+    let mut noisy = radio.clone();
+    damage(&mut noisy, 1e-6);
+    for scenario in [radio, noisy] {
+        let result = measure(&scenario, 3, FUSED);
+        for flow in &result.flows {
+            let lost = flow.lost.congestion + flow.lost.wireless;
+            let under_way = flow.sent - flow.received - lost;
+            assert!(
+                under_way < 30,
+                "{}: {under_way} packets under way at the end",
+                flow.name
+            );
+        }
+    }
+}
+
+/// What `benches/dumbbell_instructions.rs` divides by.
+#[test]
+fn delivers_what_the_budget_assumes() {
+    let result = Simulation::new(&scenario(DUMBBELL, 100.0), 1)
+        .run()
+        .expect("a scenario");
+    let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
+    assert!(delivered >= 808_000, "{delivered}");
+}
+
+/// Ten times the time holds no more at the end than twice what a tenth of it does.
+#[test]
+fn memory_does_not_grow_with_time() {
+    let held = |text, end| {
+        let scenario = scenario(text, end);
+        let mut engine = Engine::new(&scenario, 1, FUSED);
+        engine.advance(&mut (), &mut |_| true);
+        engine.path.network.held() + engine.ends.iter().map(Ends::held).sum::<usize>()
+    };
+    for (text, end) in [(DUMBBELL, 10.0), (LAST_HOP, 40.0), (PARKING_LOT, 10.0)] {
+        let (short, long) = (held(text, end), held(text, 10.0 * end));
+        assert!(
+            long <= 2 * short,
+            "{short} items held, {long} after ten times as long"
+        );
+    }
+}
+
+impl Ends {
+    fn held(&self) -> usize {
+        let source = match &self.flow.source {
+            Source::Tcp(sender) => sender.held(),
+            Source::Iftp(source) => source.held(),
+            _ => 0,
+        };
+        let sink = match &self.flow.sink {
+            Sink::Tfrc(sink) => TfrcSink::held(sink),
+            Sink::Iftp(_) | Sink::Outside(_) | Sink::Tcp(_) | Sink::Silent => 0,
+        };
+        source + sink
+    }
+}
+
+/// 1,000 flows of 1 Mbit/s into 1 Mbit/s with an unlimited queue.
+#[test]
+fn a_run_that_holds_too_much_ends_and_says_where() {
+    let text = r#"
+        duration = "10 s"
+        most_packets = 20_000
+        [[link]]
+        name = "in"
+        from = "s{i}"
+        to = "r"
+        count = 100
+        rate = "10 Mbit/s"
+        delay = "1 ms"
+        queue = "unlimited"
+        [[link]]
+        name = "narrow"
+        from = "r"
+        to = "m"
+        rate = "1 Mbit/s"
+        delay = "1 ms"
+        queue = "unlimited"
+        [[link]]
+        from = "m"
+        to = "d"
+        rate = "1 Mbit/s"
+        delay = "1 ms"
+        queue = "unlimited"
+        [[flow]]
+        from = "s{i}"
+        to = "d"
+        count = 100
+        packet = "1000 B"
+        transport = { kind = "cbr", rate = "1 Mbit/s" }
+        [[flow]]
+        from = "m"
+        to = "d"
+        packet = "1000 B"
+        transport = { kind = "cbr", rate = "1 kbit/s" }
+    "#;
+    let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("a valid scenario");
+    for run in [
+        Simulation::new(&scenario, 1).run(),
+        Simulation::new(&scenario, 1).plain().run(),
+    ] {
+        let error = run.expect_err("more than 20,000 packets").to_string();
+        assert!(error.contains("link `narrow` holds too many"), "{error}");
+        assert!(error.contains("more than 20000 are"), "{error}");
+    }
+}

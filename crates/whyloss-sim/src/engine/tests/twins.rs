@@ -1,0 +1,399 @@
+//! The fast engine beside the plain one, on networks drawn at random: what it counts, and what it tells observers.
+
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use whyloss::{Duration, Time};
+use whyloss_link::Fate;
+
+use super::drawn::{branches, copying_line, dumbbell, line_of_nodes};
+use super::*;
+use crate::Delays;
+use crate::observe::{Event, Observer, Order, Watch};
+use crate::packet::{Packet, Payload};
+
+/// Something that an observer was told: what, when, and the numbers that it comes with.
+type Told = (&'static str, Time, [u64; 6]);
+
+/// All that an observer is told, of each flow with its kind, in the order in which it was told.
+#[derive(Debug, Default, PartialEq)]
+struct Log {
+    links: Vec<Vec<Told>>,
+    flows: Vec<Vec<(usize, Told)>>,
+}
+
+impl Log {
+    fn of(scenario: &Scenario) -> Self {
+        Self {
+            links: vec![Vec::new(); scenario.links.len()],
+            flows: vec![Vec::new(); scenario.flows.len()],
+        }
+    }
+
+    fn note(&mut self, flow: usize, place: usize, told: Told) {
+        self.flows[flow].push((place, told));
+    }
+}
+
+/// A packet in numbers, and two more.
+fn of(packet: &Packet, more: [u64; 2]) -> [u64; 6] {
+    let carries = match packet.payload {
+        Payload::Segment(segment) => segment.sequence << 1 | u64::from(segment.retransmission),
+        Payload::Ack(ack) => ack.next << 2 | ack.sack.len() as u64,
+        Payload::IftpAck(ack) => ack.sequence,
+        Payload::TfrcFeedback(feedback) => feedback.receive_rate.to_bits(),
+        payload => payload.sequence().unwrap_or_default(),
+    };
+    let flags = u64::from(packet.ecn_flag) + 2 * u64::from(packet.copy);
+    let size = u64::from(packet.size) << 8 | (packet.ecn as u64) << 2 | flags;
+    let damaged = u64::from(packet.first_damaged);
+    let sent = packet.sent.as_nanos();
+    [size, damaged, sent, carries, more[0], more[1]]
+}
+
+/// In the least order; as a [`Watch`] it is told more.
+impl Observer for Log {
+    const STATES: bool = true;
+    const ORDER: Order = Order::Place;
+    const QUEUE_LENGTH: bool = true;
+}
+
+impl Watch for Log {
+    fn on(&mut self, event: &Event<'_>) {
+        match *event {
+            Event::Offered {
+                link,
+                at,
+                packet,
+                waiting,
+                fate,
+                marked,
+            } => {
+                let (fate, when) = match fate {
+                    Fate::Delivered(when) => (0, when),
+                    Fate::Damaged(when, first) => (u64::from(first) + 3, when),
+                    Fate::Lost(cause, when) => (cause as u64 + 1, when),
+                };
+                let (fate, waiting) = (fate << 1 | u64::from(marked), waiting as u64);
+                let told = of(packet, [waiting, fate ^ when.as_nanos() << 16]);
+                self.links[link].push(("offered", at, told));
+            }
+            Event::Sent { flow, at, packet } => {
+                self.note(flow, 0, ("sent", at, of(packet, [0; 2])));
+            }
+            Event::Acted { flow, at, state } => {
+                let whole = |value: Option<u64>| value.map_or(0, |value| value + 1);
+                let span =
+                    |value: Option<Duration>| value.map_or(0, |value| value.as_nanos() as u64 + 1);
+                let rate = state.rate.map_or(0, f64::to_bits);
+                let windows = [
+                    whole(state.cwnd),
+                    whole(state.ssthresh),
+                    whole(state.in_flight),
+                ];
+                let [cwnd, ssthresh, in_flight] = windows;
+                let times = span(state.rtt)
+                    ^ span(state.srtt).rotate_left(20)
+                    ^ span(state.rto).rotate_left(40);
+                let state = [cwnd, ssthresh, in_flight, rate, times, state.una];
+                self.note(flow, 0, ("acted", at, state));
+            }
+            Event::Reacted { flow, at, sender } => {
+                let state = [sender.acknowledged(), sender.next(), sender.cwnd(), 0, 0, 0];
+                self.note(flow, 0, ("reacted", at, state));
+            }
+            Event::Arrived {
+                flow,
+                at,
+                packet,
+                classifier,
+            } => {
+                let classified = u64::from(classifier.is_some());
+                self.note(flow, 1, ("arrived", at, of(packet, [classified, 0])));
+            }
+            Event::Dropped { flow, at, packet } => {
+                self.note(flow, 2, ("dropped", at, of(packet, [0; 2])));
+            }
+            Event::Judged {
+                flow,
+                at,
+                sequence,
+                truth,
+                verdict,
+            } => {
+                let said = [sequence, truth as u64, verdict as u64, 0, 0, 0];
+                self.note(flow, 3, ("judged", at, said));
+            }
+        }
+    }
+}
+
+/// What a run counts, and the number of its events.
+fn counts(run: Result<Measurement, RunError>) -> (Measurement, u64) {
+    let run = run.expect("room for its packets");
+    let events = run.events;
+    (Measurement { events: 0, ..run }, events)
+}
+
+/// Fails if an observer was told anything else by the fast engine: everything about a flow in one order, or each kind of it
+/// in one.
+fn told_the_same(plain: &Log, fast: &Log, by_flow: bool) -> Result<(), TestCaseError> {
+    for (plain, fast) in plain.links.iter().zip(&fast.links) {
+        same(plain.iter(), fast.iter())?;
+    }
+    for (plain, fast) in plain.flows.iter().zip(&fast.flows) {
+        if by_flow {
+            same(plain.iter(), fast.iter())?;
+        } else {
+            for kind in 0..4 {
+                let of_kind = |told: &&(usize, Told)| told.0 == kind;
+                same(plain.iter().filter(of_kind), fast.iter().filter(of_kind))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(
+    mut plain: impl Iterator<Item = T>,
+    mut fast: impl Iterator<Item = T>,
+) -> Result<(), TestCaseError> {
+    loop {
+        match (plain.next(), fast.next()) {
+            (None, None) => return Ok(()),
+            (plain, fast) => prop_assert_eq!(plain, fast),
+        }
+    }
+}
+
+/// Fails if the engines differ in anything; answers how many events each took.
+fn agree(scenario: &Scenario, seed: u64) -> Result<(u64, u64), TestCaseError> {
+    let mut told = Log::of(scenario);
+    let (plain, many) = counts(
+        Simulation::new(scenario, seed)
+            .plain()
+            .watch(&mut told)
+            .run(),
+    );
+    // Unwatched, and as the command watches every run: packets cross stretches in one step.
+    let (fast, few) = counts(Simulation::new(scenario, seed).run());
+    prop_assert_eq!(&fast, &plain);
+    let [mut slow, mut quick] = [Delays::new(scenario), Delays::new(scenario)];
+    let watched = counts(
+        Simulation::new(scenario, seed)
+            .plain()
+            .watch(&mut slow)
+            .run(),
+    )
+    .0;
+    prop_assert_eq!(&watched, &plain);
+    let watched = counts(Simulation::new(scenario, seed).observe(&mut quick)).0;
+    prop_assert_eq!(&watched, &plain);
+    prop_assert_eq!(slow.into_flows(), quick.into_flows());
+    let mut by_flow = Log::of(scenario);
+    let watched = counts(Simulation::new(scenario, seed).watch(&mut by_flow).run()).0;
+    prop_assert_eq!(&watched, &plain);
+    told_the_same(&told, &by_flow, true)?;
+    let mut by_place = Log::of(scenario);
+    let watched = counts(Simulation::new(scenario, seed).observe(&mut by_place)).0;
+    prop_assert_eq!(&watched, &plain);
+    told_the_same(&told, &by_place, false)?;
+    // A short cut turned off changes nothing: one of them, and all.
+    let one = Shortcut::ALL[(seed % Shortcut::ALL.len() as u64) as usize];
+    let without_one = counts(Simulation::new(scenario, seed).without(one).run()).0;
+    prop_assert_eq!(&without_one, &plain, "without {}", one.name());
+    let none = Simulation::new(scenario, seed);
+    let none = Shortcut::ALL.into_iter().fold(none, Simulation::without);
+    prop_assert_eq!(&counts(none.run()).0, &plain, "without any");
+    Ok((many, few))
+}
+
+fn parsed(text: &str) -> Scenario {
+    let scenario = Scenario::from_toml(text, "a scenario", &[]);
+    scenario.unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+/// Networks that are drawn: as many as the environment variable `WHYLOSS_TWINS` says.
+fn drawn_networks() -> u32 {
+    let many = std::env::var("WHYLOSS_TWINS").ok();
+    many.and_then(|many| many.parse().ok()).unwrap_or(96)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(drawn_networks()))]
+
+    /// Nothing is exempted: every transport, queue and channel, flows that share links and hosts, that stop, that carry
+    /// media; packets that links send twice; watched or not.
+    #[test]
+    fn the_fast_engine_is_the_plain_one(
+        text in prop_oneof![line_of_nodes(), copying_line(), dumbbell(), branches()],
+        seed: u64,
+    ) {
+        agree(&parsed(&text), seed)?;
+    }
+}
+
+#[test]
+fn the_fast_engine_is_the_plain_one_on_the_scenarios() {
+    for (text, end) in [(DUMBBELL, 2.0), (PARKING_LOT, 2.0), (LAST_HOP, 30.0)] {
+        agree(&scenario(text, end), 1).expect("the same");
+    }
+}
+
+/// Marks are met in what is drawn: of links that answer at once, and of those that do not; by TCP and by TFRC.
+#[test]
+fn marks_are_met() {
+    let mut runner = TestRunner::deterministic();
+    let (mut at_once, mut later, mut flows) = (0, 0, [0; 2]);
+    for seed in 0..200 {
+        let text = if seed % 2 == 0 {
+            line_of_nodes().new_tree(&mut runner).map(|t| t.current())
+        } else {
+            dumbbell().new_tree(&mut runner).map(|t| t.current())
+        };
+        let scenario = parsed(&text.expect("a network"));
+        let run = Simulation::new(&scenario, seed).run().expect("room");
+        for (link, spec) in run.links.iter().zip(&scenario.links) {
+            let needs_events = whyloss_link::EventLink::is_needed(&spec.link);
+            *if needs_events {
+                &mut later
+            } else {
+                &mut at_once
+            } += u32::from(link.marked > 0);
+        }
+        for (flow, spec) in run.flows.iter().zip(&scenario.flows) {
+            let tfrc = matches!(spec.transport, Transport::Tfrc { .. });
+            flows[usize::from(tfrc)] += u32::from(flow.marked > 0);
+            assert!(flow.marked == 0 || spec.transport.is_ecn_capable());
+        }
+    }
+    let few = [at_once, later, flows[0], flows[1]];
+    assert!(few.iter().all(|&few| few >= 3), "{few:?}");
+}
+
+/// What is drawn has copies that reach their sink, of flows of every kind, and some that are lost; and none beyond what was sent.
+#[test]
+fn copies_are_met() {
+    /// Of each flow, copies that its sink took, and others that it took; copies that a link lost, of all.
+    struct Copies(Vec<[u64; 2]>, u64);
+    impl Watch for Copies {
+        fn on(&mut self, event: &Event<'_>) {
+            match *event {
+                Event::Arrived { flow, packet, .. } => {
+                    self.0[flow][usize::from(!packet.copy)] += 1;
+                }
+                Event::Offered { packet, fate, .. } => {
+                    self.1 += u64::from(packet.copy && matches!(fate, Fate::Lost(..)));
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut runner = TestRunner::deterministic();
+    let (mut kinds, mut lost) = ([0; 5], 0);
+    for seed in 0..200 {
+        let text = copying_line()
+            .new_tree(&mut runner)
+            .map(|tree| tree.current());
+        let mut scenario = parsed(&text.expect("a network"));
+        scenario.measure_from = Time::ZERO;
+        let mut copies = Copies(vec![[0; 2]; scenario.flows.len()], 0);
+        let run = Simulation::new(&scenario, seed)
+            .watch(&mut copies)
+            .run()
+            .expect("room");
+        lost += copies.1;
+        for ((flow, spec), [again, once]) in run.flows.iter().zip(&scenario.flows).zip(copies.0) {
+            let kind = match spec.transport {
+                Transport::Datagrams { .. } => 0,
+                Transport::Iftp { .. } => 1,
+                Transport::Tfrc { .. } => 2,
+                Transport::Web { .. } => 3,
+                _ => 4,
+            };
+            kinds[kind] += u32::from(again > 0);
+            assert_eq!(flow.received, again + once);
+            let ended = once + flow.lost.congestion + flow.lost.wireless;
+            assert!(ended <= flow.sent, "{} more", ended - flow.sent);
+            assert!(flow.delivered <= flow.sent);
+            assert!(kind > 2 || flow.delivered == once);
+        }
+    }
+    assert!(
+        kinds.iter().all(|&few| few >= 3) && lost > 100,
+        "{kinds:?} {lost}"
+    );
+}
+
+/// Links that decide as packets leave let them go on ahead of time, if nobody looks at them: two events less for each packet.
+#[test]
+fn prompt_links_are_met() {
+    let queue = r#"{ kind = "codel", target = "2 ms", interval = "20 ms" }"#;
+    let codel = DUMBBELL.replace(
+        "{ packets = 367 }",
+        &format!("{{ packets = 367, aqm = {queue} }}"),
+    );
+    assert_ne!(codel, DUMBBELL);
+    let scenario = scenario(&codel, 2.0);
+    let (plain, fast) = agree(&scenario, 1).expect("the same");
+    let watched = measure(&scenario, 1, apart()).events;
+    assert!(fast * 10 < plain * 7, "{fast} {plain}");
+    assert!(fast * 10 < watched * 7, "{fast} {watched}");
+}
+
+/// A source that paces its packets is woken when what it sends is at its gate: there is one event for each packet, and one for
+/// each answer that it is to have.
+#[test]
+fn paced_sources_are_woken_late() {
+    let links = DUMBBELL.split("[[flow]]").next().expect("links");
+    for (transport, answers) in [
+        (r#"{ kind = "tfrc" }"#, 0),
+        (r#"{ kind = "cbr", rate = "9 Mbit/s" }"#, 0),
+        (r#"{ kind = "iftp" }"#, 1),
+        (
+            r#"{ kind = "tcp", controller = "bbr", delayed_ack = "none" }"#,
+            1,
+        ),
+    ] {
+        let flow = r#"from = "s{i}", to = "d{i}", count = 10"#;
+        let text = format!("flow = [{{ {flow}, transport = {transport} }}]\n{links}");
+        let scenario = scenario(&text, 4.0);
+        agree(&scenario, 1).expect("the same");
+        let per_packet = |fuse| {
+            let run = measure(&scenario, 1, fuse);
+            let sent: u64 = run.flows.iter().map(|flow| flow.sent).sum();
+            run.events as f64 / sent as f64 - f64::from(answers)
+        };
+        let (fused, apart) = (per_packet(FUSED), per_packet(apart()));
+        assert!(
+            fused < 1.25 && apart > 2.9,
+            "{transport}: {fused} for {apart}"
+        );
+    }
+}
+
+/// There are sources and sinks that are worked out ahead of time in what is drawn.
+#[test]
+fn fused_ends_are_met() {
+    let mut runner = TestRunner::deterministic();
+    let mut few = [0; 2];
+    for seed in 0..60 {
+        let texts = [
+            branches().new_tree(&mut runner).map(|tree| tree.current()),
+            dumbbell().new_tree(&mut runner).map(|tree| tree.current()),
+        ];
+        for (few, text) in few.iter_mut().zip(texts) {
+            let scenario = parsed(&text.expect("a network"));
+            let (links, ends) = (
+                measure(&scenario, seed, apart()).events,
+                measure(&scenario, seed, FUSED).events,
+            );
+            *few += u32::from(ends * 10 < links * 8);
+        }
+    }
+    assert!(
+        few.iter().all(|&few| few >= 15),
+        "{few:?} of 60 each save events"
+    );
+}

@@ -1,0 +1,135 @@
+//! The packets in transit over a link to a place that must wait for their arrival, in the order of that.
+//!
+//! There are many, so they are [parcels](Parcel) in a ring, which grows by a quarter when it is full.
+
+use whyloss::Time;
+
+use super::parcel::Parcel;
+
+/// Parcels, first in, first out.
+#[derive(Debug, Default)]
+pub(crate) struct Transit {
+    ring: Vec<Parcel>,
+    /// The first parcel's place.
+    head: u32,
+    len: u32,
+}
+
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
+impl Transit {
+    /// Whether no packet is under way.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// How many packets are under way.
+    pub(crate) fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether it must [grow](Self::grow) before a parcel is added.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.len as usize == self.ring.len()
+    }
+
+    /// Adds a parcel that is due no sooner than any before it, for which there is room.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, parcel: Parcel) {
+        let mut place = self.head as usize + self.len as usize;
+        if place >= self.ring.len() {
+            place -= self.ring.len();
+        }
+        self.ring[place] = parcel;
+        self.len += 1;
+    }
+
+    /// The first parcel.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&Parcel> {
+        if self.len == 0 {
+            return None;
+        }
+        self.ring.get(self.head as usize)
+    }
+
+    /// Takes out the first parcel, if that is due now, and says when the next is.
+    #[inline(always)]
+    pub(crate) fn pop_due(&mut self, now: Time) -> Option<(Parcel, Option<Time>)> {
+        if self.first()?.due != now {
+            return None;
+        }
+        self.pop()
+    }
+
+    /// Takes out the first parcel, and says when the next is due.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<(Parcel, Option<Time>)> {
+        let parcel = *self.first()?;
+        self.head += 1;
+        if self.head as usize == self.ring.len() {
+            self.head = 0;
+        }
+        self.len -= 1;
+        Some((parcel, self.first().map(|next| next.due)))
+    }
+
+    /// Packets there is room for.
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.ring.capacity()
+    }
+
+    /// Makes room for a quarter more, but for no more than `most`, which becomes so much less. Answers whether there is more
+    /// now: there may be no memory, either.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn grow(&mut self, most: &mut u64) -> bool {
+        self.ring.rotate_left(self.head as usize);
+        self.head = 0;
+        let more = (self.ring.len() / 4).max(4);
+        let more = more.min(usize::try_from(*most).unwrap_or(usize::MAX));
+        let more = more.min(u32::MAX as usize - self.ring.len());
+        if more == 0 || self.ring.try_reserve_exact(more).is_err() {
+            return false;
+        }
+        self.ring.resize(self.ring.len() + more, Parcel::default());
+        *most -= more as u64;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// The naive twin: the standard library's queue.
+        #[test]
+        fn agrees_with_a_queue(pushes in prop::collection::vec(prop::bool::weighted(0.55), 0..300)) {
+            let (mut transit, mut naive) = (Transit::default(), VecDeque::new());
+            for (at, push) in (0..).zip(pushes) {
+                let due = Time::from_nanos(at);
+                if push {
+                    if transit.is_full() {
+                        let mut most = u64::MAX;
+                        let grown = transit.grow(&mut most);
+                        prop_assert!(grown);
+                    }
+                    transit.push(Parcel { due, ..Parcel::default() });
+                    naive.push_back(due);
+                } else {
+                    let popped = transit.pop().map(|(parcel, next)| (parcel.due, next));
+                    let expected = naive.pop_front().map(|due| (due, naive.front().copied()));
+                    prop_assert_eq!(popped, expected);
+                }
+                prop_assert_eq!(transit.is_empty(), naive.is_empty());
+            }
+        }
+    }
+}

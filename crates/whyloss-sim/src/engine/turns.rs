@@ -1,0 +1,211 @@
+//! Links that cannot answer at once: what they are offered is held, and comes back at events of their own.
+//!
+//! Such a link has nothing in transit, so an event of its entity that finds nothing there is a turn of the link. The hot path
+//! knows nothing of it: the link's short cut never opens, and its long way answers [`Fate::HELD`].
+
+use whyloss::Time;
+use whyloss_link::Fate;
+
+use super::busy::Busy;
+use super::event_queue::EventQueue;
+use super::hops::Hop;
+use super::network::{Arrived, Network};
+use super::parcel::Parcel;
+use crate::observe::{Event, Observer};
+
+/// A packet that such a link gives back.
+pub(crate) struct Turned {
+    pub(crate) parcel: Parcel,
+    /// Where it is at the time at which it is due, or its loss.
+    pub(crate) place: Result<Arrived, Fate>,
+    /// Whether one that is the same is still held.
+    pub(crate) comes_again: bool,
+}
+
+impl Network {
+    /// Whether a link cannot answer at once.
+    pub(super) fn is_busy(&self, link: usize) -> bool {
+        self.busy.get(link).is_some_and(Option::is_some)
+    }
+
+    pub(super) fn busy(&mut self, link: usize) -> Option<&mut Busy<Parcel>> {
+        self.busy.get_mut(link)?.as_deref_mut()
+    }
+
+    /// Whether packets go on from it at their turn.
+    pub(super) fn is_prompt(&self, link: usize) -> bool {
+        let busy = self.busy.get(link).and_then(Option::as_ref);
+        busy.is_some_and(|busy| busy.is_prompt)
+    }
+
+    /// Keeps a truth that comes to the end of a prompt link later.
+    pub(super) fn keep_truth(&mut self, link: usize, at: Time, truth: Parcel) {
+        if let Some(busy) = self.busy(link) {
+            busy.truths.push_back((at, truth));
+        }
+    }
+
+    /// The next truth that has come by `now` to the end of a prompt link.
+    pub(crate) fn truth(&mut self, link: usize, now: Time) -> Option<Parcel> {
+        let due = |first: &mut (Time, Parcel)| first.0 <= now;
+        let (_, truth) = self.busy(link)?.truths.pop_front_if(due)?;
+        Some(truth)
+    }
+
+    /// Packets that a link holds.
+    pub(super) fn held_at(&self, link: usize) -> usize {
+        let busy = self.busy.get(link).and_then(Option::as_ref);
+        busy.map_or(0, |busy| busy.len())
+    }
+
+    /// Takes a packet that was [sent](Self::send) at `now` into the link that holds it; somebody may look at how many wait.
+    pub(crate) fn hold(
+        &mut self,
+        now: Time,
+        parcel: &Parcel,
+        events: &mut EventQueue,
+        looks: bool,
+    ) {
+        let link = self.hops[parcel.hop as usize].index();
+        if self.room == 0 {
+            return self.end(link, events);
+        }
+        self.room -= 1;
+        let ecn = parcel.ecn(&self.aside);
+        let parcel = Parcel {
+            hop: parcel.hop + 1,
+            ..parcel.copy()
+        };
+        if let Some(busy) = self.busy(link) {
+            let whose = (parcel.flow, parcel.size, ecn);
+            busy.offer(now, whose, parcel, looks);
+        }
+        self.arm_turn(link, events);
+    }
+
+    /// Takes a packet that arrives at a link. Returns it with its arrival time at the far end if the
+    /// link is prompt and knows that time now.
+    #[inline(never)]
+    pub(crate) fn hold_or_pass(
+        &mut self,
+        now: Time,
+        parcel: &Parcel,
+        events: &mut EventQueue,
+        looks: bool,
+    ) -> Option<Parcel> {
+        let link = self.hops[parcel.hop as usize].index();
+        let busy = self.busy(link).filter(|busy| busy.is_prompt);
+        let Some(fate) = busy.and_then(|busy| busy.pass(now, parcel.size)) else {
+            self.hold(now, parcel, events, looks);
+            return None;
+        };
+        let onward = Parcel {
+            hop: parcel.hop + 1,
+            ..parcel.copy()
+        };
+        if fate != Fate::HELD {
+            return Some(self.deliver(link, onward, fate, false));
+        }
+        if self.room == 0 {
+            self.end(link, events);
+            return None;
+        }
+        self.room -= 1;
+        if let Some(busy) = self.busy(link) {
+            busy.take(now, onward);
+        }
+        self.arm_turn(link, events);
+        None
+    }
+
+    /// Whether this event of a link is a turn that counts.
+    #[cold]
+    pub(crate) fn begin_turn(&mut self, link: usize, now: Time) -> bool {
+        debug_assert!(self.is_busy(link), "an event of a link that has none");
+        let busy = self.busy(link).filter(|busy| busy.armed == now);
+        busy.map(|busy| busy.armed = Time::MAX).is_some()
+    }
+
+    /// The next packet that a link gives back, counted.
+    pub(crate) fn turn<O: Observer>(
+        &mut self,
+        link: usize,
+        now: Time,
+        observer: &mut O,
+    ) -> Option<Turned> {
+        let busy = self.busy(link)?;
+        let given = busy.poll(now)?;
+        let (held, fate, comes_again) = (given.held, given.fate, given.comes_again);
+        let (marked, sent) = (busy.marked(fate), busy.sent());
+        let (mut parcel, since) = (held.packet, held.since);
+        if given.is_copy || comes_again {
+            parcel = parcel.one_of_two(given.is_copy, comes_again, &mut self.aside);
+        }
+        self.room += u64::from(!comes_again);
+        if O::LINKS {
+            let packet = parcel.open(&self.aside);
+            observer.on(&Event::Offered {
+                link,
+                at: since,
+                packet: &packet,
+                waiting: held.waiting,
+                fate,
+                marked,
+            });
+        }
+        if let Fate::Lost(cause, when) = fate {
+            if self.window.contains(when) {
+                let count = &mut self.counts[link];
+                count.lost.add(cause);
+                if cause == whyloss::Cause::Wireless && sent {
+                    count.corrupted_bytes += u64::from(parcel.size);
+                }
+            }
+            return Some(Turned {
+                parcel,
+                place: Err(fate),
+                comes_again,
+            });
+        }
+        let parcel = self.deliver(link, parcel, fate, marked);
+        let arrived = match self.hops[parcel.hop as usize] {
+            Hop::SINK => Arrived::AtSink,
+            Hop::SOURCE => Arrived::AtSource,
+            _ => Arrived::Between,
+        };
+        Some(Turned {
+            parcel,
+            place: Ok(arrived),
+            comes_again,
+        })
+    }
+
+    /// Counts a packet that arrives at the end of a link, and says when it does.
+    fn deliver(&mut self, link: usize, mut parcel: Parcel, fate: Fate, marked: bool) -> Parcel {
+        let counted = self.window.contains(fate.when());
+        if counted {
+            self.wires[link].count(parcel.size);
+        }
+        if marked {
+            parcel.mark(&mut self.aside);
+            self.counts[link].marked += u64::from(counted);
+        }
+        if let Fate::Damaged(_, first) = fate {
+            parcel = parcel.copy().damaged(first, &mut self.aside);
+            self.counts[link].damaged += u64::from(counted);
+        }
+        parcel.due = fate.when();
+        parcel
+    }
+
+    /// Notes when a link's next turn is.
+    pub(crate) fn arm_turn(&mut self, link: usize, events: &mut EventQueue) {
+        if let Some(busy) = self.busy(link) {
+            let next = busy.next_event();
+            if next < busy.armed {
+                busy.armed = next;
+                events.push(link, next);
+            }
+        }
+    }
+}

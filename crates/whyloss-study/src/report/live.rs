@@ -1,0 +1,144 @@
+//! What makes a page answer: scripts within it, and the data of its time series beside their pictures.
+//!
+//! A figure of lines, bands and signs over linear axes becomes a chart with values under the pointer, zoom by dragging that all
+//! charts of a section share, and legend entries that switch. uPlot (MIT) draws it. Every table sorts by its headings.
+
+use core::fmt::Write;
+
+use serde_json::{Value, json};
+
+use super::svg::Colours;
+use crate::{Figure, Look, Panel, Series};
+
+const UPLOT: &str = include_str!("live/uplot.min.js");
+const UPLOT_CSS: &str = include_str!("live/uplot.min.css");
+const LIVE: &str = include_str!("live/live.js");
+
+/// Returns the data of a figure as an element to put into it, or nothing if a chart cannot show it.
+pub(super) fn data(figure: &Figure) -> Option<String> {
+    let fits = |panel: &Panel| {
+        let looks = panel.series.iter().map(|series| series.look);
+        let known = |look| {
+            matches!(
+                look,
+                Look::Line | Look::Dashed | Look::Band | Look::Signs(_)
+            )
+        };
+        !panel.log_x && !panel.log_y && looks.clone().count() > 0 && looks.into_iter().all(known)
+    };
+    // Lines alone are curves over a parameter, whose few points and intervals the picture shows better.
+    let long = |series: &Series| {
+        matches!(series.look, Look::Band | Look::Signs(_)) || series.points.len() >= LONG
+    };
+    let mut series = figure.panels.iter().flat_map(|panel| &panel.series);
+    if !figure.panels.iter().all(fits) || !series.any(long) {
+        return None;
+    }
+    let colours = Colours::new(figure);
+    let panels: Vec<Value> = figure.panels.iter().map(|it| panel(it, &colours)).collect();
+    // No name may end the element, and XML has no bare ampersands.
+    let text = Value::from(panels).to_string();
+    let text = text
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026");
+    Some(format!(
+        "<script type=\"application/json\">{text}</script>\n"
+    ))
+}
+
+/// Points from which on a line is a time series.
+const LONG: usize = 60;
+
+fn panel(panel: &Panel, colours: &Colours<'_>) -> Value {
+    let series = panel.series.iter().map(|series| {
+        let (colour, shape) = colours.of(series);
+        let points = series.points.iter().map(|&(x, y, half)| match half {
+            Some(half) if series.look == Look::Band => json!([short(x), short(y - half), short(y + half)]),
+            _ => json!([short(x), short(y)]),
+        });
+        let look = match series.look {
+            Look::Band => "band",
+            Look::Dashed => "dashed",
+            Look::Signs(_) => "sign",
+            _ => "line",
+        };
+        json!({ "name": series.name, "look": look, "colour": colour, "shape": shape, "points": points.collect::<Vec<_>>() })
+    });
+    json!({ "title": panel.title, "x": panel.x_label, "y": panel.y_label, "series": series.collect::<Vec<_>>() })
+}
+
+/// Rounds to six digits, which no screen can show; null if it is no number.
+fn short(real: f64) -> Value {
+    format!("{real:.5e}")
+        .parse::<f64>()
+        .map_or(Value::Null, Value::from)
+}
+
+/// Adds the scripts to the end of a page, with the drawing library if there are charts.
+pub(super) fn scripts(html: &mut String, charts: bool) {
+    let mut script = |text: &str| {
+        // Both as HTML and as XML the script is what stands between.
+        let _ = write!(html, "<script>//<![CDATA[\n{text}\n//]]></script>\n");
+    };
+    if charts {
+        script(UPLOT);
+    }
+    script(LIVE);
+}
+
+/// Returns the style of charts.
+pub(super) fn css() -> &'static str {
+    UPLOT_CSS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sign;
+
+    fn figure(points: usize) -> Figure {
+        let line = (0..points).map(|at| (at as f64, 1.0 / 3.0));
+        let sign = Sign::of_loss(None, None);
+        let mut series = vec![Series::new("</script> & more", Look::Line, line)];
+        if points > LONG {
+            series.push(Series::new("lost", Look::Signs(sign), [(1.0, f64::NAN)]));
+        }
+        Figure::of("a", "b", Panel::new("", ("time, s", "kB"), series))
+    }
+
+    #[test]
+    fn time_series_have_data_and_curves_of_few_points_have_none() {
+        assert_eq!(data(&figure(LONG - 1)), None);
+        let text = data(&figure(LONG + 1)).expect("a time series");
+        assert!(
+            text.contains("[1.0,0.333333]") && text.contains("[1.0,null]"),
+            "{text}"
+        );
+        let mut bars = figure(LONG + 1);
+        bars.panels[0].series[0].look = Look::Bars;
+        assert_eq!(data(&bars), None);
+    }
+
+    #[test]
+    fn names_cannot_end_the_element() {
+        let text = data(&figure(LONG + 1)).expect("a time series");
+        assert_eq!(text.matches('<').count(), 2, "{text}");
+        assert!(!text.contains('&'));
+    }
+
+    /// The page is XML as well.
+    #[test]
+    fn scripts_hold_no_end_of_their_section() {
+        for script in [UPLOT, LIVE] {
+            assert!(!script.contains("]]>") && !script.contains("</script"));
+        }
+    }
+
+    #[test]
+    fn lines_and_bands_break_where_nothing_is_known() {
+        let line = Series::new("a", Look::Line, [(0.0, 1.0), (1.0, 1.0), (5.0, 1.0)]).broken(2.0);
+        assert_eq!(line.points.len(), 4);
+        assert!(line.points[2].0 == 3.0 && line.points[2].1.is_nan());
+    }
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Build the page of Whyloss in the browser: one file that opens from disk and needs no server.
+
+    python3 crates/whyloss-web/build.py
+
+Needs the Rust target wasm32-wasip1 (`rustup target add wasm32-wasip1`).
+Writes `target/web/whyloss.html`.
+"""
+
+import base64
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+# Its standard library asks the page for nothing but what `worker.js` gives. On `wasm32-unknown-unknown` plotters would ask
+# for generated glue, and measure texts with the browser's fonts, which gives other pictures than the command's.
+TARGET = "wasm32-wasip1"
+# The page may take at most so many bytes of WebAssembly, compressed.
+MOST = 2_000_000
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+
+
+def build() -> bytes:
+    """Compile the crate; return the WebAssembly."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    # Native builds keep their profile: what is dropped here only makes the page smaller.
+    smaller = {"CARGO_PROFILE_RELEASE_STRIP": "true", "CARGO_PROFILE_RELEASE_PANIC": "abort"}
+    command = ["cargo", "build", "--release", "--lib", "--package", "whyloss-web", "--target", TARGET]
+    subprocess.run(command, cwd=ROOT, check=True, env=os.environ | smaller)
+    return (target / TARGET / "release" / "whyloss_web.wasm").read_bytes()
+
+
+def module(path: Path) -> str:
+    """Return a module as an address that needs no file: pages from disk may not import files."""
+    return "data:text/javascript;base64," + base64.b64encode(path.read_bytes()).decode()
+
+
+def main() -> None:
+    """Put the parts together."""
+    page = HERE / "page"
+    wasm = gzip.compress(build(), 9, mtime=0)
+    if len(wasm) > MOST:
+        sys.exit(f"the WebAssembly has {len(wasm):,} bytes compressed, more than {MOST:,}")
+    shared = ROOT / "crates" / "whyloss-study" / "src" / "report" / "page.css"
+    modules = {f"whyloss/{path.stem}": module(path) for path in sorted(page.glob("*.js")) if path.stem != "worker"}
+    parts = {
+        "style": shared.read_text() + (page / "page.css").read_text(),
+        "wasm": base64.b64encode(wasm).decode(),
+        "worker": (page / "worker.js").read_text(),
+        "modules": json.dumps({"imports": modules}),
+    }
+    html = (page / "index.html").read_text()
+    for name, text in parts.items():
+        html = html.replace("{{" + name + "}}", text)
+    out = ROOT / "target" / "web" / "whyloss.html"
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(html)
+    print(f"{out.relative_to(ROOT)}: {len(html):,} bytes, {len(wasm):,} of them WebAssembly, compressed")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+//! The functions that the WebAssembly exports, and the memory that they share with the page.
+//!
+//! 1. The page asks [`whyloss_input`] for room, and copies its bytes there.
+//! 2. It calls one of the functions below, which returns 0, or 1 if the only part is a message about wrong input.
+//! 3. It reads the parts: [`whyloss_part`] returns where one begins, [`whyloss_part_length`] its bytes.
+//!
+//! Each call drops the input and the parts of the call before it. A number is a `u32`: WebAssembly has 32-bit addresses.
+// The names must reach the page as they are. Nothing here is unsafe beyond that: the page alone touches raw addresses.
+#![expect(
+    unsafe_code,
+    reason = "`no_mangle` counts as unsafe, since two functions could share a name"
+)]
+
+use std::cell::RefCell;
+
+use crate::{choices, diagnosis, playground};
+
+/// What page and program hand each other.
+#[derive(Default)]
+struct Shared {
+    input: Vec<u8>,
+    parts: Vec<Vec<u8>>,
+}
+
+thread_local! {
+    static SHARED: RefCell<Shared> = RefCell::default();
+}
+
+/// Returns the address of so many bytes for the input of the next call.
+#[unsafe(no_mangle)]
+pub extern "C" fn whyloss_input(bytes: u32) -> *mut u8 {
+    SHARED.with_borrow_mut(|shared| {
+        shared.parts = Vec::new();
+        shared.input = vec![0; bytes as usize];
+        shared.input.as_mut_ptr()
+    })
+}
+
+/// Answers how many parts the last call returned.
+#[unsafe(no_mangle)]
+pub extern "C" fn whyloss_parts() -> u32 {
+    SHARED.with_borrow(|shared| shared.parts.len() as u32)
+}
+
+/// Returns where a part begins; null if there is none of this number.
+#[unsafe(no_mangle)]
+pub extern "C" fn whyloss_part(number: u32) -> *const u8 {
+    SHARED.with_borrow(|shared| {
+        let part = shared.parts.get(number as usize);
+        part.map_or(std::ptr::null(), |part| part.as_ptr())
+    })
+}
+
+/// Returns the bytes of a part; 0 if there is none of this number.
+#[unsafe(no_mangle)]
+pub extern "C" fn whyloss_part_length(number: u32) -> u32 {
+    SHARED.with_borrow(|shared| {
+        let part = shared.parts.get(number as usize);
+        part.map_or(0, |part| part.len() as u32)
+    })
+}
+
+/// Returns one part: the [`choices`], as JSON.
+#[unsafe(no_mangle)]
+pub extern "C" fn whyloss_choices() -> u32 {
+    answer(|_| Ok(vec![choices::render().into_bytes()]))
+}
+
+/// Diagnoses the input. Its first `name` bytes are the name of the file in UTF-8. Returns names and contents of files in turn.
+#[unsafe(no_mangle)]
+pub extern "C" fn whyloss_diagnose(name: u32) -> u32 {
+    answer(|mut input| {
+        let file = input.split_off((name as usize).min(input.len()));
+        let files = diagnosis::files(&String::from_utf8_lossy(&input), file)?;
+        let parts = files.into_iter();
+        Ok(parts
+            .flat_map(|(name, bytes)| [name.into_bytes(), bytes])
+            .collect())
+    })
+}
+
+/// Runs the input, a scenario, under this seed. Returns the parts of a [`playground::Play`].
+#[unsafe(no_mangle)]
+pub extern "C" fn whyloss_play(seed: u32) -> u32 {
+    answer(|input| {
+        let text = String::from_utf8_lossy(&input);
+        Ok(playground::play(&text, u64::from(seed))?.into_parts())
+    })
+}
+
+/// Runs `call` on the input, and keeps the parts that it returns.
+fn answer(call: impl FnOnce(Vec<u8>) -> Result<Vec<Vec<u8>>, String>) -> u32 {
+    let input = SHARED.with_borrow_mut(|shared| std::mem::take(&mut shared.input));
+    let (parts, code) = match call(input) {
+        Ok(parts) => (parts, 0),
+        Err(message) => (vec![message.into_bytes()], 1),
+    };
+    SHARED.with_borrow_mut(|shared| shared.parts = parts);
+    code
+}

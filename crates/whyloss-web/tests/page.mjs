@@ -1,0 +1,190 @@
+// Holds the built page to the command, in a headless Chromium.
+//
+//     node crates/whyloss-web/tests/page.mjs target/web/whyloss.html target/debug/whyloss [FILE…]
+//
+// Needs `npm install playwright-core axe-core`, and Chromium: CHROMIUM names its program. Each FILE is diagnosed by both.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+// The packages lie where the test is started, not beside it.
+const require = createRequire(join(process.cwd(), "package.json"));
+const { chromium } = require("playwright-core");
+const axe = require.resolve("axe-core/axe.min.js");
+
+const [html, command, ...files] = process.argv.slice(2).map((path) => resolve(path));
+const address = pathToFileURL(html).href;
+const scratch = mkdtempSync(join(tmpdir(), "whyloss-page-"));
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+
+async function open(hash = "", options = {}) {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 1000 }, ...options });
+  page.on("pageerror", (error) => assert.fail(error.message));
+  page.on("request", (request) => {
+    assert.match(request.url(), /^(file|data|blob|about):/, "the page asks the network for nothing");
+  });
+  await page.goto(address + hash);
+  await page.waitForFunction(() => window.whyloss?.results);
+  return page;
+}
+
+/** Waits until the page shows the run of a link. */
+async function follow(page, hash) {
+  await page.evaluate((to) => location.replace(to), hash);
+  await page.waitForFunction((to) => {
+    const [wanted, shown] = [to, location.hash].map((text) => new URLSearchParams(text.slice(1)));
+    const wrong = !document.getElementById("problem").hidden;
+    return wrong || shown.has("at") && [...wanted].every(([key, value]) => shown.get(key) === value);
+  }, hash);
+}
+
+const RUNS = [
+  "#rate=4000&delay=20&buffer=40&loss=3&burst=2&seed=1&by=tfrc&classifier=trees&cubic=false",
+  "#rate=12000&delay=300&buffer=720&loss=1&burst=6&seed=2&by=scheme%3Awhyloss&classifier=&cubic=false",
+  "#rate=10000&delay=20&buffer=60&loss=0.3&burst=1&seed=3&by=tcp%3Acubic&classifier=unaware&cubic=true",
+];
+
+const checks = {
+  async "runs are the command's"() {
+    const page = await open();
+    for (const hash of RUNS) {
+      await follow(page, hash);
+      const [scenario, results] = await page.evaluate(() => [window.whyloss.scenario, window.whyloss.results]);
+      writeFileSync(join(scratch, "playground.toml"), scenario);
+      const seed = new URLSearchParams(hash.slice(1)).get("seed");
+      const said = execFileSync(command, ["run", "playground.toml", "--seed", seed, "--seeds", "1", "--format", "json"], { cwd: scratch });
+      assert.equal(results, said.toString(), hash);
+    }
+  },
+
+  async "every choice runs"() {
+    const page = await open("", { reducedMotion: "reduce" });
+    const values = (id) => page.locator(`#${id} option`).evaluateAll((options) => options.map(({ value }) => value));
+    const flows = await values("by");
+    const states = flows.map((by) => ({ by }));
+    for (const by of ["tfrc", "tcp:reno"]) {
+      await follow(page, `#${new URLSearchParams({ by })}`);
+      states.push(...(await values("classifier")).map((classifier) => ({ by, classifier })));
+    }
+    for (const state of states) {
+      await follow(page, `#${new URLSearchParams({ rate: 2000, ...state })}`);
+      assert.ok(await page.isHidden("#problem"), `${JSON.stringify(state)}: ${await page.textContent("#problem")}`);
+    }
+    console.log(`   ${states.length} choices run`);
+    assert.ok(states.length > 50);
+  },
+
+  async "diagnoses are the command's"() {
+    const page = await open();
+    for (const file of files) {
+      const out = join(scratch, "out");
+      rmSync(out, { recursive: true, force: true });
+      let refused;
+      try {
+        execFileSync(command, ["diagnose", file, "--out", out], { stdio: "pipe" });
+      } catch (error) {
+        refused = error.stderr.toString();
+      }
+      await page.setInputFiles("#file", file);
+      await page.waitForFunction(() => !/^Reads|^$/.test(document.getElementById("diagnosed").textContent), null, { timeout: 120_000 });
+      const said = await page.textContent("#diagnosed");
+      if (refused !== undefined) {
+        assert.match(said, /^cannot read/, file);
+        console.log(`   ${basename(file)}: both refuse it`);
+        await page.evaluate(() => { document.getElementById("diagnosed").textContent = ""; });
+        continue;
+      }
+      const made = [];
+      for (const link of await page.locator("#files a").all()) {
+        const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
+        made.push([download.suggestedFilename(), readFileSync(await download.path())]);
+      }
+      const wanted = readdirSync(out).filter((name) => !name.startsWith("."));
+      assert.deepEqual(made.map(([name]) => name).sort(), wanted.sort(), file);
+      for (const [name, bytes] of made) {
+        assert.ok(bytes.equals(readFileSync(join(out, name))), `${file}: ${name} differs`);
+      }
+      console.log(`   ${basename(file)} (${statSync(file).size} bytes): ${made.length} files are the same. ${said}`);
+      await page.evaluate(() => { document.getElementById("diagnosed").textContent = ""; });
+    }
+  },
+
+  async "a link holds every setting"() {
+    const page = await open(`${RUNS[2]}&at=12.5`, { reducedMotion: "reduce" });
+    assert.equal(await page.inputValue("#rate"), "10000");
+    assert.equal(await page.isChecked("#cubic"), true);
+    assert.equal(await page.inputValue("#by"), "tcp:cubic");
+    assert.equal(await page.inputValue("#moment"), "12.5");
+    await page.fill("#loss", "5");
+    await page.waitForFunction(() => location.hash.includes("loss=5"));
+    // Values from a link are repaired.
+    const wrong = await open("#rate=1e99&loss=x&by=nothing&classifier=%22%0A&seed=-4");
+    assert.equal(await wrong.inputValue("#rate"), "50000");
+    assert.equal(await wrong.inputValue("#seed"), "1");
+  },
+
+  async "keys reach everything"() {
+    const page = await open("", { reducedMotion: "reduce" });
+    const reached = new Set();
+    for (let step = 0; step < 60; step += 1) {
+      await page.keyboard.press("Tab");
+      reached.add(await page.evaluate(() => document.activeElement.id || document.activeElement.textContent));
+    }
+    for (const id of ["toggle", "next", "moment", "speed", "by", "classifier", "rate", "loss", "cubic", "Satellite download"]) {
+      assert.ok(reached.has(id), `${id} is not reached`);
+    }
+    await page.focus("#moment");
+    await page.keyboard.press("ArrowRight");
+    assert.notEqual(await page.inputValue("#moment"), "0");
+    await page.getByRole("button", { name: "Shared bottleneck" }).press("Enter");
+    await page.waitForFunction(() => location.hash.includes("cubic=true"));
+  },
+
+  async "axe finds nothing, and a telephone is wide enough"() {
+    for (const colorScheme of ["light", "dark"]) {
+      for (const width of [400, 1400]) {
+        const page = await open("", { colorScheme, viewport: { width, height: 900 }, reducedMotion: "reduce" });
+        await page.addScriptTag({ path: axe });
+        const { violations } = await page.evaluate(() => window.axe.run(document));
+        assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map(({ html: node }) => node)]), [], `${colorScheme} ${width}`);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= width, `${wide} pixels wide`);
+        if (process.env.PICTURES) await page.screenshot({ path: join(process.env.PICTURES, `${colorScheme}-${width}.png`), fullPage: true });
+        await page.close();
+      }
+    }
+  },
+
+  async "many packets are drawn"() {
+    const page = await open("#rate=10000&delay=100&buffer=200&loss=0&burst=1&seed=1&by=tcp%3Acubic&classifier=unaware&cubic=true&at=10");
+    const [frames, packets, each] = await page.evaluate(async () => {
+      const before = window.whyloss.drawn.frames;
+      await new Promise((done) => { setTimeout(done, 5000); });
+      return [window.whyloss.drawn.frames - before, window.whyloss.drawn.packets,
+        window.whyloss.drawn.milliseconds / window.whyloss.drawn.frames];
+    });
+    console.log(`   ${frames} frames in 5 s, with up to ${packets} packets, ${each.toFixed(1)} ms each`);
+    assert.ok(packets >= 200, `only ${packets} packets`);
+    assert.ok(frames > 0);
+  },
+};
+
+let failed = 0;
+for (const [name, check] of Object.entries(checks)) {
+  try {
+    await check();
+    console.log(`ok ${name}`);
+  } catch (error) {
+    failed += 1;
+    console.log(`FAILED ${name}: ${error.message}`);
+  }
+}
+await browser.close();
+rmSync(scratch, { recursive: true });
+process.exit(failed === 0 ? 0 : 1);
