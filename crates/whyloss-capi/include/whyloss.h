@@ -1,5 +1,5 @@
 /*
- * whyloss: tells why packets were lost, and how fast to send. See whyloss(3) and docs/c.md.
+ * whyloss: tells why packets were lost, and how fast to send. See whyloss(3) and docs/guides/c.md.
  *
  * Made by cbindgen from crates/whyloss-capi; change that, then run
  *   WRITE_HEADER=1 cargo test -p whyloss-capi --features header --test header
