@@ -15,7 +15,7 @@
 mod receiver;
 mod sender;
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use serde_json::{Map, Value};

@@ -9,7 +9,7 @@ mod feedback;
 mod header;
 mod stream;
 
-use std::collections::HashMap;
+use foldhash::{HashMap, HashMapExt as _};
 use std::net::{IpAddr, SocketAddr};
 
 use self::feedback::{Credit, Heard, Told};

@@ -14,8 +14,10 @@ mod tests;
 pub(crate) use connection::Connection;
 pub(crate) use half::Half;
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
+
+use foldhash::{HashMap, HashMapExt as _};
 
 use crate::memory::Memory;
 use crate::packet::Segment;
@@ -59,21 +61,28 @@ impl Connections {
         } else {
             [destination, source]
         };
-        if let Some(old) = self.alive.get(&key)
-            && old.is_over_for(usize::from(old.ends[0] != source), segment, now)
-            && let Some(old) = self.alive.remove(&key)
-        {
-            self.release(&old);
-            done(old);
-        }
         if self.alive.len() >= self.limit && !self.alive.contains_key(&key) {
             self.evicted += self.evict(&mut done);
         }
         let begun = &mut self.begun;
-        let connection = self.alive.entry(key).or_insert_with(|| {
+        let mut begin = || {
             *begun += 1;
             Connection::new([source, destination], *begun, now)
-        });
+        };
+        let connection = match self.alive.entry(key) {
+            Entry::Vacant(place) => place.insert(begin()),
+            Entry::Occupied(place) => {
+                let connection = place.into_mut();
+                let side = usize::from(connection.ends[0] != source);
+                if connection.is_over_for(side, segment, now) {
+                    let old = std::mem::replace(connection, begin());
+                    self.held -= old.held;
+                    self.memory.alive(old.held, 0);
+                    done(old);
+                }
+                connection
+            }
+        };
         let side = usize::from(connection.ends[0] != source);
         connection.on_segment(side, now, frame, ip_id, segment);
         if connection.is_due() {

@@ -13,35 +13,46 @@ enum {
 	FULL = 1000,
 	/* Own segments in the largest queue above which a queue counts as seen. */
 	SEEN = 6,
-	EMPTY_NS = 4000000,
 	/* 65536ths: the share of losses at an empty queue above which the odds decide. */
 	EVIDENCE = 65536 / 8,
 	MEMORY = 16,
 	/* Thousandths of log-odds. */
 	FIRST_CUT = 500,
 	SLOW_START = 1000,
+	/* Losses that slow start spares while the window outgrows the delivered rate. */
+	UNPAID = 8,
 };
 
-/* Returns the cut for a loss with these odds, before `remember_loss`. */
-INLINE u32 cut_of(struct signals *s, u32 mss, s32 odds, bool starting)
+/* Counts a loss of slow start, and tells whether the delivered rate has grown enough to spare it. */
+INLINE bool is_paid(struct signals *s, u64 window)
+{
+	if (window * 2 >= s->reached.window * 3)
+		s->unpaid++;
+	return s->unpaid <= UNPAID;
+}
+
+/* Returns the cut for a loss at `cwnd` segments with these odds, before `remember_loss`. */
+INLINE u32 cut_of(struct signals *s, u32 cwnd, u32 mss, s32 odds, bool starting)
 {
 	s64 least_ns = s->longer.both.min, trough = real_whole(s->trough);
 	s64 waits = (s->rtt < trough ? s->rtt : trough) - least_ns;
-	bool later = s->standing[0].rtt > s->standing[1].rtt;
-	u64 largest = later ? s->standing[0].rtt : s->standing[1].rtt;
-	u64 window = later ? s->standing[0].window : s->standing[1].window;
+	u64 largest = largest_of(s)->rtt, window = largest_of(s)->window;
 	u64 depth = (s64)largest > least_ns ? largest - least_ns : 0;
 	u32 over;
 
 	if (odds == NO_ODDS)
 		return FULL;
-	if (starting)
-		return odds <= SLOW_START * (waits * 32 <= least_ns ? 2 : 1) ? 0 : FULL;
+	if (starting) {
+		bool paid = is_paid(s, (u64)cwnd * mss);
+
+		return paid && odds <= SLOW_START * (waits * 32 <= least_ns ? 2 : 1) ? 0 : FULL;
+	}
 	if (!depth)
 		return FULL;
 	if (window < ((u64)SEEN * most(mss, 1) * largest + depth - 1) / depth && 3 * depth < (u64)least_ns)
 		return FULL;
-	if (waits * 8 <= (s64)depth && waits <= EMPTY_NS) {
+	if (is_empty_at(s, least_ns + waits) &&
+	    (s->met[0].empty + s->met[1].empty) * 2 >= s->met[0].all + s->met[1].all) {
 		s->empties += (65536 - s->empties) / MEMORY;
 		return 0;
 	}

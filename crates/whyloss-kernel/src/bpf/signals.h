@@ -18,6 +18,8 @@ enum {
 	WARM_UP = 8,
 	/* Samples in a round trip before its smallest shows a queue. */
 	SAMPLES = 8,
+	/* A queue is empty up to this delay. */
+	EMPTY_NS = 4000000,
 };
 
 #define SHORT_US 10000000ULL
@@ -46,6 +48,20 @@ struct standing {
 	u64 window; /* bytes */
 };
 
+/* Bytes acknowledged in a round trip: those that met an empty queue, and all. */
+struct met {
+	u64 empty;
+	u64 all;
+};
+
+/* The delivered rate that a round trip last raised by a quarter. */
+struct reached {
+	u64 began; /* us, when the round trip under way began */
+	u64 from;  /* bytes acknowledged by then */
+	u64 rate;  /* bytes/s */
+	u64 window; /* bytes, at the end of that round trip */
+};
+
 struct density {
 	real came[CLASSES];
 	real lost[CLASSES];
@@ -61,6 +77,8 @@ struct signals {
 	struct extrema shorter;
 	struct extrema longer;
 	struct standing standing[2]; /* of the current bucket of the long time, and of the previous one */
+	struct met met[2];		    /* of the round trip under way, and of the one before */
+	struct reached reached;
 	s64 round_min;		     /* ns, outside recoveries */
 	struct extrema windows;
 	struct extrema backlogs;
@@ -81,8 +99,9 @@ struct signals {
 	u32 duplicates;
 	u32 empties; /* of cut.h: share of losses at an empty queue, 65536ths */
 	u32 round_samples;
+	u32 unpaid; /* losses of slow start at larger windows since `reached` */
 	u8 has_recover;
-	u8 spare[7];
+	u8 spare[3];
 	s16 seen[SIGNALS]; /* the latest description */
 };
 
@@ -191,6 +210,36 @@ INLINE void turn_buckets(struct signals *s, u64 now)
 	}
 }
 
+/* Returns the larger of the standing round trips, whose `rtt` is 0 if there is none. */
+INLINE const struct standing *largest_of(const struct signals *s)
+{
+	return &s->standing[s->standing[0].rtt > s->standing[1].rtt ? 0 : 1];
+}
+
+/* Tells whether a round-trip time met an empty queue. */
+INLINE bool is_empty_at(const struct signals *s, s64 rtt)
+{
+	s64 waits = rtt - s->longer.both.min;
+
+	return waits * 8 <= largest_of(s)->rtt - s->longer.both.min && waits <= EMPTY_NS;
+}
+
+/* Ends a round trip of `reached`. */
+INLINE void reach(struct tcp_sock *tp, struct signals *s)
+{
+	struct reached *r = &s->reached;
+	u64 took = tp->tcp_mstamp - r->began;
+	u64 rate = took ? (s->acknowledged - r->from) * 1000000 / took : 0;
+
+	if (r->began && took && rate * 4 >= r->rate * 5) {
+		r->rate = rate;
+		r->window = (u64)tp->snd_cwnd * tp->mss_cache;
+		s->unpaid = 0;
+	}
+	r->began = tp->tcp_mstamp;
+	r->from = s->acknowledged;
+}
+
 /* Takes the time per segment between two acknowledgements that move the edge. */
 INLINE void pace(struct signals *s, real each)
 {
@@ -284,8 +333,12 @@ INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_u
 	s->loss_rate = decayed(s->loss_rate, real_mul(REAL(0.005), acked));
 	s->recent_losses = decayed(s->recent_losses, real_mul(REAL(0.05), acked));
 	add(&s->windows, PARTS * (s64)cwnd);
+	s->met[0].all += bytes;
 	if (rtt_us > 0) {
 		sample(s, (s64)rtt_us * NANOS, cwnd);
+		/* A filled hole acknowledges many segments with one sample. */
+		if (is_empty_at(s, s->rtt))
+			s->met[0].empty += bytes < 2 * tp->mss_cache ? bytes : 2 * tp->mss_cache;
 		if (!in_recovery) {
 			/* A receiver may hold back what it acknowledges during a recovery. */
 			if ((s64)rtt_us * NANOS < s->round_min)
@@ -298,6 +351,10 @@ INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_u
 		s->round_end = s->acknowledged + in_flight;
 		s->began[1] = s->began[0];
 		s->began[0] = (u64)cwnd * tp->mss_cache;
+		s->met[1] = s->met[0];
+		s->met[0].empty = 0;
+		s->met[0].all = 0;
+		reach(tp, s);
 		if (s->round_samples >= SAMPLES && s->round_min > s->standing[0].rtt) {
 			s->standing[0].rtt = s->round_min;
 			s->standing[0].window = s->began[0];

@@ -48,7 +48,7 @@ INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detect
 		weigh(tp, p, s, detection == TIMEOUT);
 		/* HyStart may have ended slow start, but no loss has. */
 		p->judge.starting = !p->congestion && !p->marks;
-		cut = cut_of(s, tp->mss_cache, p->judge.odds, p->judge.starting);
+		cut = cut_of(s, tp->snd_cwnd, tp->mss_cache, p->judge.odds, p->judge.starting);
 		remember_loss(tp, s, (u64)tp->packets_out * tp->mss_cache);
 	}
 	p->judge.cut = cut;

@@ -71,7 +71,7 @@ int main(void)
 			memset(s.seen, 0, sizeof(s.seen));
 		cut = FULL;
 		if (event.lost) {
-			cut = cut_of(&s, event.mss, event.odds, event.starting);
+			cut = cut_of(&s, event.cwnd, event.mss, event.odds, event.starting);
 			remember_loss(&tp, &s, (u64)event.lost * event.mss);
 		}
 		fwrite(s.seen, sizeof(s.seen), 1, stdout);

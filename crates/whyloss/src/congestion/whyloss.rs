@@ -9,20 +9,26 @@
 //! W        bytes, the window at the end of the round trip of S
 //! r        ns, the smaller of the last round-trip time and the smallest, forgotten with gain 1/8: what the packet before the lost
 //!          one met
+//! e        the share of the bytes acknowledged since the last round trip began whose own sample met an empty queue (without this
+//!          line); a sample speaks for two segments at most
+//! w        bytes, the window;  w₀ at the end of the round trip that last raised the delivered rate by a quarter
+//! u        losses of the first slow start at 2·w ≥ 3·w₀ since then, this one included
 //! L        thousandths of log-odds of congestion, from the trees of senders
 //!
 //! seen     ⇔ W·(S − m) ≥ 6·SMSS·S  or  3·(S − m) ≥ m                      six own segments, or a third of m, have waited
-//! empty    ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms                         and it is empty now
+//! empty    ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms  and  e ≥ 1/2           and it is empty now, and has been
 //! ρ       += (65536·[empty] − ρ)/16     at each loss while seen; 0 at first   65536ths
 //!
 //! cut c    = 0                                    seen, empty               thousandths of the base controller's
 //!          = clamp(L − 500, 0, 1000)              seen, not empty, ρ ≥ 8192
-//!          = 0 if L ≤ 1000, else 1000             in the first slow start (L ≤ 2000 where 32·(r − m) ≤ m)
+//!          = 0 if L ≤ 1000 and u ≤ 8, else 1000   in the first slow start (L ≤ 2000 where 32·(r − m) ≤ m)
 //!          = 1000                                 otherwise
 //! window   = before − (before − what the base controller leaves)·c/1000
 //! ```
 //!
-//! A packet that met an empty queue was not refused by it, whatever the odds. Where losses come at an empty queue at least now and
+//! A packet that met an empty queue was not refused by it, whatever the odds. RED and PIE refuse by the past, though, and TCP takes
+//! few samples while it repairs: so one low sample is not enough, half of all bytes must have met an empty queue (e). In the first
+//! slow start, a window that grows while the delivered rate does not is one that a queue refuses (u). Where losses come at an empty queue at least now and
 //! then (ρ), there is a channel that loses, and the odds decide about the others. Where no queue has shown itself (a few packets of
 //! buffer, a policer, many flows on a long path), nothing tells the two causes apart: a loss cuts as ever.
 //!
@@ -31,10 +37,14 @@
 //!
 //! ```text
 //! κ = κ′                       unless a whole round trip waited behind six own segments or for a third of m, at most two minutes ago
+//! κ = κ′                       unless half of the bytes of the last two round trips met an empty queue, or ρ ≥ 1/8
 //! κ = κ′                       while the queue holds more than an eighth of its largest, or 4 ms, unless ρ ≥ 1/8
 //! 0 ≤ κ ≤ κ′                   always: no loss makes the window larger
 //! κ = κ′                       at ECN marks and at persistent congestion
 //! ```
+//!
+//! During the first slow start: κ = κ′ from the ninth loss on at half as large a window again as the one that last raised the
+//! delivered rate by a quarter.
 
 use super::{Controller, Cubic, CubicDialect, Decrease, Reno, Spared, Start};
 use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
@@ -53,6 +63,8 @@ const MEMORY: i32 = 16;
 const FIRST_CUT: i32 = 500;
 /// Thousandths of log-odds above which slow start's first cut is made.
 const SLOW_START: i32 = 1000;
+/// Losses that slow start spares while the window outgrows the delivered rate.
+const UNPAID: u32 = 8;
 /// A cut in full.
 const FULL: u64 = 1000;
 
@@ -123,7 +135,8 @@ impl Whyloss {
         let odds = log_odds(&signals);
         if self.ssthresh() == u64::MAX {
             let bound = SLOW_START * (1 + i32::from(queue.is_flat()));
-            return if odds <= bound { 0 } else { FULL };
+            let paid = self.signals.unpaid(loss.window) <= UNPAID;
+            return if paid && odds <= bound { 0 } else { FULL };
         }
         if !queue.is_seen(loss) {
             return FULL;
@@ -235,6 +248,8 @@ pub(crate) struct Queue {
     pub(crate) window: u64,
     /// r.
     pub(crate) now: i64,
+    /// Bytes of e: those that met an empty queue, and all.
+    pub(crate) met: (u64, u64),
 }
 
 impl Queue {
@@ -255,7 +270,12 @@ impl Queue {
     }
 
     fn is_empty(&self) -> bool {
-        let waits = self.now - self.least;
+        self.is_empty_at(self.now) && self.met.0.saturating_mul(2) >= self.met.1
+    }
+
+    /// Whether this round-trip time met an empty queue.
+    pub(crate) fn is_empty_at(&self, rtt: i64) -> bool {
+        let waits = rtt - self.least;
         waits.saturating_mul(8) <= self.depth() && waits <= EMPTY.as_nanos()
     }
 }
@@ -355,7 +375,7 @@ mod tests {
     #[test]
     fn a_loss_at_an_empty_queue_cuts_nothing() {
         let mut path = with_a_queue();
-        path.acks(1, 103_900);
+        path.acks(400, 103_900);
         path.set(100_000);
         path.loss(Detection::Duplicates);
         assert_eq!(path.windows(), [100_000, 70_000]);
@@ -368,6 +388,7 @@ mod tests {
         path.set(100_000);
         path.loss(Detection::Duplicates);
         assert_eq!(path.windows(), [70_000, 70_000]);
+        path.acks(400, 100_000);
         for _ in 0..3 {
             path.acks(1, 100_000);
             path.loss(Detection::Duplicates);
@@ -444,6 +465,42 @@ mod tests {
                 let [own, base] = path.windows();
                 prop_assert_eq!(own, base);
             }
+        }
+
+        /// One low sample among three is no empty queue: the base controller, to the byte.
+        #[test]
+        fn a_few_low_samples_spare_nothing(events in what()) {
+            let mut path = with_a_queue();
+            path.loss(Detection::Duplicates);
+            for (count, wait, loss) in events {
+                // Round trips of a hundred acknowledgements.
+                path.set(100_000);
+                for _ in 0..count {
+                    path.acks(2, 150_000 + wait);
+                    path.acks(1, 100_000);
+                }
+                match loss {
+                    0 => path.loss(Detection::Timeout),
+                    1 => path.mark(),
+                    2..7 => path.loss(Detection::Duplicates),
+                    _ => {}
+                }
+                let [own, base] = path.windows();
+                prop_assert_eq!(own, base);
+            }
+        }
+
+        /// The window grows and the delivered rate does not: nine losses end the first slow start.
+        #[test]
+        fn a_slow_start_that_brings_nothing_ends(events in prop::collection::vec((1..60_u32, 0..1000_u64), 9..12)) {
+            let mut path = Path::new(Under::Cubic);
+            // An acknowledgement a millisecond, whatever the window.
+            path.acks(400, 100_000);
+            for (count, jitter) in events {
+                path.acks(count, 100_000 + jitter / 4);
+                path.loss(Detection::Duplicates);
+            }
+            prop_assert!(path.controllers[0].ssthresh() < u64::MAX);
         }
 
         /// Whatever came before, marks and persistent congestion leave what they leave the base

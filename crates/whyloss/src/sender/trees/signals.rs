@@ -87,6 +87,10 @@ pub struct Signals {
     of_round: (i64, u32),
     /// The largest of these of the long time.
     standing: Standing,
+    /// Bytes acknowledged in the round trip under way and in the one before: those that met an empty
+    /// queue, and all.
+    met: [(u64, u64); 2],
+    reached: Reached,
     /// When the buckets of the short and of the long time began.
     since: [Time; 2],
     short: Extrema,
@@ -126,6 +130,8 @@ impl Signals {
             trough: 0.0,
             of_round: (i64::MAX, 0),
             standing: Standing::default(),
+            met: [(0, 0); 2],
+            reached: Reached::default(),
             since: [Time::ZERO; 2],
             short: Extrema::NONE,
             long: Extrema::NONE,
@@ -191,7 +197,22 @@ impl Signals {
             largest: self.standing.get().0,
             window: self.standing.get().1,
             now: self.rtt.min(self.trough as i64),
+            met: (
+                self.met[0].0.saturating_add(self.met[1].0),
+                self.met[0].1.saturating_add(self.met[1].1),
+            ),
         }
+    }
+
+    /// Counts a loss of the first slow start, and returns how many came at larger windows since the
+    /// rate last grew.
+    pub(crate) fn unpaid(&mut self, window: u64) -> u32 {
+        let reached = &mut self.reached;
+        // Half as much again as the window that reached the rate.
+        if window.saturating_mul(2) >= reached.window.saturating_mul(3) {
+            reached.unpaid = reached.unpaid.saturating_add(1);
+        }
+        reached.unpaid
     }
 
     /// An acknowledgement that moves the left edge.
@@ -212,8 +233,14 @@ impl Signals {
         self.loss_rate = decayed(self.loss_rate, 0.005 * acked);
         self.recent_losses = decayed(self.recent_losses, 0.05 * acked);
         self.windows.add((PARTS * window) as i64);
+        self.met[0].1 = self.met[0].1.saturating_add(ack.acked);
         if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Duration::ZERO) {
             self.sample(rtt.as_nanos(), window);
+            if self.queue().is_empty_at(self.rtt) {
+                // A filled hole acknowledges many segments with one sample.
+                let few = ack.acked.min(2 * u64::from(ack.segment_size));
+                self.met[0].0 = self.met[0].0.saturating_add(few);
+            }
             if !ack.in_recovery {
                 // During a recovery the receiver may have held back what it acknowledges.
                 self.of_round = (
@@ -225,6 +252,8 @@ impl Signals {
         }
         if self.rounds.end_with(ack) {
             self.began = [ack.window, self.began[0]];
+            self.met = [(0, 0), self.met[0]];
+            self.reached.end_round(ack);
             let (least, samples) = core::mem::replace(&mut self.of_round, (i64::MAX, 0));
             if samples >= SAMPLES {
                 self.standing.raise(least, ack.window);
@@ -382,6 +411,37 @@ impl Standing {
             self.now
         } else {
             self.before
+        }
+    }
+}
+
+/// The delivered rate that a round trip last raised by a quarter.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Reached {
+    /// When the round trip under way began, and what was acknowledged by then.
+    began: (Time, u64),
+    /// Bytes per second.
+    rate: u64,
+    /// Bytes, at the end of that round trip.
+    window: u64,
+    /// Losses of the first slow start since then, at windows half as large again.
+    unpaid: u32,
+}
+
+impl Reached {
+    #[inline]
+    fn end_round(&mut self, ack: &AckEvent) {
+        let (began, from) = core::mem::replace(&mut self.began, (ack.now, ack.acknowledged));
+        let took = (ack.now - began).as_nanos() / 1000;
+        if took <= 0 || began == Time::ZERO {
+            return;
+        }
+        let bytes = ack.acknowledged.saturating_sub(from);
+        let rate = bytes.saturating_mul(1_000_000) / took.cast_unsigned();
+        if rate.saturating_mul(4) >= self.rate.saturating_mul(5) {
+            self.rate = rate;
+            self.window = ack.window;
+            self.unpaid = 0;
         }
     }
 }
