@@ -193,19 +193,12 @@ fn find<'r, C>(
     let entry = registry.iter().find(|entry| entry.id == name);
     entry.ok_or_else(|| {
         let ids = || registry.iter().map(|entry| entry.id);
-        match whyloss::registry::nearest(name, ids()) {
-            Some(near) => message.say(
-                Status::Name,
-                format_args!("no {family} is called `{name}`; did you mean `{near}`?"),
-            ),
-            None => {
-                let known: Vec<_> = ids().collect();
-                let known = known.join(", ");
-                message.say(
-                    Status::Name,
-                    format_args!("no {family} is called `{name}`; there are {known}"),
-                )
-            }
+        if let Some(near) = whyloss::registry::nearest(name, ids()) {
+            let what = format_args!("no {family} is called `{name}`; did you mean `{near}`?");
+            return message.say(Status::Name, what);
         }
+        let known = ids().collect::<Vec<_>>().join(", ");
+        let what = format_args!("no {family} is called `{name}`; there are {known}");
+        message.say(Status::Name, what)
     })
 }

@@ -115,7 +115,7 @@ fn event(
                 rust.on_packets_acked(acked, at);
             }
             95..98 if open.len() > 4 => {
-                let lost: Vec<u64> = open.drain(..1 + draws.below(2) as usize).collect();
+                let lost: Vec<u64> = open.drain(..=draws.below(2) as usize).collect();
                 let status =
                     whyloss_scheme_on_lost(c, lost.as_ptr(), lost.len(), *now, &raw mut said);
                 assert_eq!(status, Status::Ok);
