@@ -83,7 +83,7 @@ fn flow(mut seed: u64, count: usize) -> Vec<Event> {
     let losses = 5 + draw(500);
     // Acknowledgements of hundreds of segments make weights grow until densities are scaled down.
     let largest = [3, 20, 400][draw(3) as usize];
-    let (mut cwnd, mut queued, mut recovering) = (10, 0, 0);
+    let (mut cwnd, mut queued, mut recovering, mut calm) = (10, 0, 0, 0);
     let mut mss = 1_448;
     let mut event = |_| {
         now_us += draw(2 * slot);
@@ -95,6 +95,15 @@ fn flow(mut seed: u64, count: usize) -> Vec<Event> {
         queued = (queued + draw(room / 10 + 2))
             .saturating_sub(draw(room / 10 + 2))
             .min(room);
+        // Sometimes the queue stays empty for round trips.
+        calm = if draw(500) == 0 {
+            400
+        } else {
+            u64::saturating_sub(calm, 1)
+        };
+        if calm > 0 {
+            queued = 0;
+        }
         cwnd = (cwnd + draw(3)).saturating_sub(draw(3)).clamp(1, 5_000);
         let lost = draw(losses) == 0;
         recovering = if lost {

@@ -9,9 +9,10 @@
 //! W        bytes, the window at the end of the round trip of S
 //! r        ns, the smaller of the last round-trip time and the smallest, forgotten with gain 1/8: what the packet before the lost
 //!          one met
-//! e        the share of the bytes acknowledged since the last round trip began whose own sample met an empty queue (without this
-//!          line); a sample speaks for two segments at most
-//! w        bytes, the window;  w₀ at the end of the round trip that last raised the delivered rate by a quarter
+//! e        share of the bytes acknowledged in this round trip and the one before: those whose own
+//!          sample met an empty queue (by the other two conditions); it speaks for two segments at most
+//! w        bytes, the window
+//! w₀       bytes, w at the end of the round trip that last raised the delivered rate by a quarter
 //! u        losses of the first slow start at 2·w ≥ 3·w₀ since then, this one included
 //! L        thousandths of log-odds of congestion, from the trees of senders
 //!
@@ -26,11 +27,14 @@
 //! window   = before − (before − what the base controller leaves)·c/1000
 //! ```
 //!
-//! A packet that met an empty queue was not refused by it, whatever the odds. RED and PIE refuse by the past, though, and TCP takes
-//! few samples while it repairs: so one low sample is not enough, half of all bytes must have met an empty queue (e). In the first
-//! slow start, a window that grows while the delivered rate does not is one that a queue refuses (u). Where losses come at an empty queue at least now and
-//! then (ρ), there is a channel that loses, and the odds decide about the others. Where no queue has shown itself (a few packets of
-//! buffer, a policer, many flows on a long path), nothing tells the two causes apart: a loss cuts as ever.
+//! A packet that met an empty queue was not refused by it, whatever the odds. RED and PIE refuse by
+//! the past, though, and TCP takes few samples while it repairs. One low sample is therefore not
+//! enough: half of all bytes must have met an empty queue (e). In the first slow start, a queue
+//! refuses packets if the window grows while the delivered rate does not (u).
+//!
+//! Losses at an empty queue now and then (ρ) show a channel that loses, and the odds decide about
+//! the others. Where no queue has shown itself (a few packets of buffer, a policer, many flows on a
+//! long path), nothing tells the two causes apart: a loss cuts as ever.
 //!
 //! What holds by construction, and the tests hold it to it. Once the first slow start is over, with
 //! κ the cut and κ′ what the base controller would have cut of the same window:
@@ -43,8 +47,8 @@
 //! κ = κ′                       at ECN marks and at persistent congestion
 //! ```
 //!
-//! During the first slow start: κ = κ′ from the ninth loss on at half as large a window again as the one that last raised the
-//! delivered rate by a quarter.
+//! In the first slow start, at most eight losses at 2·w ≥ 3·w₀ are spared before the delivered rate
+//! grows by a quarter; from the ninth on, κ = κ′.
 
 use super::{Controller, Cubic, CubicDialect, Decrease, Reno, Spared, Start};
 use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
