@@ -166,7 +166,10 @@ mod tests {
     fn tables_agree_with_the_results() {
         let play = play(LOSSY, 1).expect("a scenario");
         let results: serde_json::Value = serde_json::from_str(&play.results).expect("JSON");
-        let lost = |fate: f64| play.packets.iter().filter(|row| row[7] == fate).count();
+        let lost = |fate: f64| {
+            let of_fate = |row: &&[f64; 8]| row[7].total_cmp(&fate).is_eq();
+            play.packets.iter().filter(of_fate).count()
+        };
         for (fate, cause) in [(1.0, "congestion"), (2.0, "wireless")] {
             assert_eq!(results["total"]["lost"][cause], lost(fate), "{cause}");
             assert!(lost(fate) > 0, "{cause}");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use whyloss::Cause;
@@ -102,8 +102,8 @@ impl Truth {
         // What the emulator lost is no channel's doing, but lost all the same: the run counts for nothing then.
         if headers.protocol == TCP && (queue || record.fate == Fate::Channel) {
             let connection = (
-                SocketAddr::new(IpAddr::V4(headers.source), source),
-                SocketAddr::new(IpAddr::V4(headers.destination), destination),
+                SocketAddr::new(headers.source, source),
+                SocketAddr::new(headers.destination, destination),
             );
             self.lost
                 .entry(connection)
