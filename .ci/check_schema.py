@@ -6,9 +6,9 @@ python3 check_schema.py SCHEMA DIRECTORY
 import json
 import pathlib
 import sys
-import tomllib
 
 import jsonschema
+import tomllib
 
 schema = json.loads(pathlib.Path(sys.argv[1]).read_text())
 jsonschema.Draft7Validator.check_schema(schema)

@@ -6,8 +6,8 @@
 >>> results["total"]["throughput_bps"]  # what `whyloss run --format json` has
 >>> results.trace["losses"]             # an Arrow table: polars.DataFrame(...), pyarrow.table(...)
 
-Tables are Arrow's (:class:`Table`): Polars, pandas, pyarrow and DuckDB read them as they are. `docs/guides/python.md` shows what
-else there is.
+Tables are Arrow's (:class:`Table`): Polars, pandas, pyarrow and DuckDB read them as they are.
+`docs/guides/python.md` shows what else there is.
 """
 
 from . import plot

@@ -9,6 +9,7 @@ the home. A pattern that matches nowhere, or twice, fails too: a sentence that c
 import pathlib
 import re
 import sys
+
 import tomllib
 
 FIGURES = pathlib.Path(__file__).with_name("figures.toml")

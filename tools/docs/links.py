@@ -60,7 +60,9 @@ def broken(page: pathlib.Path) -> list[str]:
 
 def main() -> int:
     """Check all pages that the repository tracks."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "*.md"], capture_output=True, text=True, check=True
+    )
     pages = [pathlib.Path(line) for line in listed.stdout.splitlines()]
     wrong = [f"{page}: {fault}" for page in pages if page.exists() for fault in broken(page)]
     summary = (BOOK / "SUMMARY.md").read_text()

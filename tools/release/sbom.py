@@ -37,7 +37,13 @@ def main() -> None:
 
     parts = [component(key) for key in sorted(seen - {root}, key=lambda key: (packages[key]["name"], packages[key]["version"]))]
     subject = component(root) | {"type": "application"}
-    document = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1, "metadata": {"component": subject}, "components": parts}
+    document = {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {"component": subject},
+        "components": parts,
+    }
     json.dump(document, sys.stdout, indent=1)
     print()
 
