@@ -24,6 +24,17 @@ const scratch = mkdtempSync(join(tmpdir(), "whyloss-page-"));
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 
+// A headless Chromium now and then drops a download that follows another at once: click again.
+async function saved(page, link) {
+  for (let attempt = 0; attempt < 4; attempt += 1) {
+    const begun = page.waitForEvent("download", { timeout: 8000 }).catch(() => null);
+    await link.click();
+    const download = await begun;
+    if (download) return download;
+  }
+  return assert.fail("no download begins");
+}
+
 async function open(hash = "", options = {}) {
   const page = await browser.newPage({ viewport: { width: 1400, height: 1000 }, ...options });
   page.on("pageerror", (error) => assert.fail(error.message));
@@ -103,7 +114,7 @@ const checks = {
       }
       const made = [];
       for (const link of await page.locator("#files a").all()) {
-        const [download] = await Promise.all([page.waitForEvent("download"), link.click()]);
+        const download = await saved(page, link);
         made.push([download.suggestedFilename(), readFileSync(await download.path())]);
       }
       const wanted = readdirSync(out).filter((name) => !name.startsWith("."));
