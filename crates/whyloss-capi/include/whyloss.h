@@ -385,7 +385,7 @@ typedef struct whyloss_scheme_options {
   const char *parameters;
   /**
    * Packets under way that the scheme remembers: 0 (16,384) to 262,144. With one more, it
-   * forgets the oldest. Each takes up to 176 bytes, all of which `init` allocates.
+   * forgets the oldest. `init` allocates room for all of them.
    */
   size_t packets;
 } whyloss_scheme_options;

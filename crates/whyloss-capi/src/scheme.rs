@@ -35,7 +35,7 @@ pub struct SchemeOptions {
     /// Parameters of these, such as `"percent=80"`, separated by commas. May be null.
     pub parameters: *const c_char,
     /// Packets under way that the scheme remembers: 0 (16,384) to 262,144. With one more, it
-    /// forgets the oldest. Each takes up to 176 bytes, all of which `init` allocates.
+    /// forgets the oldest. `init` allocates room for all of them.
     pub packets: size_t,
 }
 
