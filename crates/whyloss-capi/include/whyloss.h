@@ -606,6 +606,17 @@ whyloss_status whyloss_scheme_on_acked(struct whyloss_scheme *scheme,
                                        uint64_t now_ns);
 
 /**
+ * An acknowledgement arrives, by which every packet up to number `through` has arrived but the
+ * `count` in `missing`, whose numbers rise. It stands for `on_acked` in a stack that keeps a list
+ * of packets under way, but does not say which ones an acknowledgement removed from it.
+ */
+whyloss_status whyloss_scheme_on_acked_through(struct whyloss_scheme *scheme,
+                                               uint64_t through,
+                                               const uint64_t *missing,
+                                               size_t count,
+                                               uint64_t now_ns);
+
+/**
  * These packets are lost, by acknowledgements of later ones or by time. Writes the verdict if
  * that is a new loss event, else one whose `found` is `NONE`. `verdict` may be null.
  */

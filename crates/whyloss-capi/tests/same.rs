@@ -15,9 +15,10 @@ use whyloss_capi::receiver::{
 };
 use whyloss_capi::scheme::{
     Allowance, Found, Scheme, SchemeOptions, UNPACED, Verdict, whyloss_scheme_allowance,
-    whyloss_scheme_drop, whyloss_scheme_init, whyloss_scheme_on_acked, whyloss_scheme_on_ecn,
-    whyloss_scheme_on_lost, whyloss_scheme_on_sent, whyloss_scheme_on_spurious,
-    whyloss_scheme_on_timeout, whyloss_scheme_size, whyloss_scheme_verdict,
+    whyloss_scheme_drop, whyloss_scheme_init, whyloss_scheme_on_acked,
+    whyloss_scheme_on_acked_through, whyloss_scheme_on_ecn, whyloss_scheme_on_lost,
+    whyloss_scheme_on_sent, whyloss_scheme_on_spurious, whyloss_scheme_on_timeout,
+    whyloss_scheme_size, whyloss_scheme_verdict,
 };
 use whyloss_capi::{ABI, Status, Why, whyloss_status_text};
 
@@ -109,8 +110,17 @@ fn event(
             }
             0..95 => {
                 let some = (draws.below(4) as usize).min(open.len());
-                let acked: Vec<u64> = open.drain(..some).collect();
-                let status = whyloss_scheme_on_acked(c, acked.as_ptr(), acked.len(), *now);
+                let first = (draws.below(3) as usize).min(open.len() - some);
+                let acked: Vec<u64> = open.drain(first..first + some).collect();
+                let status = match acked.last() {
+                    // The numbers in between that are not open were settled before.
+                    Some(&through) if draws.below(2) == 0 => {
+                        let missing = &open[..first];
+                        let (missing, count) = (missing.as_ptr(), missing.len());
+                        whyloss_scheme_on_acked_through(c, through, missing, count, *now)
+                    }
+                    _ => whyloss_scheme_on_acked(c, acked.as_ptr(), acked.len(), *now),
+                };
                 assert_eq!(status, Status::Ok);
                 rust.on_packets_acked(acked, at);
             }
@@ -366,6 +376,11 @@ fn events_out_of_order_are_refused_and_change_nothing() {
         assert_eq!(whyloss_scheme_on_sent(c, 5, 1200, 1000, 0), Status::Order);
         assert_eq!(whyloss_scheme_on_sent(c, 6, 1200, 999, 0), Status::Order);
         assert_eq!(whyloss_scheme_on_acked(c, null(), 1, 1000), Status::Null);
+        let falling = [4_u64, 3];
+        assert_eq!(
+            whyloss_scheme_on_acked_through(c, 5, falling.as_ptr(), 2, 1000),
+            Status::Order
+        );
         let number = 5_u64;
         assert_eq!(
             whyloss_scheme_on_acked(c, &raw const number, 1, 999),
