@@ -3,15 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where cargo puts the library of C that it has built for this test.
-fn library() -> PathBuf {
-    let program = std::env::current_exe().unwrap();
-    let beside = program.parent().unwrap();
-    let places = [beside, beside.parent().unwrap()];
-    let files = places.map(|place| place.join("libwhyloss_capi.a"));
-    let found = files.into_iter().find(|file| file.exists());
-    found.expect("cargo builds the static library with the test")
-}
+mod compile;
 
 /// Compiles an example and returns what it prints.
 fn output(example: &str, compiler: &str, dialect: &[&str]) -> String {
@@ -23,7 +15,7 @@ fn output(example: &str, compiler: &str, dialect: &[&str]) -> String {
         .arg(root.join("include"))
         .arg(root.join(format!("examples/{example}.c")))
         .args(["-x", "none"])
-        .arg(library())
+        .arg(compile::library())
         .args(["-lpthread", "-ldl", "-lm", "-o"])
         .arg(&program)
         .status()
