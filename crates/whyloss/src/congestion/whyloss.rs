@@ -61,6 +61,8 @@ const SEEN: i64 = 6;
 const EMPTY: Duration = Duration::from_millis(4);
 /// 65536ths: the share of losses at an empty queue from which on the odds decide about the others.
 const EVIDENCE: i32 = 65536 / 8;
+/// 65536ths: the mean rank up to which losses are blind to the queue: 0.68.
+const BLIND: i32 = 44_564;
 /// Losses that this share remembers.
 const MEMORY: i32 = 16;
 /// Thousandths of log-odds at which cuts begin.
@@ -90,6 +92,8 @@ pub struct Whyloss {
     signals: Signals,
     /// ρ.
     empties: i32,
+    /// R.
+    rank: i32,
     /// Whether the last loss left the window as it was.
     spared: bool,
 }
@@ -126,6 +130,7 @@ impl Whyloss {
             base,
             signals: Signals::new(),
             empties: 0,
+            rank: 3 * 65536 / 4,
             spared: false,
         }
     }
@@ -133,19 +138,22 @@ impl Whyloss {
     /// c: how much of the cut a loss is worth, in thousandths. Counts the loss, as [`Controller::on_loss`] does.
     pub fn cut(&mut self, loss: &LossEvent) -> u64 {
         let queue = self.signals.queue();
+        let rank = self.signals.rank();
         let Some(signals) = self.signals.on_loss(loss) else {
             return FULL;
         };
         let odds = log_odds(&signals);
+        self.rank += (rank - self.rank) / 8;
+        let blind = self.rank <= BLIND;
         if self.ssthresh() == u64::MAX {
             let bound = SLOW_START * (1 + i32::from(queue.is_flat()));
             let paid = self.signals.unpaid(loss.window) <= UNPAID;
             return if paid && odds <= bound { 0 } else { FULL };
         }
         if !queue.is_seen(loss) {
-            return FULL;
+            return if blind && queue.stays_flat() { 0 } else { FULL };
         }
-        let empty = queue.is_empty();
+        let empty = queue.is_empty(if blind { 4 } else { 2 });
         self.empties += (65536 * i32::from(empty) - self.empties) / MEMORY;
         if empty {
             0
@@ -252,6 +260,10 @@ pub(crate) struct Queue {
     pub(crate) window: u64,
     /// r.
     pub(crate) now: i64,
+    /// The larger of the last two samples.
+    pub(crate) before: i64,
+    /// Samples of f: flat ones, and all.
+    pub(crate) flat: (u32, u32),
     /// Bytes of e: those that met an empty queue, and all.
     pub(crate) met: (u64, u64),
 }
@@ -270,11 +282,22 @@ impl Queue {
     }
 
     fn is_flat(&self) -> bool {
-        (self.now - self.least).saturating_mul(32) <= self.least
+        self.is_flat_at(self.now)
     }
 
-    fn is_empty(&self) -> bool {
-        self.is_empty_at(self.now) && self.met.0.saturating_mul(2) >= self.met.1
+    /// Whether a round-trip time is the least but for a thirty-second.
+    pub(crate) fn is_flat_at(&self, rtt: i64) -> bool {
+        (rtt - self.least).saturating_mul(32) <= self.least
+    }
+
+    /// Whether the last two samples are flat, and half of those of two round trips.
+    fn stays_flat(&self) -> bool {
+        self.is_flat_at(self.before) && self.flat.0.saturating_mul(2) >= self.flat.1
+    }
+
+    /// Whether the queue is empty, and was for one in so many bytes.
+    fn is_empty(&self, of: u64) -> bool {
+        self.is_empty_at(self.now) && self.met.0.saturating_mul(of) >= self.met.1
     }
 
     /// Whether this round-trip time met an empty queue.
