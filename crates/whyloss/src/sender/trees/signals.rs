@@ -649,6 +649,23 @@ mod tests {
         assert!(rates.iter().all(|rate| *rate <= 0.0));
     }
 
+    /// Of eight samples three are below 103 µs, and one is equal: 3.5 of 8. Fewer than eight say
+    /// nothing. At a window of three parts every third sample is kept.
+    #[test]
+    fn ranks_by_hand() {
+        let mut recent = Recent::NONE;
+        for rtt in 100..107 {
+            recent.add(1000 * rtt, 1, 1000);
+        }
+        assert_eq!(recent.rank(103_000), 65536);
+        recent.add(107_000, 1, 1000);
+        assert_eq!(recent.rank(103_999), 65536 * 7 / 16);
+        for _ in 0..9 {
+            recent.add(108_000, 3000, 1000);
+        }
+        assert_eq!(recent.kept, 11);
+    }
+
     /// Of a thousand segments at delays of 100 to 115 ms two are lost at each delay; then a hundred at the largest alone.
     #[test]
     fn losses_that_look_at_the_delay_are_dense_there() {
