@@ -254,8 +254,9 @@ impl EventLink {
         }
     }
 
-    /// The fate of a packet that is there at `now`, if that is known at once, since the link [tells at turns](Self::tell_at_turns) and is idle; then
-    /// it need not be [offered](Self::offer). [`Fate::HELD`]: the channel loses it, which is told under its ticket when it is time.
+    /// Sends a packet at once if the link [tells at turns](Self::tell_at_turns) and is idle.
+    /// Returns its fate, or [`Fate::Held`] if the channel loses it: [`Self::poll`] tells of that
+    /// when it is time. Returns `None` if the packet must be [offered](Self::offer).
     #[inline]
     pub fn pass(&mut self, now: Time, ticket: u32, size: u32) -> Option<Fate> {
         let idle = self.busy_until <= now
@@ -270,7 +271,7 @@ impl EventLink {
         self.busy_until = sent.departure;
         if sent.harm == Harm::Lost {
             self.track(ticket, false, &sent);
-            return Some(Fate::HELD);
+            return Some(Fate::Held);
         }
         Some(self.server.fate(&sent))
     }
@@ -440,7 +441,7 @@ impl EventLink {
         let (kind, bit) = match fate {
             Fate::Delivered(_) => (DELIVERED, 0),
             Fate::Damaged(_, bit) => (DAMAGED, bit),
-            Fate::Lost(..) => (LOST, 0),
+            Fate::Lost(..) | Fate::Held => (LOST, 0),
         };
         let kind = kind | if marked { MARKED } else { 0 };
         let entry = (fate.when(), self.served, ticket, kind, bit);
