@@ -167,7 +167,9 @@ fn links_with_events_run_in_real_time() {
     let records = archive::records(&log).unwrap();
     assert_eq!(replayed.offers, records.len() as u64);
     let lost = |link: &str, fate: Fate| {
-        let here = records.iter().filter(|record| record.link.starts_with(link));
+        let here = records
+            .iter()
+            .filter(|record| record.link.starts_with(link));
         here.filter(|record| record.fate == fate).count()
     };
     assert!(lost("client-b", Fate::Aqm) > 0, "CoDel drops");
