@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 
 use whyloss::Duration;
-use whyloss_link::EventLink;
+use whyloss_link::Backlog;
 use whyloss_sim::Scenario;
 use whyloss_sim::scenario::{Connection, Router, ScenarioError};
 
@@ -78,11 +78,11 @@ pub enum SpecError {
     /// The scenario is wrong.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A link that only the simulator has.
+    /// A handover that sends packets twice.
     #[error(
-        "link `{0}`: the emulator has no `arq`, `jitter`, `aggregation`, `handovers` or drawn rates, and no `codel` or `fq-codel` queue; `whyloss run` simulates them"
+        "link `{0}`: the emulator sends no packet twice, as `handovers` with `waiting = \"copied\"` do; `waiting` can be \"kept\" or \"lost\" here, and `whyloss run` simulates copies"
     )]
-    NeedsEvents(String),
+    Copies(String),
     /// An option is wrong.
     #[error("`{value}` is no {what}: expected {expected}")]
     Option {
@@ -117,9 +117,12 @@ impl Links {
     pub fn from_toml(text: &str, file: &str, sets: &[(String, String)]) -> Result<Self, SpecError> {
         let text = whole(text);
         let scenario = Scenario::from_toml(&text, file, sets)?;
-        let needs_events = |link: &&Connection| EventLink::is_needed(&link.link);
-        if let Some(link) = scenario.links.iter().find(needs_events) {
-            return Err(SpecError::NeedsEvents(link.name.clone()));
+        let copies = |link: &&Connection| {
+            let mut handovers = link.link.handovers.iter();
+            handovers.any(|handover| handover.waiting == Backlog::Copied)
+        };
+        if let Some(link) = scenario.links.iter().find(copies) {
+            return Err(SpecError::Copies(link.name.clone()));
         }
         let (sets, traces) = traces(&text, file, sets);
         Ok(Self {
