@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::experiment::Unwatched;
+use crate::{Point, Setting};
 use whyloss_sim::Registry;
 
 const SCENARIO: &str = include_str!("../../tests/two-hosts.toml");
@@ -35,7 +36,8 @@ fn plan(text: &str) -> Plan {
 
 fn complaint(text: &str) -> String {
     let plan = Plan::of_scenario(text, "plan.toml", SCENARIO.into(), "two.toml".into());
-    plan.and_then(Sweep::new)
+    plan.map_err(SweepError::from)
+        .and_then(Sweep::new)
         .expect_err("a complaint")
         .to_string()
 }
@@ -52,7 +54,7 @@ fn run(sweep: &mut Sweep, threads: usize) {
 fn points_are_the_product_of_the_axes() {
     let plan = plan(AXES);
     assert_eq!(plan.points(), 12);
-    let (shown, set) = plan.point(0);
+    let Point { shown, set, .. } = plan.point(0);
     assert_eq!(
         shown[..2],
         [
@@ -63,12 +65,12 @@ fn points_are_the_product_of_the_axes() {
     assert_eq!(set[0], ("duration".into(), "\"2 s\"".into()));
     assert_eq!(set[3], ("link.air.queue.packets".into(), "5".into()));
     // The draws turn fastest, then the last grid axis; what is drawn is the same everywhere.
-    assert_eq!(plan.point(3).0[1], Setting::Text("3 Mbit/s".into()));
-    assert_eq!(plan.point(6).0[0], Setting::Text("unaware".into()));
-    assert_eq!(plan.point(1).0[2], plan.point(10).0[2]);
-    assert_ne!(plan.point(1).0[2], plan.point(2).0[2]);
+    assert_eq!(plan.point(3).shown[1], Setting::Text("3 Mbit/s".into()));
+    assert_eq!(plan.point(6).shown[0], Setting::Text("unaware".into()));
+    assert_eq!(plan.point(1).shown[2], plan.point(10).shown[2]);
+    assert_ne!(plan.point(1).shown[2], plan.point(2).shown[2]);
     for point in 0..12 {
-        let Setting::Real(loss) = plan.point(point).0[2] else {
+        let Setting::Real(loss) = plan.point(point).shown[2] else {
             panic!("no real")
         };
         assert!((0.001..0.1).contains(&loss), "{loss}");
@@ -102,7 +104,8 @@ fn rows_do_not_depend_on_who_ran_them() {
     let rows = one.rows();
     let set: Vec<(String, String)> = serde_json::from_str(&rows.sets[23]).expect("pairs");
     let scenario =
-        whyloss_sim::Scenario::from_toml(&rows.scenario, &rows.file, &set).expect("valid");
+        whyloss_sim::Scenario::from_toml(&rows.networks[0].text, &rows.networks[0].file, &set)
+            .expect("valid");
     let again = whyloss_sim::Simulation::new(&scenario, rows.seeds[23])
         .run()
         .expect("runs");
@@ -163,10 +166,7 @@ fn complaints_say_where_and_what_would_be_right() {
     let with = |from: &str, to: &str| complaint(&AXES.replace(from, to));
     assert!(with("seeds = 2", "seeds = \"2\"").starts_with("plan.toml:2:9: "));
     assert!(with("seeds = 2", "seed = 2").contains("unknown field `seed`, expected one of"));
-    assert!(
-        with("video.mw", "video.mq")
-            .contains("no key is called `mq`; expected one of sent, received")
-    );
+    assert!(with("video.mw", "video.mq").contains("no key is called `mq`; did you mean `m"));
     assert!(with("video.mw", "vide.mw").contains("no point's scenario has what it is about"));
     assert!(with("[draws]\ncount = 3\nseed = 7", "").contains("`[draws]` is missing"));
     assert!(with(", 15]", "]").contains("a value for each of the 2 `keys`"));
