@@ -18,10 +18,10 @@ mod plan;
 mod print;
 mod scope;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use whyloss_sim::scenario::suggest;
 use whyloss_study::report::summary::{Whose, Why};
@@ -31,7 +31,7 @@ pub(crate) use self::document::Text;
 use self::document::{Document, Figure, Reason};
 pub use self::error::PaperError;
 pub(crate) use self::error::{Fault, fault};
-use self::plan::Ready;
+use self::plan::Scenarios;
 pub use self::print::Printed;
 pub(crate) use self::scope::{Writing, short};
 
@@ -101,8 +101,8 @@ pub struct Paper {
     figures: Vec<Figure>,
     metrics: BTreeMap<String, Metric>,
     networks: BTreeMap<String, Network>,
-    /// Scenarios that were read, by network and keys.
-    ready: Mutex<HashMap<String, Arc<Ready>>>,
+    /// Scenarios that were read.
+    scenarios: Mutex<Scenarios>,
     /// How evidence is written.
     notation: Writing,
     /// Where the networks' own files are looked up.
@@ -151,7 +151,7 @@ impl Paper {
             figures: Vec::new(),
             metrics: BTreeMap::new(),
             networks: BTreeMap::new(),
-            ready: Mutex::default(),
+            scenarios: Mutex::default(),
             notation: Writing::default(),
             directory: directory.to_owned(),
         };

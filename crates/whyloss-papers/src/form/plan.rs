@@ -1,7 +1,7 @@
 //! From a figure to scenarios, and to their runs.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock, MutexGuard, PoisonError};
 
 use toml::{Table, Value};
 use whyloss_sim::scenario::suggest;
@@ -37,19 +37,31 @@ impl Observation {
     }
 }
 
-/// A scenario, and the same written out, by which equal ones are known.
+/// A scenario that was read, and its number among the paper's: equal scenarios have the same.
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(super) scenario: Scenario,
-    pub(super) written: String,
+    pub(super) number: usize,
 }
 
-impl From<Scenario> for Ready {
-    fn from(mut scenario: Scenario) -> Self {
+/// The scenarios of a paper, each once.
+#[derive(Debug, Default)]
+pub(super) struct Scenarios {
+    /// By network and keys.
+    named: HashMap<String, Arc<Ready>>,
+    /// By the scenario itself, written out.
+    written: HashMap<String, Arc<Ready>>,
+}
+
+impl Scenarios {
+    fn take(&mut self, mut scenario: Scenario) -> Arc<Ready> {
         // What a scenario is called changes nothing.
         scenario.title.clear();
-        let written = format!("{scenario:?}");
-        Self { scenario, written }
+        let number = self.written.len();
+        let ready = self.written.entry(format!("{scenario:?}"));
+        ready
+            .or_insert_with(|| Arc::new(Ready { scenario, number }))
+            .clone()
     }
 }
 
@@ -251,7 +263,7 @@ impl Paper {
                 for name in adjust.flatten() {
                     let mut scenario = ready.scenario.clone();
                     probes::adjust(name)?(&mut scenario);
-                    ready = Arc::new(scenario.into());
+                    ready = self.known().take(scenario);
                     special = true;
                 }
                 jobs.push(Job {
@@ -282,8 +294,7 @@ impl Paper {
         place: impl Fn() -> String,
     ) -> Result<Arc<Ready>, Fault> {
         let key = format!("{} {set:?}", network.get_ref());
-        let known = || self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(ready) = known().get(&key) {
+        if let Some(ready) = self.known().named.get(&key) {
             return Ok(ready.clone());
         }
         let text = self
@@ -293,9 +304,16 @@ impl Paper {
         let file = format!("{}/networks/{}", self.directory, network.get_ref());
         let scenario = Scenario::from_toml(text, &file, set)
             .map_err(|error| Fault::of_network(network, &place(), &error))?;
-        let ready = Arc::new(Ready::from(scenario));
-        known().insert(key, ready.clone());
+        let mut known = self.known();
+        let ready = known.take(scenario);
+        known.named.insert(key, ready.clone());
         Ok(ready)
+    }
+
+    fn known(&self) -> MutexGuard<'_, Scenarios> {
+        self.scenarios
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The scenarios of one plan of a figure, written out.
@@ -313,7 +331,8 @@ impl Paper {
                 || format!("{id}-{}", part.plan).trim_end_matches('-') == plan
         };
         let jobs = parts.iter().filter(is).flat_map(|part| part.runs.items());
-        jobs.map(|(_, _, job)| job.ready.written.clone()).collect()
+        jobs.map(|(_, _, job)| format!("{:?}", job.ready.scenario))
+            .collect()
     }
 
     /// Runs what a figure needs.
@@ -331,7 +350,7 @@ impl Paper {
             .unzip();
         let key = |job: &Job| {
             let probe = job.probe.map_or("", |probe| probe.id);
-            format!("{probe} {} {}", job.delays, job.ready.written)
+            format!("{} {} {probe} {}", self.file, job.ready.number, job.delays)
         };
         let runs = match &figure.until {
             None => Grid::run_all(context, &grids, key, Job::run)?,
