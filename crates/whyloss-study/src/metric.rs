@@ -211,7 +211,8 @@ impl Metric {
     /// As a plan has it, looking at these flows alone.
     pub fn text(&self, flows: Option<&str>) -> String {
         match (&self.expression, flows) {
-            (None, _) => self.id.clone(),
+            (None, None) => self.id.clone(),
+            (None, Some(flows)) => format!("{}@{flows}", self.id),
             (Some(of), None) => format!("{} = {of}", self.id),
             (Some(of), Some(flows)) => format!("{}@{flows} = {of}", self.id),
         }

@@ -216,3 +216,106 @@ fn a_part_is_whole_or_none() {
     assert_eq!(format!("{read:?}"), format!("{:?}", [part]));
     assert!(!unfinished.exists());
 }
+
+/// A second flow, in a scenario of its own.
+fn two_flows() -> String {
+    format!(
+        "{SCENARIO}\n[[flow]]\nname = \"voice\"\nfrom = \"a\"\nto = \"b\"\ntransport = \"tcp\"\n"
+    )
+}
+
+#[test]
+fn a_metric_of_each_flow_is_a_column_for_each() {
+    let text = |metrics: &str| {
+        format!(
+            "metrics = [{metrics}]\n[set]\nduration = \"1 s\"\n[[axis]]\nname = \"rate\"\nkey = \"link.air.rate\"\nvalues = [\"1 Mbit/s\", \"2 Mbit/s\"]\n"
+        )
+    };
+    let plan = |metrics: &str| {
+        Plan::of_scenario(&text(metrics), "plan.toml", two_flows(), "two.toml".into())
+    };
+    let metrics = "\"kbit = delivered * 8 / window\", \"delivered\", \"all = sum(delivered)\", \"some@vo = delivered\"";
+    let mut sweep = Sweep::new(plan(metrics).expect("a plan")).expect("a sweep");
+    run(&mut sweep, 2);
+    let rows = sweep.rows();
+    let column = |id: &str| {
+        let mut metrics = rows.metrics.iter();
+        let found = metrics.find(|(metric, _)| metric.id == id);
+        &found.unwrap_or_else(|| panic!("{id}")).1
+    };
+    let names: Vec<&str> = rows.metrics.iter().map(|of| of.0.id.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "kbit@video",
+            "kbit@voice",
+            "delivered@video",
+            "delivered@voice",
+            "all",
+            "some@vo"
+        ]
+    );
+    for point in 0..2 {
+        let of_flows = column("delivered@video")[point] + column("delivered@voice")[point];
+        assert!(of_flows > 0.0);
+        assert_eq!(column("all")[point].to_bits(), of_flows.to_bits());
+        assert_eq!(
+            column("some@vo")[point].to_bits(),
+            column("delivered@voice")[point].to_bits()
+        );
+    }
+    // Flows that the expression names itself have no columns.
+    let both = Sweep::new(plan("\"x = delivered@v\"").expect("a plan"));
+    let both = both.expect_err("two flows").to_string();
+    assert!(
+        both.contains("`@v` stands for 2 flows; expected `mean(…)`"),
+        "{both}"
+    );
+}
+
+#[test]
+fn an_axis_has_places_with_scenarios_of_their_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+    write("one.toml", SCENARIO).expect("room");
+    write("two.toml", &two_flows()).expect("room");
+    let text = "scenario = \"one.toml\"\nseeds = 3\nmetrics = [\"flow.voice.sent\", \"total.sent\"]\nset = { duration = \"1 s\" }\n[[axis]]\nname = \"network\"\nchoices = [{ name = \"one\" }, { name = \"two\", scenario = \"two.toml\" }]\n";
+    let file = folder
+        .path()
+        .join("plan.toml")
+        .to_string_lossy()
+        .into_owned();
+    let plan = Plan::parse(text, &file).expect("a plan");
+    // It is written as it was read.
+    assert_eq!(
+        Plan::parse(&plan.to_toml(), &file)
+            .expect("a plan")
+            .to_toml(),
+        plan.to_toml()
+    );
+    let mut sweep = Sweep::new(plan).expect("a sweep");
+    // A task has one scenario.
+    let batches = sweep.missing(100);
+    let sizes: Vec<usize> = batches.iter().map(Vec::len).collect();
+    assert_eq!(sizes, [3, 3]);
+    run(&mut sweep, 2);
+    let rows = sweep.rows();
+    let files: Vec<bool> = rows
+        .files(0..6)
+        .map(|file| file.ends_with("two.toml"))
+        .collect();
+    assert_eq!(files, [false, false, false, true, true, true]);
+    let sent = &rows.metrics[0].1;
+    assert!(sent[..3].iter().all(|sent| sent.is_nan()) && sent[3..].iter().all(|&sent| sent > 0.0));
+    // Whoever reads the file finds the scenarios.
+    let bytes = rows.to_parquet().expect("written");
+    let found = |text: &str| {
+        bytes
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+    };
+    assert!(found("two.toml") && found("scenario"));
+    let missing = Plan::parse(&text.replace("\"two.toml\"", "\"three.toml\""), &file);
+    let missing = missing.expect_err("no such file").to_string();
+    assert!(missing.contains("three.toml: "), "{missing}");
+}
