@@ -49,4 +49,4 @@ pub use metric::Metric;
 pub use outcome::{
     CONFIDENCE, Cell, Claim, Figure, Look, Nulls, Outcome, Panel, Series, Sign, Weight,
 };
-pub use plan::{Beside, Network, Plan, PlanError, Point, Told};
+pub use plan::{Beside, Network, Plan, PlanError, Point, Told, TomlFault};

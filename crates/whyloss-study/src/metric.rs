@@ -283,21 +283,21 @@ impl Metric {
         };
         let names = scenario.flows.iter().filter(|flow| !flow.background);
         let names: Vec<&str> = names.map(|flow| flow.name.as_str()).collect();
-        let looked_at = own.or(self.flows.as_deref());
-        let among: Vec<&str> = match looked_at {
-            None => names,
-            Some(name) if names.contains(&name) => {
-                names.into_iter().filter(|of| *of == name).collect()
-            }
-            Some(prefix) => names
-                .into_iter()
-                .filter(|of| of.starts_with(prefix))
-                .collect(),
+        let looked_at = match own {
+            Apart::Named(own) => Some(own),
+            Apart::LookedAt => self.flows.as_deref(),
         };
+        let exact = looked_at.is_some_and(|name| names.contains(&name));
+        let is = |name: &&str| match looked_at {
+            Some(own) if exact => *name == own,
+            Some(prefix) => name.starts_with(prefix),
+            None => true,
+        };
+        let among: Vec<&str> = names.into_iter().filter(is).collect();
         match (own, among.len()) {
             (_, 0 | 1) => Ok(Vec::new()),
-            (None, _) => Ok(among),
-            (Some(own), several) => Err(format!(
+            (Apart::LookedAt, _) => Ok(among),
+            (Apart::Named(own), several) => Err(format!(
                 "metric {:?}: `@{own}` stands for {several} flows; expected `mean(…)`, `sum(…)` or `first(…)` of them",
                 self.id
             )),
@@ -319,18 +319,27 @@ fn each_leaf(expr: &Expr<Leaf>, tell: &mut impl FnMut(&Leaf)) {
     }
 }
 
-/// If a value is one for each flow, the flows that it names itself.
-fn apart(expr: &Expr<Leaf>) -> Option<Option<&str>> {
+/// The flows of each of which an expression has a value.
+#[derive(Clone, Copy)]
+enum Apart<'a> {
+    /// Those looked at.
+    LookedAt,
+    /// Those that it names itself.
+    Named(&'a str),
+}
+
+/// The flows of each of which an expression has a value; `None` if it has one value.
+fn apart(expr: &Expr<Leaf>) -> Option<Apart<'_>> {
     match expr {
-        Expr::Number(_) => None,
-        Expr::Name(Leaf::Each(own, _) | Leaf::Delay(own, _)) => Some(own.as_deref()),
-        Expr::Name(_) => None,
+        Expr::Name(Leaf::Each(own, _) | Leaf::Delay(own, _)) => {
+            Some(own.as_deref().map_or(Apart::LookedAt, Apart::Named))
+        }
         Expr::Call(name, of) if matches!(name.as_str(), "min" | "max" | "sqrt" | "floor") => {
             of.iter().find_map(apart)
         }
-        Expr::Call(..) => None,
+        Expr::Number(_) | Expr::Name(_) | Expr::Call(..) => None,
         Expr::Binary(_, a, b) => match (apart(a), apart(b)) {
-            (Some(Some(own)), _) | (_, Some(Some(own))) => Some(Some(own)),
+            (Some(own @ Apart::Named(_)), _) | (_, Some(own @ Apart::Named(_))) => Some(own),
             (a, b) => a.or(b),
         },
         Expr::Not(a) | Expr::Only(a, _) => apart(a),

@@ -4,6 +4,7 @@
 //! turn together and fastest. Each drawn axis has a random stream of its own, named as the axis, so that another axis, or
 //! more draws, leave those there were as they were.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +12,10 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use whyloss_link::Streams;
 
+mod fault;
 mod runs;
 
+pub use fault::TomlFault;
 pub use runs::{Beside, Told};
 
 use crate::axis::{Axis, Setting};
@@ -59,16 +62,12 @@ pub struct Point {
 #[non_exhaustive]
 pub enum PlanError {
     /// The plan cannot be read as one.
-    #[error("{file}:{line}:{column}: {message}")]
+    #[error("{file}:{fault}")]
     Syntax {
         /// As the caller named it.
         file: String,
-        /// From 1.
-        line: usize,
-        /// From 1, in characters.
-        column: usize,
-        /// What is wrong.
-        message: String,
+        /// What is wrong, and where.
+        fault: TomlFault,
     },
     /// The plan is of no use.
     #[error("{file}: {message}")]
@@ -209,14 +208,11 @@ impl Plan {
                     continue;
                 };
                 let known = names.iter().position(|known| known.as_ref() == Some(name));
-                choice.network = Some(match known {
-                    Some(known) => known,
-                    None => {
-                        networks.push(read(name)?);
-                        names.push(Some(name.clone()));
-                        networks.len() - 1
-                    }
-                });
+                if known.is_none() {
+                    networks.push(read(name)?);
+                    names.push(Some(name.clone()));
+                }
+                choice.network = Some(known.unwrap_or(networks.len() - 1));
             }
         }
         let plan = Self {
@@ -236,16 +232,13 @@ impl Plan {
 
     /// The plan as TOML, which [`Plan::parse`] reads; its scenarios are files beside it.
     pub fn to_toml(&self) -> String {
-        let (head, axes) = (
-            Document {
-                axes: Vec::new(),
-                ..self.document.clone()
-            },
-            &self.document.axes,
-        );
+        let head = Document {
+            axes: Vec::new(),
+            ..self.document.clone()
+        };
         // Whatever was checked can be written.
         let mut text = toml::to_string(&head).unwrap_or_default();
-        for axis in axes {
+        for axis in &self.document.axes {
             let rest = Axis {
                 choices: None,
                 ..axis.clone()
@@ -255,7 +248,7 @@ impl Plan {
             if let Some(choices) = &axis.choices {
                 text.push_str("choices = [\n");
                 for choice in choices.iter().filter_map(|of| Value::try_from(of).ok()) {
-                    text.push_str(&format!("    {choice},\n"));
+                    let _ = writeln!(text, "    {choice},");
                 }
                 text.push_str("]\n");
             }
@@ -458,16 +451,9 @@ impl Plan {
 
 impl Document {
     fn parse(text: &str, file: &str) -> Result<Self, PlanError> {
-        toml::from_str(text).map_err(|error| {
-            let start =
-                text.floor_char_boundary(error.span().map_or(text.len(), |span| span.start));
-            let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
-            PlanError::Syntax {
-                file: file.to_owned(),
-                line: text[..line_start].matches('\n').count() + 1,
-                column: text[line_start..start].chars().count() + 1,
-                message: error.message().replace('\n', " "),
-            }
+        toml::from_str(text).map_err(|error| PlanError::Syntax {
+            file: file.to_owned(),
+            fault: TomlFault::of(text, &error),
         })
     }
 }

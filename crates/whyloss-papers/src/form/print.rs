@@ -1,5 +1,6 @@
 //! A figure as plans that `whyloss sweep` runs: the same networks, the same keys, and axes for the lines, x, and each dimension.
 
+use core::fmt::Write as _;
 use std::collections::{BTreeSet, HashMap};
 
 use toml::{Table, Value};
@@ -135,9 +136,10 @@ impl Paper {
             .map_err(|error| Fault::whole(format!("{id}: {error}")))?;
         let mut text = format!("# {id}: {}\n", title.unwrap_or(id));
         for what in left_out {
-            text.push_str(&format!(
-                "# {what} is left out: only `whyloss reproduce` has it\n"
-            ));
+            let _ = writeln!(
+                text,
+                "# {what} is left out: only `whyloss reproduce` has it"
+            );
         }
         text.push_str(&plan.to_toml());
         Ok(Some(Printed {

@@ -115,6 +115,28 @@ impl Rows {
         Ok(self.write()?)
     }
 
+    /// The scenarios, and units of metrics.
+    fn metadata(&self) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        for (index, network) in self.networks.iter().enumerate() {
+            if index == 0 {
+                all.push(("whyloss.scenario".to_owned(), network.text.clone()));
+                all.push(("whyloss.file".to_owned(), network.file.clone()));
+            } else {
+                all.push((
+                    format!("whyloss.scenario.{}", network.file),
+                    network.text.clone(),
+                ));
+            }
+        }
+        let units = self
+            .metrics
+            .iter()
+            .filter(|(metric, _)| !metric.unit.is_empty());
+        all.extend(units.map(|(metric, _)| (format!("{}.unit", metric.id), metric.unit.clone())));
+        all
+    }
+
     fn write(&self) -> Result<Vec<u8>, ParquetError> {
         let whole = || Some(LogicalType::integer(64, false));
         let text = || Some(LogicalType::String);
@@ -127,26 +149,6 @@ impl Rows {
             });
         }
         fields.push(field("seed", Physical::INT64, whole(), false, 0)?);
-        let first = self.networks.first();
-        let first = first.map_or(("", ""), |first| (first.text.as_str(), first.file.as_str()));
-        let mut metadata = vec![
-            ("whyloss.scenario".to_owned(), first.0.to_owned()),
-            ("whyloss.file".to_owned(), first.1.to_owned()),
-        ];
-        for other in self.networks.iter().skip(1) {
-            let key = format!("whyloss.scenario.{}", other.file);
-            metadata.push((key, other.text.clone()));
-        }
-        let units = self
-            .metrics
-            .iter()
-            .filter(|(column, _)| !column.unit.is_empty());
-        metadata
-            .extend(units.map(|(column, _)| (format!("{}.unit", column.id), column.unit.clone())));
-        let metadata: Vec<(&str, String)> = metadata
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.clone()))
-            .collect();
         for (column, _) in &self.metrics {
             fields.push(match column.kind {
                 Kind::Count => field(&column.id, Physical::INT64, whole(), true, 0)?,
@@ -162,7 +164,11 @@ impl Rows {
         let schema = Type::group_type_builder("rows")
             .with_fields(fields)
             .build()?;
-        let properties = properties(&metadata, &[]);
+        let metadata = self.metadata();
+        let metadata = metadata
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.clone()));
+        let properties = properties(&metadata.collect::<Vec<_>>(), &[]);
         let mut writer =
             SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties))?;
         for start in (0..self.points.len()).step_by(GROUP) {

@@ -164,8 +164,16 @@ fn seeds_are_added_until_the_mean_is_precise() {
 #[test]
 fn complaints_say_where_and_what_would_be_right() {
     let with = |from: &str, to: &str| complaint(&AXES.replace(from, to));
-    assert!(with("seeds = 2", "seeds = \"2\"").starts_with("plan.toml:2:9: "));
-    assert!(with("seeds = 2", "seed = 2").contains("unknown field `seed`, expected one of"));
+    assert!(with("seeds = 2", "seeds = \"2\"").starts_with("plan.toml:2:9: seeds: "));
+    assert_eq!(
+        with("seeds = 2", "seed = 2"),
+        "plan.toml:2:1: no key is called `seed`; did you mean `seeds`?"
+    );
+    let key = with("values = [\"zig", "value = [\"zig");
+    assert!(
+        key.contains("no key is called `value`; did you mean `values`?"),
+        "{key}"
+    );
     assert!(with("video.mw", "video.mq").contains("no key is called `mq`; did you mean `m"));
     assert!(with("video.mw", "vide.mw").contains("no point's scenario has what it is about"));
     assert!(with("[draws]\ncount = 3\nseed = 7", "").contains("`[draws]` is missing"));
