@@ -33,6 +33,9 @@ pub struct Network {
     pub text: String,
 }
 
+/// Most scenarios of a plan, which are all held.
+const MOST_NETWORKS: usize = 1_000;
+
 /// Columns that every plan has.
 const FIXED: [&str; 5] = ["point", "seed", "set", "error", "scenario"];
 
@@ -209,6 +212,10 @@ impl Plan {
                 };
                 let known = names.iter().position(|known| known.as_ref() == Some(name));
                 if known.is_none() {
+                    if networks.len() == MOST_NETWORKS {
+                        let message = format!("expected at most {MOST_NETWORKS} scenarios");
+                        return Err(refused(file, &message).into());
+                    }
                     networks.push(read(name)?);
                     names.push(Some(name.clone()));
                 }
