@@ -35,7 +35,7 @@ pub(crate) struct ReproduceArgs {
     /// Format of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` keeps plan and scenario.
+    /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` keeps plans and scenarios.
     #[arg(long)]
     plan: bool,
 }
@@ -77,22 +77,31 @@ pub(crate) fn run(args: &ReproduceArgs, out: &mut dyn Write) -> Result<(), CliEr
     reproduce(&experiments, args, &stop, out)
 }
 
-/// Prints plans, or keeps each beside its scenario.
+/// Prints each experiment's own plan, or keeps all of its plans beside their scenarios.
 fn print_plans(
     experiments: &[&Experiment],
     dir: Option<&Path>,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
     for experiment in experiments {
-        let Some(plan) = whyloss_papers::plan(experiment.id) else {
+        let Some(plans) = whyloss_papers::plans(experiment.id) else {
             continue;
         };
-        let (plan, name, scenario) = plan?;
-        write!(out, "{plan}")?;
+        let plans = plans?;
+        if let Some(own) = plans.first() {
+            for other in &plans[1..] {
+                writeln!(out, "# beside it, with --out: {}", other.file)?;
+            }
+            write!(out, "{}", own.text)?;
+        }
         if let Some(dir) = dir {
             report::prepare(dir).map_err(CliError::Out)?;
-            report::write(dir, &format!("{}.toml", experiment.id), &plan)?;
-            report::write(dir, &name, &scenario)?;
+            for plan in &plans {
+                report::write(dir, &plan.file, &plan.text)?;
+                for network in &plan.plan.networks {
+                    report::write(dir, &network.file, &network.text)?;
+                }
+            }
         }
     }
     Ok(())

@@ -42,7 +42,7 @@ pub(crate) fn run(
 ) -> Result<(), CliError> {
     let name = args.plan.to_string_lossy();
     let text = read(&args.plan, "plan")?;
-    let plan = Plan::parse(&text, &name).map_err(CliError::Plan)?;
+    let plan = Plan::parse(&text, &name).map_err(|error| CliError::Plan(error.into()))?;
     let pool = threads::pool(args.jobs)?;
     let sweep = pool.install(|| Sweep::with(plan, registry.clone()));
     let mut sweep = sweep.map_err(CliError::Plan)?;
