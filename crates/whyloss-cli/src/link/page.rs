@@ -37,8 +37,8 @@ pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), 
     page.notes(&notes);
     page.section("time", "Over time");
     page.text(
-        "A cross is a packet that was lost. Red is congestion: a full queue or its discipline. Blue is wireless: the channel. Losses of a kind less \
-         than half a pixel apart share one. Lines are means over short times, bands reach from the least to the most in \
+        "A cross above the lines is a lost packet. Red is congestion: a full queue or its discipline. Blue is wireless: the \
+         channel. Crosses that would overlap share one. Lines are means over short times, bands reach from the least to the most in \
          them. Of a link whose rate follows a trace, 100 % is the trace's mean.",
     );
     for index in 0..summary.links.len().min(MOST_DRAWN) {
@@ -75,8 +75,22 @@ pub(super) fn write(dir: &Path, links: &Links, summary: &Summary) -> Result<(), 
     page.listing("whyloss link --replay .");
     page.text("The links, as scenarios have them (`link.toml`):");
     page.listing(&links.text);
+    let files = [
+        ("packets.jsonl", "every packet with its fate"),
+        ("packets.parquet", "the packets as a table for data frames"),
+        (
+            "summary.json",
+            "counts of each link and lateness of the emulator",
+        ),
+        ("link.toml", "the links"),
+    ];
+    page.files(
+        files
+            .into_iter()
+            .filter(|(name, _)| dir.join(name).exists()),
+    );
     let html = page.finish(&format!(
-        "Written by whyloss {}. `packets.jsonl` beside this page has every packet.",
+        "Written by whyloss {}.",
         env!("CARGO_PKG_VERSION")
     ));
     Ok(report::write(dir, "index.html", &html)?)

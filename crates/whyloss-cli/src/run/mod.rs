@@ -70,6 +70,9 @@ enum Format {
     Csv,
 }
 
+/// Seeds whose flows and links are drawn over time; tracing them costs several times the run.
+const SEEDS_DRAWN: usize = 4;
+
 /// Results that are kept until all seeds are done, 16 bytes each: 512 MiB, and as much again to
 /// sort them by metric.
 const MOST_VALUES: usize = 1 << 25;
@@ -136,7 +139,10 @@ pub(crate) fn run(
             let source = Source {
                 text: &text,
                 command: args.command(),
-                timeline: done.iter().find_map(|done| done.timeline.as_ref()),
+                timelines: (results.seeds.iter().copied())
+                    .zip(done.iter().filter(|done| done.reached >= scenario.end))
+                    .filter_map(|(seed, done)| Some((seed, done.timeline.as_ref()?)))
+                    .collect(),
             };
             page::write(dir, &scenario, &results, &source, &args.scenario)?;
         }
@@ -243,7 +249,7 @@ fn replicate(
                 let dir = dir.as_deref();
                 dir.map(|dir| below(dir, seed)).transpose()
             };
-            let drawn = args.out.is_some() && index == 0;
+            let drawn = args.out.is_some() && index < SEEDS_DRAWN;
             let plan = Plan {
                 write: &args.write,
                 trace: directory(&args.write.trace)?,

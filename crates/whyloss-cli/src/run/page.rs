@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use whyloss_sim::Scenario;
+use whyloss_study::Figure;
 use whyloss_study::report::page::{Entry, Page, Table};
 use whyloss_study::report::{self, ReportError, svg};
 
@@ -20,8 +21,8 @@ pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     /// The command that was given.
     pub(super) command: String,
-    /// The first seed over time, if it came to its end.
-    pub(super) timeline: Option<&'a Timeline>,
+    /// The first seeds over time, those that came to their end.
+    pub(super) timelines: Vec<(u64, &'a Timeline)>,
 }
 
 /// Writes `index.html`, `results.csv`, `results.json`, `scenario.toml` and a picture per flow and
@@ -40,8 +41,13 @@ pub(super) fn write(
     };
     let mut page = Page::new(&heading);
     summary(&mut page, results, source);
-    if let Some(timeline) = source.timeline {
-        pictures(dir, &mut page, scenario, results, timeline)?;
+    for (index, &(seed, timeline)) in source.timelines.iter().enumerate() {
+        let place = Place {
+            dir,
+            seed,
+            others: index > 0,
+        };
+        pictures(&place, &mut page, scenario, results, timeline)?;
     }
     page.section("again", "Run it again");
     page.text(
@@ -52,8 +58,16 @@ pub(super) fn write(
     page.section("scenario", "The scenario");
     page.text("As it was read, before any `--set`. `scenario.toml` beside this page is the same.");
     page.listing(source.text);
+    page.files([
+        ("results.csv", "each value of each seed"),
+        (
+            "results.json",
+            "each value of each seed, with means and intervals",
+        ),
+        ("scenario.toml", "the scenario"),
+    ]);
     let html = page.finish(&format!(
-        "Simulated by whyloss {}. `results.csv` and `results.json` beside this page have every number.",
+        "Simulated by whyloss {}.",
         env!("CARGO_PKG_VERSION")
     ));
     report::write(dir, "results.csv", &super::csv::render(results))?;
@@ -85,30 +99,54 @@ fn summary(page: &mut Page, results: &Results<'_>, source: &Source<'_>) {
         page.table(&shown);
     }
     page.notes(&sections.notes);
-    if source.timeline.is_none() {
+    if source.timelines.is_empty() {
         page.text("There are no pictures, since the first seed did not come to its end.");
     }
 }
 
+/// Where the pictures of a seed go.
+struct Place<'a> {
+    dir: &'a Path,
+    seed: u64,
+    /// Whether another seed stands before it: then a reader opens it, and its number stands in the
+    /// names of its files.
+    others: bool,
+}
+
+impl Place<'_> {
+    fn named(&self, mut figure: Figure) -> Figure {
+        if self.others {
+            figure.name = format!("seed-{}-{}", self.seed, figure.name);
+        }
+        figure
+    }
+}
+
 fn pictures(
-    dir: &Path,
+    place: &Place<'_>,
     page: &mut Page,
     scenario: &Scenario,
     results: &Results<'_>,
     timeline: &Timeline,
 ) -> Result<(), ReportError> {
-    let seed = results.seeds.first().copied().unwrap_or_default();
+    let seed = place.seed;
     let flows: Vec<usize> = (0..scenario.flows.len())
         .filter(|&index| !scenario.flows[index].background)
         .collect();
     let links: Vec<usize> = (0..scenario.links.len())
         .filter(|&index| !table::is_quiet(&results.links[index]))
         .collect();
-    page.section("flows", &format!("Flows over time, seed {seed}"));
+    if place.others {
+        page.section(&format!("seed-{seed}"), &format!("Seed {seed}"));
+        page.fold("Flows and links over time");
+        page.heading("Flows over time");
+    } else {
+        page.section("flows", &format!("Flows over time, seed {seed}"));
+    }
     page.text(
-        "Every loss is a sign. Its colour is the true cause: red is congestion, blue is wireless. Its shape is what the classifier \
-         called it: a square is congestion, a triangle wireless, a cross not judged. Losses of a kind \
-         less than half a pixel apart share one. Lines are means over short times, bands reach from the least to the most \
+        "A sign above the lines is a loss. Its colour is the true cause: red is congestion, blue is wireless. Its shape is what the classifier \
+         called it: a square is congestion, a triangle wireless, a cross not judged. Signs that \
+         would overlap share one. Lines are means over short times, bands reach from the least to the most \
          in them.",
     );
     let left = |count: usize, what: &str| {
@@ -116,8 +154,13 @@ fn pictures(
         (more > 0).then(|| format!("{more} more {what} are not drawn."))
     };
     let draw = |page: &mut Page, figure| {
+        let figure = place.named(figure);
         page.figure_with_file(&figure);
-        report::write(dir, &format!("{}.svg", figure.name), &svg::render(&figure))
+        report::write(
+            place.dir,
+            &format!("{}.svg", figure.name),
+            &svg::render(&figure),
+        )
     };
     for &index in flows.iter().take(MOST_DRAWN) {
         draw(page, timeline.flow(index))?;
@@ -125,7 +168,11 @@ fn pictures(
     if let Some(text) = left(flows.len(), "flows") {
         page.text(&text);
     }
-    page.section("links", &format!("Links over time, seed {seed}"));
+    if place.others {
+        page.heading("Links over time");
+    } else {
+        page.section("links", &format!("Links over time, seed {seed}"));
+    }
     for &index in links.iter().take(MOST_DRAWN) {
         draw(page, timeline.link(index))?;
     }
@@ -134,6 +181,9 @@ fn pictures(
     }
     if links.is_empty() {
         page.text("No link lost anything, or was used for more than 5 % of the time.");
+    }
+    if place.others {
+        page.unfold();
     }
     Ok(())
 }

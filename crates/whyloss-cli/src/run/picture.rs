@@ -128,15 +128,6 @@ impl Bins {
             (at, bin.sum * BINS as f64 / end_s * scale)
         })
     }
-
-    /// The mean around `part`, or of the nearest bin before it that has one.
-    fn near(&self, part: f64) -> Option<f64> {
-        let last = ((part * BINS as f64) as usize).min(BINS - 1);
-        let known = self.0[..=last].iter().rfind(|bin| bin.count > 0);
-        known
-            .or_else(|| self.0[last..].iter().find(|bin| bin.count > 0))
-            .map(|bin| bin.sum / f64::from(bin.count))
-    }
 }
 
 /// Kinds of losses: the true cause, and what the classifier called it.
@@ -310,6 +301,34 @@ impl Sink for Timeline {
     }
 }
 
+/// Adds the marks of losses, a lane per kind above all lines, which many losses would hide.
+fn add_losses<const N: usize>(
+    series: &mut Vec<Series>,
+    losses: &[[bool; N]],
+    kinds: &[(String, Sign); N],
+    end_s: f64,
+) {
+    let points = series.iter().flat_map(|series| &series.points);
+    let heights = points.map(|&(_, y, half)| y + half.unwrap_or(0.0));
+    let top = heights.filter(|y| y.is_finite()).fold(0.0, f64::max);
+    let top = if top > 0.0 { top } else { 1.0 };
+    let mut lane = 1.0;
+    for (kind, (name, sign)) in kinds.iter().enumerate() {
+        let marks = losses.iter().enumerate().filter(|(_, at)| at[kind]);
+        let height = top * (1.0 + LANE * lane);
+        let marks: Vec<(f64, f64)> = marks
+            .map(|(place, _)| ((place as f64 + 0.5) / PLACES as f64 * end_s, height))
+            .collect();
+        if !marks.is_empty() {
+            lane += 1.0;
+            series.push(Series::new(name, Look::Signs(*sign), marks));
+        }
+    }
+}
+
+/// Height of a lane of losses, as a share of the highest line.
+const LANE: f64 = 0.06;
+
 const TIME: &str = "time (s)";
 const KB: f64 = 1e-3;
 const KBPS: f64 = 8e-3;
@@ -324,60 +343,42 @@ impl Timeline {
             ("in flight", &flow.in_flight, false),
             ("slow start threshold", &flow.threshold, true),
         ];
-        let (title, axis, scale, mut series, level): (_, _, _, Vec<Series>, &Bins) =
-            if flow.window.is_empty() {
-                let mut series = Vec::new();
-                if !flow.rate.is_empty() {
-                    let allowed = flow.rate.means(end, KBPS);
-                    series.push(Series::new("allowed", Look::Line, allowed));
-                }
-                let received = flow.received.per_second(end, KBPS);
-                series.push(Series::new("received", Look::Dashed, received));
-                ("rate and losses", "kbit/s", KBPS, series, &flow.rate)
-            } else {
-                // A threshold far above the window would flatten all else.
-                let top = flow
-                    .window
-                    .0
-                    .iter()
-                    .fold(0.0, |top: f64, bin| top.max(bin.high));
-                let low = |bins: &Bins| {
-                    bins.0
-                        .iter()
-                        .all(|bin| bin.count == 0 || bin.high <= 2.0 * top)
-                };
-                let series = lines
-                    .iter()
-                    .filter(|(_, bins, _)| !bins.is_empty() && low(bins));
-                let series = series.map(|&(name, bins, dashed)| {
-                    Series::new(name, Look::line(dashed), bins.means(end, KB))
-                });
-                (
-                    "window and losses",
-                    "kB",
-                    KB,
-                    series.collect(),
-                    &flow.window,
-                )
-            };
-        for (kind, &(truth, verdict)) in KINDS.iter().enumerate() {
-            let marks = flow.losses.iter().enumerate().filter(|(_, at)| at[kind]);
-            let marks: Vec<(f64, f64)> = marks
-                .map(|(place, _)| {
-                    let part = (place as f64 + 0.5) / PLACES as f64;
-                    let received = || flow.received.near(part).map(|_| 0.0);
-                    let level = level
-                        .near(part)
-                        .map(|level| level * scale)
-                        .or_else(received);
-                    (part * end, level.unwrap_or(0.0))
-                })
-                .collect();
-            if !marks.is_empty() {
-                let sign = Look::Signs(Sign::of_loss(Some(truth), verdict));
-                series.push(Series::new(&name_of((truth, verdict)), sign, marks));
+        let (title, axis, mut series): (_, _, Vec<Series>) = if flow.window.is_empty() {
+            let mut series = Vec::new();
+            if !flow.rate.is_empty() {
+                let allowed = flow.rate.means(end, KBPS);
+                series.push(Series::new("allowed", Look::Line, allowed));
             }
-        }
+            let received = flow.received.per_second(end, KBPS);
+            series.push(Series::new("received", Look::Dashed, received));
+            ("rate and losses", "kbit/s", series)
+        } else {
+            // A threshold far above the window would flatten all else.
+            let top = flow
+                .window
+                .0
+                .iter()
+                .fold(0.0, |top: f64, bin| top.max(bin.high));
+            let low = |bins: &Bins| {
+                bins.0
+                    .iter()
+                    .all(|bin| bin.count == 0 || bin.high <= 2.0 * top)
+            };
+            let series = lines
+                .iter()
+                .filter(|(_, bins, _)| !bins.is_empty() && low(bins));
+            let series = series.map(|&(name, bins, dashed)| {
+                Series::new(name, Look::line(dashed), bins.means(end, KB))
+            });
+            ("window and losses", "kB", series.collect())
+        };
+        let kinds = KINDS.map(|(truth, verdict)| {
+            (
+                name_of((truth, verdict)),
+                Sign::of_loss(Some(truth), verdict),
+            )
+        });
+        add_losses(&mut series, &flow.losses, &kinds, end);
         let mut panels = vec![Panel::new(title, (TIME, axis), series)];
         for (name, bins) in [("round trip", &flow.rtt), ("one way", &flow.rott)] {
             if !bins.is_empty() {
@@ -403,19 +404,13 @@ impl Timeline {
             Series::new("waiting", Look::Line, link.waiting.means(end, 1.0)).broken(end * GAP),
             Series::band("waiting", link.waiting.range(end, 1.0)).broken(end * GAP),
         ];
-        for (kind, &cause) in CAUSES.iter().enumerate() {
-            let marks = link.losses.iter().enumerate().filter(|(_, at)| at[kind]);
-            let marks: Vec<(f64, f64)> = marks
-                .map(|(place, _)| {
-                    let part = (place as f64 + 0.5) / PLACES as f64;
-                    (part * end, link.waiting.near(part).unwrap_or(0.0))
-                })
-                .collect();
-            if !marks.is_empty() {
-                let sign = Look::Signs(Sign::of_loss(Some(cause), None));
-                queue.push(Series::new(&format!("lost: {}", word(cause)), sign, marks));
-            }
-        }
+        let kinds = CAUSES.map(|cause| {
+            (
+                format!("lost: {}", word(cause)),
+                Sign::of_loss(Some(cause), None),
+            )
+        });
+        add_losses(&mut queue, &link.losses, &kinds, end);
         let used = link.busy.per_second(end, 100.0);
         let used = vec![Series::new("used", Look::Line, used)];
         Figure {
