@@ -182,6 +182,9 @@ pub(crate) enum CliError {
     /// Ctrl-C could not be caught.
     #[error("cannot catch Ctrl-C: {0}")]
     Signal(#[source] io::Error),
+    /// No page can be served.
+    #[error("cannot serve a page on 127.0.0.1: {0}")]
+    Live(#[source] io::Error),
     /// A run failed.
     #[error("{id}: {source}")]
     Run {
@@ -414,6 +417,7 @@ impl CliError {
             #[cfg(target_os = "linux")]
             Self::NoEstimator(_) | Self::Packet(_) => 2,
             Self::Signal(_)
+            | Self::Live(_)
             | Self::Engine(_)
             | Self::Run { .. }
             | Self::Bench(_)

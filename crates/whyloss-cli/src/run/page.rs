@@ -34,42 +34,7 @@ pub(super) fn write(
     source: &Source<'_>,
     file: &Path,
 ) -> Result<(), ReportError> {
-    let heading = if scenario.title.is_empty() {
-        file.to_string_lossy().into_owned()
-    } else {
-        scenario.title.clone()
-    };
-    let mut page = Page::new(&heading);
-    summary(&mut page, results, source);
-    for (index, &(seed, timeline)) in source.timelines.iter().enumerate() {
-        let place = Place {
-            dir,
-            seed,
-            others: index > 0,
-        };
-        pictures(&place, &mut page, scenario, results, timeline)?;
-    }
-    page.section("again", "Run it again");
-    page.text(
-        "With the scenario below as a file, in the directory where the files that it names are:",
-    );
-    page.listing(&source.command);
-    page.text("The same scenario and seeds give the same results, on every machine.");
-    page.section("scenario", "The scenario");
-    page.text("As it was read, before any `--set`. `scenario.toml` beside this page is the same.");
-    page.listing(source.text);
-    page.files([
-        ("results.csv", "each value of each seed"),
-        (
-            "results.json",
-            "each value of each seed, with means and intervals",
-        ),
-        ("scenario.toml", "the scenario"),
-    ]);
-    let html = page.finish(&format!(
-        "Simulated by whyloss {}.",
-        env!("CARGO_PKG_VERSION")
-    ));
+    let html = render(Some(dir), scenario, results, source, file)?;
     report::write(dir, "results.csv", &super::csv::render(results))?;
     report::write(
         dir,
@@ -78,6 +43,86 @@ pub(super) fn write(
     )?;
     report::write(dir, "scenario.toml", source.text)?;
     report::write(dir, "index.html", &html)
+}
+
+/// The page; without a directory it stands alone.
+pub(super) fn render(
+    dir: Option<&Path>,
+    scenario: &Scenario,
+    results: &Results<'_>,
+    source: &Source<'_>,
+    file: &Path,
+) -> Result<String, ReportError> {
+    let mut page = Page::new(&heading(scenario, file));
+    summary(&mut page, results, source);
+    let flows = (0..scenario.flows.len()).filter(|&flow| !scenario.flows[flow].background);
+    let links = (0..scenario.links.len()).filter(|&link| !table::is_quiet(&results.links[link]));
+    let (flows, links): (Vec<usize>, Vec<usize>) = (flows.collect(), links.collect());
+    for (index, &(seed, timeline)) in source.timelines.iter().enumerate() {
+        let place = Place {
+            dir,
+            seed,
+            others: index > 0,
+        };
+        pictures(&place, &mut page, timeline, &flows, &links)?;
+    }
+    page.section("again", "Run it again");
+    page.text(
+        "With the scenario below as a file, in the directory where the files that it names are:",
+    );
+    page.listing(&source.command);
+    page.text("The same scenario and seeds give the same results, on every machine.");
+    page.section("scenario", "The scenario");
+    page.text("As it was read, before any `--set`.");
+    page.listing(source.text);
+    if dir.is_some() {
+        page.files([
+            ("results.csv", "each value of each seed"),
+            (
+                "results.json",
+                "each value of each seed, with means and intervals",
+            ),
+            ("scenario.toml", "the scenario"),
+        ]);
+    }
+    Ok(page.finish(&footer()))
+}
+
+/// The page of a run that is under way: the first seed so far.
+pub(super) fn render_so_far(
+    scenario: &Scenario,
+    seed: u64,
+    timeline: &Timeline,
+    simulated_s: f64,
+    asked_s: f64,
+    file: &Path,
+) -> Result<String, ReportError> {
+    let mut page = Page::new(&heading(scenario, file));
+    page.text(&format!(
+        "{simulated_s:.0} of {asked_s:.0} s simulated, over all seeds. Results follow at the end."
+    ));
+    let place = Place {
+        dir: None,
+        seed,
+        others: false,
+    };
+    let flows = (0..scenario.flows.len()).filter(|&flow| !scenario.flows[flow].background);
+    let links = (0..scenario.links.len()).filter(|&link| timeline.has_losses(link));
+    let (flows, links): (Vec<usize>, Vec<usize>) = (flows.collect(), links.collect());
+    pictures(&place, &mut page, timeline, &flows, &links)?;
+    Ok(page.finish(&footer()))
+}
+
+fn heading(scenario: &Scenario, file: &Path) -> String {
+    if scenario.title.is_empty() {
+        file.to_string_lossy().into_owned()
+    } else {
+        scenario.title.clone()
+    }
+}
+
+fn footer() -> String {
+    format!("Simulated by whyloss {}.", env!("CARGO_PKG_VERSION"))
 }
 
 fn summary(page: &mut Page, results: &Results<'_>, source: &Source<'_>) {
@@ -106,7 +151,8 @@ fn summary(page: &mut Page, results: &Results<'_>, source: &Source<'_>) {
 
 /// Where the pictures of a seed go.
 struct Place<'a> {
-    dir: &'a Path,
+    /// Where each picture is written as a file, too.
+    dir: Option<&'a Path>,
     seed: u64,
     /// Whether another seed stands before it: then a reader opens it, and its number stands in the
     /// names of its files.
@@ -125,17 +171,11 @@ impl Place<'_> {
 fn pictures(
     place: &Place<'_>,
     page: &mut Page,
-    scenario: &Scenario,
-    results: &Results<'_>,
     timeline: &Timeline,
+    flows: &[usize],
+    links: &[usize],
 ) -> Result<(), ReportError> {
     let seed = place.seed;
-    let flows: Vec<usize> = (0..scenario.flows.len())
-        .filter(|&index| !scenario.flows[index].background)
-        .collect();
-    let links: Vec<usize> = (0..scenario.links.len())
-        .filter(|&index| !table::is_quiet(&results.links[index]))
-        .collect();
     if place.others {
         page.section(&format!("seed-{seed}"), &format!("Seed {seed}"));
         page.fold("Flows and links over time");
@@ -155,12 +195,12 @@ fn pictures(
     };
     let draw = |page: &mut Page, figure| {
         let figure = place.named(figure);
+        let Some(dir) = place.dir else {
+            page.figure(&figure);
+            return Ok(());
+        };
         page.figure_with_file(&figure);
-        report::write(
-            place.dir,
-            &format!("{}.svg", figure.name),
-            &svg::render(&figure),
-        )
+        report::write(dir, &format!("{}.svg", figure.name), &svg::render(&figure))
     };
     for &index in flows.iter().take(MOST_DRAWN) {
         draw(page, timeline.flow(index))?;

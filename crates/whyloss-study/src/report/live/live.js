@@ -5,9 +5,9 @@
   const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   // Tables: a heading sorts, by number where the column has numbers.
-  for (const table of document.querySelectorAll("table")) {
+  const sortable = (table) => {
     const body = table.tBodies[0];
-    if (!body || body.rows.length < 3) continue;
+    if (!body || body.rows.length < 3) return;
     const headings = [...table.tHead.rows[0].cells];
     headings.forEach((heading, column) => {
       if (heading.tagName !== "TH") return;
@@ -33,7 +33,10 @@
         sort();
       });
     });
-  }
+  };
+  const sortAll = () => document.querySelectorAll("table").forEach(sortable);
+  sortAll();
+  document.addEventListener("renewed", sortAll);
 
   // Markers as the pictures have them: corners, turn of the first one, radius there and between.
   const outline = (context, [corners, turn, outer, inner], x, y, radius) => {
@@ -52,6 +55,7 @@
     const ratio = devicePixelRatio || 1;
     const { left, width } = plot.bbox;
     const context = plot.ctx;
+    const labels = [];
     for (const { index, marker, hollow, colour, points, name, scattered } of signs) {
       if (!plot.series[index].show) continue;
       context.fillStyle = context.strokeStyle = colour;
@@ -69,7 +73,13 @@
         if (scattered && points.length === 1) {
           context.font = `${11 * ratio}px sans-serif`;
           context.textAlign = x > left + width * 0.9 ? "right" : "left";
-          context.fillText(name, x + (context.textAlign === "right" ? -8 : 8) * ratio, y - 5 * ratio);
+          const [wide, tall] = [context.measureText(name).width, 12 * ratio];
+          const label = { x: x + (context.textAlign === "right" ? -8 * ratio - wide : 8 * ratio), y: y - 5 * ratio, wide };
+          const meets = (other) => Math.abs(other.y - label.y) < tall && other.x < label.x + wide && label.x < other.x + other.wide;
+          while (labels.some(meets)) label.y += tall;
+          labels.push(label);
+          context.textAlign = "left";
+          context.fillText(name, label.x, label.y);
         }
       }
     }
@@ -213,12 +223,15 @@
   addEventListener("resize", () => plots.forEach(({ figure, plot }) => {
     if (figure.clientWidth > 0) plot.setSize({ width: figure.clientWidth, height: 260 });
   }));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  const redraw = () => {
     for (const { figure, plot } of plots.splice(0)) {
       plot.root.parentElement.remove();
       plot.destroy();
       figure.classList.remove("live");
     }
     draw();
-  });
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+  // A page that follows a command has put a new version in place.
+  document.addEventListener("renewed", redraw);
 })();
