@@ -219,6 +219,9 @@ pub(crate) fn run_recv(args: &RecvArgs) -> Result<(), CliError> {
             why: error.to_string(),
         })?;
     if args.flow.transport == call::TRANSPORT {
+        if args.live {
+            return Err(CliError::NoPage);
+        }
         return call::receive(args, at);
     }
     let options = ReceiveOptions {

@@ -35,6 +35,16 @@ pub(super) fn write(
     file: &Path,
 ) -> Result<(), ReportError> {
     let html = render(Some(dir), scenario, results, source, file)?;
+    let figures = source.timelines.first().map(|(_, timeline)| {
+        let (flows, links) = shown(scenario, results);
+        let flows = flows.into_iter().take(MOST_DRAWN);
+        let links = links.into_iter().take(MOST_DRAWN);
+        let flows = flows.map(|index| timeline.flow(index));
+        flows
+            .chain(links.map(|index| timeline.link(index)))
+            .collect()
+    });
+    report::write_series(dir, &figures.unwrap_or_else(Vec::new))?;
     report::write(dir, "results.csv", &super::csv::render(results))?;
     report::write(
         dir,
@@ -55,9 +65,7 @@ pub(super) fn render(
 ) -> Result<String, ReportError> {
     let mut page = Page::new(&heading(scenario, file));
     summary(&mut page, results, source);
-    let flows = (0..scenario.flows.len()).filter(|&flow| !scenario.flows[flow].background);
-    let links = (0..scenario.links.len()).filter(|&link| !table::is_quiet(&results.links[link]));
-    let (flows, links): (Vec<usize>, Vec<usize>) = (flows.collect(), links.collect());
+    let (flows, links) = shown(scenario, results);
     for (index, &(seed, timeline)) in source.timelines.iter().enumerate() {
         let place = Place {
             dir,
@@ -83,9 +91,23 @@ pub(super) fn render(
                 "each value of each seed, with means and intervals",
             ),
             ("scenario.toml", "the scenario"),
+            ("series.json", "the data of the pictures"),
         ]);
     }
     Ok(page.finish(&footer()))
+}
+
+/// The flows and links that have pictures.
+fn shown(scenario: &Scenario, results: &Results<'_>) -> (Vec<usize>, Vec<usize>) {
+    let links = (0..scenario.links.len()).filter(|&link| !table::is_quiet(&results.links[link]));
+    (foreground(scenario), links.collect())
+}
+
+fn foreground(scenario: &Scenario) -> Vec<usize> {
+    let flows = 0..scenario.flows.len();
+    flows
+        .filter(|&flow| !scenario.flows[flow].background)
+        .collect()
 }
 
 /// The page of a run that is under way: the first seed so far.
@@ -106,10 +128,9 @@ pub(super) fn render_so_far(
         seed,
         others: false,
     };
-    let flows = (0..scenario.flows.len()).filter(|&flow| !scenario.flows[flow].background);
     let links = (0..scenario.links.len()).filter(|&link| timeline.has_losses(link));
-    let (flows, links): (Vec<usize>, Vec<usize>) = (flows.collect(), links.collect());
-    pictures(&place, &mut page, timeline, &flows, &links)?;
+    let links: Vec<usize> = links.collect();
+    pictures(&place, &mut page, timeline, &foreground(scenario), &links)?;
     Ok(page.finish(&footer()))
 }
 

@@ -50,6 +50,16 @@ pub(super) fn data(figure: &Figure) -> Option<String> {
     ))
 }
 
+/// Returns figures as JSON: each with its name, its caption, and its panels as charts have them.
+pub(super) fn json(figures: &[Figure]) -> Value {
+    let one = |figure: &Figure| {
+        let colours = Colours::new(figure);
+        let panels: Vec<Value> = figure.panels.iter().map(|it| panel(it, &colours)).collect();
+        json!({ "name": figure.name, "caption": figure.caption, "panels": panels })
+    };
+    Value::from(figures.iter().map(one).collect::<Vec<_>>())
+}
+
 /// Points from which on a line is a time series.
 const LONG: usize = 60;
 
