@@ -17,6 +17,8 @@ use whyloss_emulate::summary::Summary;
 use whyloss_emulate::{Options, Snapshot, archive, run};
 use whyloss_sim::text::printable;
 
+use whyloss_study::report::renew;
+
 use crate::error::CliError;
 use crate::interrupt::{requests, stop_on_interrupt};
 use crate::nearest::nearest;
@@ -191,9 +193,7 @@ fn run_hosts(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
         return Err(CliError::NeedsRoot);
     }
     options.stop = stop_on_interrupt().map_err(CliError::Signal)?;
-    if let Some(directory) = &args.log {
-        archive::begin(directory, links, args.seed).map_err(CliError::Archive)?;
-    }
+    begin_log(args, links)?;
     let mut view = View::start(args.live)?;
     let done = whyloss_emulate::run(&links.plan(hosts), &options, &mut |snapshot| {
         view.show(snapshot);
@@ -222,6 +222,18 @@ fn run_hosts(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
         }),
         None => Ok(()),
     }
+}
+
+/// Begins the log, if there is one, without the pictures of an earlier run.
+fn begin_log(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
+    let Some(directory) = &args.log else {
+        return Ok(());
+    };
+    renew(directory).map_err(|source| CliError::Directory {
+        option: "--log",
+        source,
+    })?;
+    archive::begin(directory, links, args.seed).map_err(CliError::Archive)
 }
 
 /// Completes the log, and prints the summary.

@@ -47,7 +47,7 @@ const PICTURES = {
   "page-run": ["run", "#flows", 1000, "light"],
   "page-run-dark": ["run", "#flows", 400, "dark"],
   "page-diagnose": ["diagnose", "#flow-1", 1000, "light"],
-  "page-arena": ["arena", "#arena-tfrc", 1000, "light"],
+  "page-arena": ["arena", "#figure-arena-tfrc-pareto .chart", 1000, "light"],
 };
 
 const page_of = (kind) => join(scratch, kind, "index.html");
@@ -151,7 +151,7 @@ const checks = {
         let said = "";
         child.stderr.on("data", (data) => {
           said += data;
-          const found = /page: (\S+)/.exec(said);
+          const found = /page: (\S+)\n/.exec(said);
           if (found) done(found[1]);
         });
         child.on("exit", () => fail(new Error(said)));
@@ -178,7 +178,7 @@ const checks = {
     for (const [name, [kind, part, width, colorScheme]] of Object.entries(PICTURES)) {
       const shown = await open(local(kind), { colorScheme, viewport: { width, height: 900 } });
       await shown.addStyleTag({ content: "* { font-family: 'DejaVu Sans', sans-serif !important }" });
-      const taken = await shown.locator(part).screenshot({ animations: "disabled" });
+      const taken = await shown.locator(part).first().screenshot({ animations: "disabled" });
       const path = join(root, "docs/pictures", `${name}.png`);
       if (write) writeFileSync(path, taken);
       const differ = await difference(page, [taken, readFileSync(path)]);

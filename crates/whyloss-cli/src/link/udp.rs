@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use whyloss_emulate::archive;
 use whyloss_emulate::proxy::{Proxy, ProxyOptions};
 use whyloss_emulate::spec::{HostPlan, Links};
 
-use super::{LinkArgs, View, duration, report};
+use super::{LinkArgs, View, begin_log, duration, report};
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
 
@@ -29,9 +28,7 @@ pub(super) fn run(args: &LinkArgs, links: &Links, ends: &str) -> Result<(), CliE
         stop: over.clone(),
     })?;
     let interrupted = stop_on_interrupt().map_err(CliError::Signal)?;
-    if let Some(directory) = &args.log {
-        archive::begin(directory, links, args.seed).map_err(CliError::Archive)?;
-    }
+    begin_log(args, links)?;
     let address = proxy.address();
     if !args.quiet {
         // Standard output is the command's.

@@ -187,12 +187,17 @@ fn figures(rows: &Rows, points: &[Point], across: usize) -> Vec<Figure> {
     let metrics = rows.metrics.iter().enumerate();
     metrics
         .map(|(metric, (column, _))| {
+            // Numbers of six digits would run into the name of their axis.
+            let (scale, unit) = match column.unit() {
+                "bit/s" => (1e-3, "kbit/s"),
+                unit => (1.0, unit),
+            };
             let series = lines.iter().map(|(name, points)| {
                 let mut points: Vec<(f64, f64, Option<f64>)> = points
                     .iter()
                     .filter_map(|point| {
                         let Summary { mean, ci95, .. } = summary(&point.metrics[metric]);
-                        Some((point.x?, mean?, ci95))
+                        Some((point.x?, mean? * scale, ci95.map(|half| half * scale)))
                     })
                     .collect();
                 points.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -202,7 +207,7 @@ fn figures(rows: &Rows, points: &[Point], across: usize) -> Vec<Figure> {
                     points,
                 }
             });
-            let axis = match column.unit() {
+            let axis = match unit {
                 "" => column.name.clone(),
                 unit => format!("{} ({unit})", column.name),
             };
