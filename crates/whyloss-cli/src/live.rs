@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::error::CliError;
 
@@ -26,8 +26,10 @@ const LONGEST_REQUEST: u64 = 8 << 10;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// A stream without news says so this often, and thereby notices that its reader is gone.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
-/// How long the end of the command waits for readers to get the last version.
-const FAREWELL: Duration = Duration::from_secs(1);
+/// How often, and after how long each time, the end of the command looks whether readers have the
+/// last version.
+const FAREWELLS: u32 = 100;
+const FAREWELL: Duration = Duration::from_millis(10);
 
 /// A page that is being served; dropped, it ends the streams once they have the last version.
 pub(crate) struct Live {
@@ -94,9 +96,11 @@ impl Drop for Live {
     fn drop(&mut self) {
         self.shared.state().over = true;
         self.shared.changed.notify_all();
-        let end = Instant::now() + FAREWELL;
-        while self.shared.connections.load(Ordering::SeqCst) > 0 && Instant::now() < end {
-            thread::sleep(Duration::from_millis(10));
+        for _ in 0..FAREWELLS {
+            if self.shared.connections.load(Ordering::SeqCst) == 0 {
+                break;
+            }
+            thread::sleep(FAREWELL);
         }
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn write(
             .chain(links.map(|index| timeline.link(index)))
             .collect()
     });
-    report::write_series(dir, &figures.unwrap_or_else(Vec::new))?;
+    report::write_series(dir, &figures.unwrap_or_default())?;
     report::write(dir, "results.csv", &super::csv::render(results))?;
     report::write(
         dir,
