@@ -35,7 +35,7 @@ pub(super) fn write(
     file: &Path,
 ) -> Result<(), ReportError> {
     let html = render(Some(dir), scenario, results, source, file)?;
-    let figures = source.timelines.first().map(|(_, timeline)| {
+    let figures: Option<Vec<Figure>> = source.timelines.first().map(|(_, timeline)| {
         let (flows, links) = shown(scenario, results);
         let flows = flows.into_iter().take(MOST_DRAWN);
         let links = links.into_iter().take(MOST_DRAWN);
