@@ -284,7 +284,7 @@ fn attack(
     registry: &Registry,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
-    files::prepare(&args.out).map_err(CliError::Out)?;
+    files::renew(&args.out).map_err(CliError::Out)?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let pool = threads::pool(args.jobs)?;
     let effort = Effort {

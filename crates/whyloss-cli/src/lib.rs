@@ -35,6 +35,7 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod link;
 mod list;
+mod live;
 mod manual;
 mod nearest;
 mod progress;

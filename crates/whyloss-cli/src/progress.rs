@@ -83,6 +83,11 @@ impl Simulated {
         Self(bar)
     }
 
+    /// Returns how much was simulated, over all seeds.
+    pub(crate) fn simulated(&self) -> Duration {
+        Duration::from_nanos(self.0.position().cast_signed())
+    }
+
     /// So much more was simulated.
     pub(crate) fn advance(&self, by: Duration) {
         self.0.inc(by.as_nanos().unsigned_abs());

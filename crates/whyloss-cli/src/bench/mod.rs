@@ -130,7 +130,7 @@ pub(crate) fn run(args: &BenchArgs, out: &mut dyn Write) -> Result<(), CliError>
         return Ok(());
     }
     if let Some(dir) = &args.out {
-        papers_report::prepare(dir).map_err(CliError::Out)?;
+        papers_report::renew(dir).map_err(CliError::Out)?;
     }
     let cache = args.cache.directory()?;
     let tools = Tools::find(&cache).map_err(CliError::Peer)?;

@@ -13,7 +13,7 @@ use whyloss_sim::{
 
 use whyloss_study::results::Seed;
 
-use super::picture::Timeline;
+use super::picture::{Shared, Timeline};
 use crate::error::CliError;
 use crate::progress::Simulated;
 
@@ -88,7 +88,7 @@ pub(super) struct Plan<'a> {
     pub(super) write: &'a WriteArgs,
     pub(super) trace: Option<PathBuf>,
     pub(super) pcap: Option<PathBuf>,
-    pub(super) timeline: Option<Timeline>,
+    pub(super) timeline: Option<Shared>,
     pub(super) plain: bool,
     pub(super) stop: &'a AtomicBool,
     pub(super) bar: &'a Simulated,
@@ -112,8 +112,9 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
         .as_deref()
         .map(|dir| Capture::create(scenario, dir));
     let pcap = keep(pcap.transpose(), &mut unwritten).flatten();
-    let timeline = plan.timeline;
-    let timeline = timeline.map(|sink| Trace::new(scenario, TraceOptions::default(), sink));
+    let timeline = plan
+        .timeline
+        .map(|sink| Trace::new(scenario, TraceOptions::default(), sink));
     let bare = trace.is_none() && pcap.is_none() && timeline.is_none();
     let mut observers = ((trace, pcap), timeline);
     let mut simulation = Simulation::new(scenario, seed).ask(&mut goes_on);
@@ -132,6 +133,7 @@ pub(super) fn one(scenario: &Scenario, seed: u64, plan: Plan<'_>) -> Result<Done
     keep(pcap.map_or(Ok(()), Capture::finish), &mut unwritten);
     // Memory does not fail.
     let timeline = timeline.and_then(|trace| trace.finish().ok());
+    let timeline = timeline.map(|shared| shared.so_far());
     Ok(Done {
         timeline,
         ..done(scenario, &run, unwritten)

@@ -216,7 +216,24 @@ impl Sweep {
         (known.count(), self.wanted.iter().sum::<u64>() as usize)
     }
 
-    /// Batches of at most `most` runs of one network that are missing; none, if everything is known. Where a metric must be precise, what
+    /// What each point that lacks runs sets in the scenario, as [`Rows::sets`] has it, and how many
+    /// runs it lacks.
+    pub fn unfinished(&self) -> Vec<(String, usize)> {
+        let mut found: Vec<(u64, usize)> = Vec::new();
+        for (point, seed) in self.runs() {
+            if !self.known.contains_key(&self.key(point, seed)) {
+                match found.last_mut() {
+                    Some((last, count)) if *last == point => *count += 1,
+                    _ => found.push((point, 1)),
+                }
+            }
+        }
+        let described = |(point, count)| (description(&self.plan.point(point).set), count);
+        found.into_iter().map(described).collect()
+    }
+
+    /// Batches of at most `most` runs of one network that are missing; none, if everything is known.
+    /// Where a metric must be precise, what
     /// comes back may show that more is missing.
     pub fn missing(&mut self, most: usize) -> Vec<Batch> {
         self.want_more();
