@@ -1,4 +1,4 @@
-//! `whyloss reality`: every table of docs/evidence/reality.md, by one command.
+//! `whyloss reality`: every table of docs/evidence/data/reality.txt, by one command.
 
 use std::io::{self, Write};
 use std::net::ToSocketAddrs as _;

@@ -1,4 +1,4 @@
-//! Simulation against reality: one command that makes every table of `docs/evidence/reality.md`.
+//! Simulation against reality: one command that makes every table of `docs/evidence/data/reality.txt`.
 //!
 //! Each table runs this program again: emulated links in namespaces of their own, with commands at their ends. Nothing
 //! leaves them. A table has checks, which hold or not; limits were fixed before the first run.
@@ -214,7 +214,7 @@ fn mean(numbers: &[f64]) -> f64 {
 /// A page of tables, with what the machine was.
 pub fn page(tables: &[(Table, String)]) -> String {
     let mut text = String::from(
-        "# Simulation against reality\n\nMade by `whyloss reality --out docs/evidence/reality.md` (as root; iperf3, curl and python3 installed). Everything runs in \
+        "# Simulation against reality\n\nMade by `whyloss reality --out docs/evidence/data/reality.txt` (as root; iperf3, curl and python3 installed). Everything runs in \
          network namespaces; the links between them are `whyloss link`'s. Limits were fixed before the first run; what does \
          not hold is shown as failing.\n\n",
     );
