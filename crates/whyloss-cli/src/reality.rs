@@ -147,7 +147,8 @@ fn own_scratch() -> Result<PathBuf, CliError> {
     }
 }
 
-/// The directory and the name of a file, if it can be written: a run takes too long to find out at its end.
+/// The directory and the name of a file, if it can be written: a run takes too long to find out at
+/// its end.
 fn writable(path: &Path) -> Result<(&Path, &str), CliError> {
     let refuse = |kind: io::ErrorKind| {
         CliError::Out(ReportError::Write {

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-/// Why an input could not be read at all. What is damaged further in leaves a partial result instead.
+/// Why an input could not be read at all. What is damaged further in leaves a partial result
+/// instead.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

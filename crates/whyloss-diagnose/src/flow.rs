@@ -57,13 +57,15 @@ pub struct Flow {
     pub span: (u64, u64),
     /// The number, on the wire, of what has offset 0.
     pub first_sequence: u32,
-    /// Bytes acknowledged without a hole, from offset 0 on, by the end; 0 where no acknowledgements were seen.
+    /// Bytes acknowledged without a hole, from offset 0 on, by the end; 0 where no acknowledgements
+    /// were seen.
     pub acknowledged: u64,
     /// Where the capture was taken.
     pub vantage: Vantage,
     /// What was seen, and is no loss.
     pub counts: Counts,
-    /// What was lost, in the order in which it left, what was lost before the point of capture first.
+    /// What was lost, in the order in which it left, what was lost before the point of capture
+    /// first.
     pub losses: Vec<Loss>,
     /// Loss events.
     pub events: Vec<Event>,
@@ -75,7 +77,8 @@ pub struct Flow {
     pub delays: Track,
     /// Kilobytes delivered, over time; empty where acknowledgements were not seen.
     pub delivered: Track,
-    /// Features of each loss, as the combined verdict sees them; `None` where it has nothing to go by.
+    /// Features of each loss, as the combined verdict sees them; `None` where it has nothing to go
+    /// by.
     pub features: Vec<Option<Features>>,
 }
 

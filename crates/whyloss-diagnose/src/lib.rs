@@ -1,6 +1,7 @@
 //! Causes of packet losses from captures and logs, and channels from recordings ([`fit`]).
 //!
-//! [`diagnose`] reads a capture once, follows its connections, and says of each what was lost and why.
+//! [`diagnose`] reads a capture once, follows its connections, and says of each what was lost and
+//! why.
 //!
 //! ```
 //! use whyloss_diagnose::{Options, diagnose, report};
@@ -77,8 +78,9 @@ pub struct Options {
     pub connections: usize,
     /// Flows that are kept, those with the most losses.
     pub flows: usize,
-    /// Bytes that all of it may take, but for what decompression needs. Beyond it the connections that were quiet for longest
-    /// are closed, and the flows with the fewest losses are dropped; [`Diagnosis::notes`] say so.
+    /// Bytes that all of it may take, but for what decompression needs. Beyond it the connections
+    /// that were quiet for longest are closed, and the flows with the fewest losses are dropped;
+    /// [`Diagnosis::notes`] say so.
     pub memory: u64,
     /// Bytes of [`Self::memory`] that something else takes, such as a [`Truth`](truth::Truth).
     pub taken: u64,
@@ -171,7 +173,8 @@ impl Diagnosis {
         self.flows = flows;
     }
 
-    /// The flows that lost the most, so many of them, in the order of their numbers; with `one`, that flow alone.
+    /// The flows that lost the most, so many of them, in the order of their numbers; with `one`,
+    /// that flow alone.
     pub fn worst(&self, one: Option<u64>, most: usize) -> Vec<&Flow> {
         let chosen = |flow: &&Flow| one.is_none_or(|one| flow.number == one);
         let mut worst: Vec<&Flow> = self.flows.iter().filter(chosen).collect();
@@ -320,7 +323,8 @@ impl Kept {
         }
     }
 
-    /// Drops the flows with the fewest losses as long as so many with so many bytes are too many; answers how many.
+    /// Drops the flows with the fewest losses as long as so many with so many bytes are too many;
+    /// answers how many.
     fn truncate(&mut self, too_many: impl Fn(usize, usize) -> bool) -> u64 {
         let before = self.flows.len();
         self.flows.sort_by_key(|flow| Reverse(flow.losses.len()));

@@ -102,7 +102,8 @@ pub fn said() -> String {
     SAID.lock().map_or(String::new(), |lines| lines.concat())
 }
 
-/// Whether this process and this kernel can load programs, as far as can be told without loading one.
+/// Whether this process and this kernel can load programs, as far as can be told without loading
+/// one.
 ///
 /// # Errors
 /// What is missing.

@@ -62,7 +62,8 @@ pub enum Recovery {
 pub struct Event {
     /// The socket, counted by its control.
     pub id: u64,
-    /// When the packet at hand arrived, or the timer expired, in µs of the machine's monotonic clock.
+    /// When the packet at hand arrived, or the timer expired, in µs of the machine's monotonic
+    /// clock.
     pub now_us: u64,
     /// The bandwidth estimate in sixteenths of a byte/s, after this event; 0 before the first.
     pub estimate: u64,
@@ -106,8 +107,8 @@ pub struct Event {
     pub fresh: bool,
     /// Whether the kernel had asked before and the program was not run, of an answer.
     pub late: bool,
-    /// The trees' log-odds of congestion in thousandths: of the loss, or of a loss found now. `None` during the warm-up, and
-    /// for controls without trees.
+    /// The trees' log-odds of congestion in thousandths: of the loss, or of a loss found now.
+    /// `None` during the warm-up, and for controls without trees.
     pub odds: Option<i32>,
     /// A digest of the signals behind the odds.
     pub digest: u32,

@@ -1,8 +1,9 @@
-//! How everything here is built by name: classifiers, estimators, controllers, policies and schemes.
+//! How everything here is built by name: classifiers, estimators, controllers, policies and
+//! schemes.
 //!
-//! Each family has a registry of [`Entry`]s and a `find`; an entry builds its algorithm from parameters that are checked
-//! against what it says about itself. The same algorithms have constructors of their own, for who knows at compile time
-//! what is wanted.
+//! Each family has a registry of [`Entry`]s and a `find`; an entry builds its algorithm from
+//! parameters that are checked against what it says about itself. The same algorithms have
+//! constructors of their own, for who knows at compile time what is wanted.
 //!
 //! ```
 //! use whyloss::{bandwidth, congestion, policy, receiver, schemes, sender};
@@ -56,8 +57,8 @@ pub struct Parameter {
 }
 
 impl<C> Entry<C> {
-    /// Makes a line of a registry. `construct` is given values in range, and answers with the relation between them that
-    /// does not hold, such as `"beta <= alpha"`.
+    /// Makes a line of a registry. `construct` is given values in range, and answers with the
+    /// relation between them that does not hold, such as `"beta <= alpha"`.
     pub const fn new(
         (id, name): (&'static str, &'static str),
         summary: &'static str,
@@ -171,14 +172,16 @@ impl fmt::Display for ParameterError {
 
 impl core::error::Error for ParameterError {}
 
-/// The name of `known` that `name` was meant to be, if one is near: at most a third of its letters differ.
+/// The name of `known` that `name` was meant to be, if one is near: at most a third of its letters
+/// differ.
 pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     let near = known.map(|known| (distance(name.as_bytes(), known.as_bytes()), known));
     let near = near.filter(|(distance, known)| 3 * distance <= known.len().max(3));
     near.min_by_key(|near| near.0).map(|near| near.1)
 }
 
-/// How many letters have to be put in, left out or changed to make one of the other (Levenshtein); names of up to 32 bytes.
+/// How many letters have to be put in, left out or changed to make one of the other (Levenshtein);
+/// names of up to 32 bytes.
 fn distance(one: &[u8], other: &[u8]) -> usize {
     const ROOM: usize = 32;
     if one.len() > ROOM || other.len() > ROOM {

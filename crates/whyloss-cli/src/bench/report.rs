@@ -1,4 +1,5 @@
-//! The same as files: `index.html`, `bench.csv`, and the picture of how cost grows with flows, `bench-flows.svg`.
+//! The same as files: `index.html`, `bench.csv`, and the picture of how cost grows with flows,
+//! `bench-flows.svg`.
 
 use std::path::Path;
 

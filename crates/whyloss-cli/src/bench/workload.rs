@@ -78,7 +78,8 @@ packet = "1500 B"
 transport = { kind = "cbr", rate = "1 kbit/s" }
 "#;
 
-/// Pairs of hosts of `flows`, at most: ns-2's nodes each keep a table of all addresses, and a scenario has 10,000 links.
+/// Pairs of hosts of `flows`, at most: ns-2's nodes each keep a table of all addresses, and a
+/// scenario has 10,000 links.
 const PAIRS: u32 = 1_000;
 
 /// A network without its size.

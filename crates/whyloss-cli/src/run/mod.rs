@@ -1,4 +1,5 @@
-//! `whyloss run`: simulates a scenario file, and prints what happened to each flow and on each link.
+//! `whyloss run`: simulates a scenario file, and prints what happened to each flow and on each
+//! link.
 //!
 //! Seeds run in parallel and are printed in order, so the output does not depend on the number of
 //! threads. The first Ctrl-C stops the seeds under way, and what had finished is printed; the
@@ -58,7 +59,8 @@ pub(crate) struct RunArgs {
     /// slowly.
     #[arg(long)]
     plain: bool,
-    /// Format of the output: tables for people, one JSON object, or CSV with one row per value and seed.
+    /// Format of the output: tables for people, one JSON object, or CSV with one row per value and
+    /// seed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }

@@ -1,4 +1,5 @@
-//! A limit on what is read between one record and the next: without it a line that never ends fills the memory.
+//! A limit on what is read between one record and the next: without it a line that never ends fills
+//! the memory.
 
 use std::cell::Cell;
 use std::io::{self, Read};

@@ -1,7 +1,8 @@
 //! Segments in fragments: not put together, but measured.
 //!
-//! Only a segment's length is missing from its first fragment. So what waits here is the segment of the first fragment,
-//! and how many bytes have come; once all are there, the segment has the length of the whole.
+//! Only a segment's length is missing from its first fragment. So what waits here is the segment of
+//! the first fragment, and how many bytes have come; once all are there, the segment has the length
+//! of the whole.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};

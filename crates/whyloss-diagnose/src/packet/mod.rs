@@ -1,7 +1,7 @@
 //! From a frame's bytes to what transports are made of: link layers, IP, fragments, TCP and UDP.
 //!
-//! Captures are cut short more often than not ("snapped"), so each layer takes what is there, and lengths come from
-//! headers, not from how much was stored.
+//! Captures are cut short more often than not ("snapped"), so each layer takes what is there, and
+//! lengths come from headers, not from how much was stored.
 
 pub mod bare;
 mod fragments;
@@ -75,7 +75,8 @@ enum Pass {
 }
 
 impl Dissector {
-    /// The transport's packet in a frame of this link type, `length` bytes on the wire, if it has one.
+    /// The transport's packet in a frame of this link type, `length` bytes on the wire, if it has
+    /// one.
     pub fn packet<'a>(&mut self, link: u32, length: u32, bytes: &'a [u8]) -> Option<Packet<'a>> {
         let found = link::network(link, bytes).and_then(|ip| {
             let before = (bytes.len() - ip.len()) as u32;

@@ -11,8 +11,8 @@
 //! B = (n/RTT_base − n/RTT_actual)·RTT_base               (4), in packets
 //! ```
 //!
-//! B is what [`Veno`] computes from the sender's events: their window is n packets, and its smoothed round-trip time
-//! starts and moves as the sender's R does.
+//! B is what [`Veno`] computes from the sender's events: their window is n packets, and its
+//! smoothed round-trip time starts and moves as the sender's R does.
 
 use crate::Cause;
 use crate::event::{AckEvent, LossEvent};
@@ -50,7 +50,8 @@ impl From<Cause> for Reaction {
     }
 }
 
-/// Whom a sender tells of its acknowledgements, and asks about its losses. A sender of plain IFTP has `()`.
+/// Whom a sender tells of its acknowledgements, and asks about its losses. A sender of plain IFTP
+/// has `()`.
 pub trait Judge {
     /// Takes an acknowledgement.
     fn on_ack(&mut self, ack: &AckEvent);
@@ -80,8 +81,8 @@ impl Judge for Veno {
     }
 }
 
-/// What a classifier says about a loss event of IFTP: the cause, and the reaction, of which some classifiers know more
-/// than two.
+/// What a classifier says about a loss event of IFTP: the cause, and the reaction, of which some
+/// classifiers know more than two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Advice {

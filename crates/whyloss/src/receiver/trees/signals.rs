@@ -13,8 +13,9 @@
 //!                time, a packet counts 1/20000 less with each one after it, and ten packets of the overall rate are added
 //! ```
 //!
-//! All but the arrival itself is from before the gap. The delay counts from the first packet's, in whole nanoseconds, so an
-//! offset between the clocks cancels; reals are added, multiplied and divided, which every machine does alike.
+//! All but the arrival itself is from before the gap. The delay counts from the first packet's, in
+//! whole nanoseconds, so an offset between the clocks cancels; reals are added, multiplied and
+//! divided, which every machine does alike.
 
 use super::super::Arrival;
 use crate::trees::{CLASSES, Extrema, class, hundredths, larger, position, ratio, smaller};
@@ -347,7 +348,8 @@ mod tests {
             ("after_long", 75),
             ("irregular", 0),
             ("spread", 100),
-            // 5 ms below the largest delay, of which 17.5 pass between two departures (35 ms over two): −12.5 of 10 ms.
+            // 5 ms below the largest delay, of which 17.5 pass between two departures (35 ms over
+            // two): −12.5 of 10 ms.
             ("room", -12),
             ("recent_losses", 0),
             ("loss_rate", 0),
@@ -360,7 +362,8 @@ mod tests {
         ] {
             assert_eq!(signal(&described, name), expected, "{name}");
         }
-        // 5 ms to climb in 30 ms between departures, where the steepest rise was 1 ms in 9 (113 of 1024).
+        // 5 ms to climb in 30 ms between departures, where the steepest rise was 1 ms in 9 (113 of
+        // 1024).
         let described = signals.on_arrival(&arrival(260 * MS, 35 * MS), 1);
         assert_eq!(signal(&described.expect("enough was heard"), "climb"), 151);
     }
