@@ -1,4 +1,4 @@
-//! What a transport tells sender classifiers, bandwidth estimators and controllers.
+//! The events that a transport tells sender classifiers, bandwidth estimators and controllers.
 //!
 //! The events are shaped so that TCP and QUIC can both fill them in. Sizes are bytes; offsets count
 //! bytes from the start of the connection (QUIC: of the packets sent, in order). Times are on the

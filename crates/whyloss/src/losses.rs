@@ -71,7 +71,7 @@ pub struct Loss {
     pub revealed: Time,
 }
 
-/// What a packet was to a [`LossTracker`].
+/// The kind of a packet to a [`LossTracker`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Seen {
@@ -369,7 +369,7 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         self.waiting += 1;
     }
 
-    /// What has been waited for long enough counts as lost.
+    /// Numbers that were waited for long enough count as lost.
     fn settle(&mut self, now: Time, lost: &mut impl FnMut(Loss)) {
         let (news, packets, span) = (self.news, self.packets, self.span);
         self.give_up(lost, |hole| {

@@ -1,4 +1,4 @@
-//! What a loss called wireless does to the window: a policy around any controller, so that any
+//! The effect of a wireless loss on the window: a policy around any controller, so that any
 //! classifier can be paired with any of them.
 //!
 //! ```text
@@ -28,7 +28,7 @@ use crate::macros::registry;
 use crate::registry::whole;
 use crate::{Cause, Rate, Time};
 
-/// What a loss called wireless does to the window. See the table of the [module](self).
+/// The effect of a loss called wireless on the window. See the table of the [module](self).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -39,7 +39,7 @@ pub enum WirelessPolicy {
     /// The window stays, but what else the algorithm does at a loss is done: Westwood goes on
     /// estimating, Vegas raises its timeout, BaLDE sets ssthresh.
     KeepWindow,
-    /// What a congestion loss does.
+    /// The effect of a congestion loss.
     AsCongestion,
     /// ssthresh and the window become what was under way (NewReno-LP).
     FlightSize,
@@ -90,7 +90,7 @@ registry! {
 
 /// A controller under a policy about losses called wireless: all that a transport talks to.
 ///
-/// Whatever a controller can be told and asked goes through here, so that no loss passes the policy
+/// Every event and question of a controller goes through here, so that no loss passes the policy
 /// by.
 #[derive(Clone, Debug)]
 pub struct UnderPolicy<C = AnyController> {

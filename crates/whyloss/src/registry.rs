@@ -28,11 +28,11 @@ pub struct Entry<C> {
     pub id: &'static str,
     /// Name in its paper.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Its effect, in a line.
     pub summary: &'static str,
     /// Who described it, and where.
     pub source: &'static str,
-    /// What can be set.
+    /// The parameters that can be set.
     pub parameters: &'static [Parameter],
     /// Given values in range; answers with the relation between them that does not hold.
     construct: fn(&Values<'_>) -> Result<C, &'static str>,
@@ -52,7 +52,7 @@ pub struct Parameter {
     pub max: f64,
     /// Whether only whole numbers are allowed. A switch is a whole number from 0 to 1.
     pub whole: bool,
-    /// What it means, in a line.
+    /// Its meaning, in a line.
     pub doc: &'static str,
 }
 
@@ -115,13 +115,13 @@ impl Parameter {
 pub struct ParameterError {
     /// Id of what was to be built.
     pub id: &'static str,
-    /// What can be set.
+    /// The parameters that can be set.
     pub known: &'static [Parameter],
-    /// What is wrong.
+    /// The mistake.
     pub problem: Problem,
 }
 
-/// What is wrong with parameters.
+/// A mistake in parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -129,7 +129,7 @@ pub enum Problem {
     Unknown(Name),
     /// The value is out of range, or not whole where it must be.
     NotAllowed {
-        /// What was to be set.
+        /// The parameter that was to be set.
         parameter: &'static Parameter,
         /// To this.
         given: f64,

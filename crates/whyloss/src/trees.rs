@@ -1,5 +1,4 @@
-//! What the trees of receivers and those of senders have in common: a tree, and what signals are
-//! computed with.
+//! The common part of the trees of receivers and senders: a tree, and the tools of their signals.
 //!
 //! Reals are added, multiplied and divided, which every machine does alike.
 

@@ -24,7 +24,7 @@ pub struct AckedCount {
     segment: u64,
     /// In segments; `None`: there is no bound.
     at_most: Option<u32>,
-    /// What duplicates have counted and no cumulative acknowledgement has covered.
+    /// Bytes that duplicates have counted and no cumulative acknowledgement has covered.
     accounted: u64,
 }
 

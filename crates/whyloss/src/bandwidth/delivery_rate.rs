@@ -32,7 +32,7 @@
 use crate::rate::share;
 use crate::{Duration, Rate, Time};
 
-/// What is remembered about a packet under way.
+/// The state kept of a packet under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Snapshot {
     /// How many packets had been sent before.
@@ -83,7 +83,7 @@ impl Snapshot {
     }
 }
 
-/// What an acknowledgement says about the path.
+/// A rate sample: an acknowledgement's measure of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RateSample {
@@ -281,7 +281,8 @@ impl DeliveryRate {
         self.in_flight
     }
 
-    /// What the acknowledgement says whose packets have been told; `None` if it delivered none.
+    /// Returns the sample of the acknowledgement whose packets have been told; `None` if it
+    /// delivered none.
     pub fn sample(&mut self, now: Time) -> Option<RateSample> {
         if self.delivered > self.app_limited {
             self.app_limited = 0;

@@ -31,7 +31,7 @@ use crate::{Rate, Time};
 const BETA: f64 = 0.95;
 const N: usize = 8;
 
-/// What duplicate acknowledgements count for.
+/// The bytes that duplicate acknowledgements count for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum DuplicateAcks {

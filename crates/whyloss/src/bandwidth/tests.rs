@@ -1,5 +1,5 @@
-//! What every estimator must keep to, and how they differ where the papers say so. The events here
-//! serve the estimators' own tests too.
+//! Properties that every estimator must keep to, and how they differ where the papers say so. The
+//! events here serve the estimators' own tests too.
 
 use super::*;
 use crate::Time;

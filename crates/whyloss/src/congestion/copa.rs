@@ -23,7 +23,7 @@
 //! shrinks to nothing. Then five round trips are over (figure 1 of the paper), and `n` flows in
 //! step do the same with `n` times as many.
 //!
-//! # What the paper leaves open
+//! # Choices that the paper leaves open
 //!
 //! - SRTT has RFC 6298's gain, 1/8.
 //! - The bound of the nearly empty queue counts as nearly empty, or a path without any queue would
@@ -36,7 +36,7 @@
 //! - A timeout starts anew, from one segment.
 //! - Marks (ECN) are answered as losses are: by nothing, unless the flow competes. RFC 3168 would
 //!   have it otherwise.
-//! - What was sent while the application had no more gives the window no growth.
+//! - Data sent while the application had no more gives the window no growth.
 //!
 //! A loss that a classifier calls wireless is spared its one effect, that on δ. Recoveries that
 //! bound the window at their end (NewReno's) bound this one, too; SACK's and RACK-TLP's do not.

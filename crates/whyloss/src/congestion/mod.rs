@@ -79,7 +79,7 @@ use pipe::Pipe;
 
 /// Congestion control. See the [module](self) for the contract.
 pub trait Controller {
-    /// A packet leaves. Whoever wants rate samples is served by
+    /// A packet leaves. Controllers that want rate samples are served by
     /// [`DeliveryRate`](crate::bandwidth::delivery_rate::DeliveryRate) instead.
     #[inline]
     fn on_sent(&mut self, sent: &SentEvent) {
@@ -152,13 +152,14 @@ pub struct Start {
     pub initial_window: u64,
     /// The initial slow start threshold in bytes; [`u64::MAX`]: slow start until the first loss.
     pub initial_ssthresh: u64,
-    /// What congestion avoidance counts, for those that grow as Reno does.
+    /// The unit of congestion avoidance, for controllers that grow as Reno does.
     pub growth: Growth,
 }
 
 impl Start {
-    /// What RFC 6928 and RFC 9002 recommend for segments of `segment_size` bytes: ten of them at
-    /// first, but no more than 14 720 bytes or two segments; slow start until the first loss.
+    /// The start that RFC 6928 and RFC 9002 recommend for segments of `segment_size` bytes: ten of
+    /// them at first, but no more than 14 720 bytes or two segments; slow start until the first
+    /// loss.
     pub const fn new(segment_size: u32) -> Self {
         let size = if segment_size == 0 {
             1
@@ -183,14 +184,14 @@ pub fn send_quantum(rate: Rate, segment_size: u32) -> u64 {
     millisecond.min(1 << 16).max(2 * u64::from(segment_size))
 }
 
-/// What a scenario says about a controller: which one, and what a loss called wireless does to its
+/// A scenario's choice of a controller: which one, and what a loss called wireless does to its
 /// window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ControllerSpec {
     /// Which one.
     pub kind: ControllerKind,
-    /// What a loss called wireless does.
+    /// The effect of a loss called wireless.
     pub wireless: WirelessPolicy,
 }
 

@@ -1,4 +1,4 @@
-//! What the path holds, for controllers that live on a bandwidth estimate: Bw·RTT_min.
+//! The bytes that the path holds, for controllers that live on a bandwidth estimate: Bw·RTT_min.
 
 use crate::bandwidth::{AnyEstimator, BandwidthEstimator, EstimatorSpec};
 use crate::event::AckEvent;

@@ -14,7 +14,7 @@ use super::{Controller, Start, Window};
 use crate::Time;
 use crate::event::{AckEvent, LossEvent};
 
-/// What is halved when a loss is found.
+/// The quantity that a loss halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Decrease {

@@ -1,5 +1,5 @@
-//! What every controller must keep to, and what the policies do around them. The events here serve
-//! the controllers' own tests too.
+//! Properties that every controller must keep to, and those of the policies around them. The events
+//! here serve the controllers' own tests too.
 
 use super::*;
 use crate::event::Detection;
@@ -219,7 +219,7 @@ proptest! {
         }
     }
 
-    /// Whatever a transport tells it, a controller lets at least a segment be under way and does
+    /// Under any order of events, a controller lets at least a segment be under way and does
     /// not panic.
     #[test]
     fn any_order_of_events(

@@ -74,7 +74,7 @@ pub struct Vegas {
     cwnd: u64,
     ssthresh: u64,
     growth: Growth,
-    /// What linear growth has not yet turned into a byte of cwnd, in bytes².
+    /// The rest of linear growth that is not yet a byte of cwnd, in bytes².
     credit: u64,
     /// Whether slow start let the window grow in the round before.
     grew: bool,
@@ -90,7 +90,7 @@ pub struct Vegas {
     dev: i64,
     fine_timeout: Duration,
     last_cut: Option<Time>,
-    /// What the last cut left of the window; 0 before the first.
+    /// The window after the last cut; 0 before the first.
     cut_to: u64,
 }
 

@@ -57,7 +57,7 @@ use crate::bandwidth::{Arithmetic, EstimatorSpec, TibetFilter, WestwoodSpec};
 use crate::event::{AckEvent, LossEvent};
 use crate::{Duration, Rate, Time};
 
-/// What a loss does with the estimate.
+/// The use of the estimate at a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reaction {
@@ -79,7 +79,7 @@ pub enum Reaction {
 pub struct WestwoodOptions {
     /// The estimator at work.
     pub estimator: EstimatorSpec,
-    /// What a loss does with it.
+    /// The use of the estimate at a loss.
     pub reaction: Reaction,
     /// Whether RTT_min is found anew after a timeout, in case the path has changed (Linux since
     /// 2.6.23).

@@ -18,7 +18,7 @@
 use super::Start;
 use crate::event::AckEvent;
 
-/// What congestion avoidance counts.
+/// The unit of congestion avoidance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Growth {
@@ -29,7 +29,7 @@ pub enum Growth {
     /// delayed.
     PerAck,
     /// Bytes acknowledged, but a whole segment at a time: one for each window of them (RFC 3465
-    /// §2.1; RFC 9002 §7.3.3 allows no more). What quinn and noq do.
+    /// §2.1; RFC 9002 §7.3.3 allows no more). As quinn and noq do.
     PerWindow,
 }
 
@@ -38,7 +38,7 @@ pub enum Growth {
 pub struct Window {
     cwnd: u64,
     ssthresh: u64,
-    /// What congestion avoidance has not yet turned into a byte of cwnd, in bytes²; below cwnd. (By
+    /// The rest of growth that is not yet a byte of cwnd, in bytes²; below cwnd. (By
     /// windows: the bytes acknowledged since the last growth.)
     credit: u64,
     segment_size: u32,

@@ -1,4 +1,4 @@
-//! What a loss does to n, and how any sender classifier decides it.
+//! The reactions of n to a loss, and how any sender classifier chooses one.
 //!
 //! ```text
 //! IFTP     every loss                                    n/2
@@ -19,7 +19,7 @@ use crate::event::{AckEvent, LossEvent};
 use crate::sender::veno::{Judgement, Veno};
 use crate::sender::{Classifier, SenderClassifier};
 
-/// What a loss found by acknowledgements does to n. A timeout always does the same.
+/// The reaction of n to a loss found by acknowledgements. A timeout always does the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reaction {
@@ -55,7 +55,7 @@ impl From<Cause> for Reaction {
 pub trait Judge {
     /// Takes an acknowledgement.
     fn on_ack(&mut self, ack: &AckEvent);
-    /// What a loss event does. Asked about timeouts too, but the answer is not used there.
+    /// The reaction to a loss event. Asked about timeouts too, but the answer is not used there.
     fn on_loss(&mut self, loss: &LossEvent) -> Reaction;
 }
 
@@ -81,14 +81,14 @@ impl Judge for Veno {
     }
 }
 
-/// What a classifier says about a loss event of IFTP: the cause, and the reaction, of which some
+/// A classifier's answer about a loss event of IFTP: the cause, and the reaction, of which some
 /// classifiers know more than two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Advice {
     /// The cause.
     pub cause: Cause,
-    /// What the sender does.
+    /// The sender's reaction.
     pub reaction: Reaction,
 }
 

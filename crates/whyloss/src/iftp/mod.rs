@@ -44,7 +44,7 @@ pub use sender::{Phase, Sender};
 
 use crate::Time;
 
-/// What a data packet carries.
+/// The fields of a data packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// Packet number: one more with each packet.
@@ -53,7 +53,7 @@ pub struct Data {
     pub stamp: Time,
 }
 
-/// What an acknowledgement carries: both fields copied from the packet that it answers (section 7).
+/// The fields of an acknowledgement, both copied from the packet that it answers (section 7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The packet's number.

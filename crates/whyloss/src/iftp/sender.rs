@@ -26,7 +26,7 @@
 //!   the end of a period with a loss.
 //! - The timer restarts when the lowest outstanding number changes; when it expires, all that is
 //!   outstanding is given up.
-//! - What arrives late is a round-trip time, and nothing else.
+//! - A late arrival gives a round-trip time, and nothing else.
 
 use super::options::MOST_PACKETS;
 use super::{Ack, Data, Judge, Options, Reaction, WindowMode};
@@ -34,7 +34,7 @@ use crate::event::{AckEvent, Detection, LossEvent};
 use crate::rto::Rto;
 use crate::{Duration, Time};
 
-/// What an expired timer leaves of the threshold at least, as RFC 5681 (4) has it.
+/// The least threshold that an expired timer leaves, as RFC 5681 (4) has it.
 const LEAST_SSTHRESH: f64 = 2.0;
 
 /// The sending end of a flow. See the [module](super) for the contract.

@@ -13,7 +13,7 @@
 //! classifier's state is a fixed number of words. An oracle, which is told the truth, is no
 //! classifier: it lives with whoever knows the truth.
 //!
-//! Whoever holds packets with sequence numbers needs none of this:
+//! Programs that hold packets with sequence numbers need none of this:
 //! [`LossTracker`](crate::losses::LossTracker) counts gaps, waits for what was only overtaken, and
 //! asks any classifier.
 //!

@@ -43,7 +43,7 @@ impl Segments {
     }
 }
 
-/// What the backlog of a window is computed from.
+/// The measures from which the backlog of a window follows.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Backlog {
     of: RttOf,

@@ -51,7 +51,7 @@ pub enum WindowOf {
     /// The congestion window.
     #[default]
     Congestion,
-    /// What is under way.
+    /// The bytes under way.
     Flight,
 }
 

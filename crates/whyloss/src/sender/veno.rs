@@ -38,7 +38,7 @@ use crate::event::{AckEvent, LossEvent};
 use crate::{Cause, Time};
 use core::cmp::Ordering;
 
-/// What Veno says about a loss.
+/// Veno's answer about a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Judgement {

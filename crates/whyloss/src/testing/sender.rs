@@ -28,7 +28,7 @@ pub fn properties(classifier: &(impl SenderClassifier + Clone)) {
 const SEGMENT: u64 = 1000;
 const MS: u64 = 1_000_000;
 
-/// What a classifier is told.
+/// An event that a classifier is told.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// An acknowledgement.

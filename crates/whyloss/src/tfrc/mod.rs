@@ -26,7 +26,7 @@
 //! loss event and it lengthens the open interval (CEN-1, CEN-12). It adds no bytes to the receive
 //! rate, since nothing arrived (CEN-A5).
 //!
-//! # What ns-2.35 does and these files do not
+//! # Behaviour of ns-2.35 that these files lack
 //!
 //! - The open interval I_0 counts the packet that began it (RFC 5348, 5.3); ns-2 counts from the
 //!   one after.
@@ -56,7 +56,7 @@ pub use sender::Sender;
 
 use crate::{Duration, Time};
 
-/// What a data packet carries (RFC 5348, 3.2.1).
+/// The fields of a data packet (RFC 5348, 3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data {
     /// Sequence number: one more with each packet.
@@ -76,7 +76,7 @@ pub struct Data {
     pub urgent: bool,
 }
 
-/// What a feedback packet carries (RFC 5348, 3.2.2).
+/// The fields of a feedback packet (RFC 5348, 3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Feedback {
     /// The stamp of the last data packet received.

@@ -42,7 +42,7 @@ pub struct Options {
     pub retransmit_timeout: RetransmitTimeout,
     /// The no-feedback timer runs for this many R, or 2s/X if that is longer.
     pub no_feedback_rtts: u32,
-    /// What the no-feedback timer does.
+    /// The effect of the no-feedback timer.
     pub no_feedback: NoFeedback,
     /// q and q2: the share of the old value that the averages of R and √R keep.
     pub filter: f64,
@@ -159,7 +159,7 @@ pub enum RetransmitTimeout {
     Ticks(Duration),
 }
 
-/// What the no-feedback timer does (RFC 5348, 4.4).
+/// The effect of the no-feedback timer (RFC 5348, 4.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum NoFeedback {

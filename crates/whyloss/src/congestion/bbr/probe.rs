@@ -20,7 +20,7 @@ pub(super) enum AckPhase {
     Stopping,
 }
 
-/// What probing remembers.
+/// The state of probing.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,

@@ -431,8 +431,8 @@ fn n_with_data_at(millis: i64) -> f64 {
     sender.n()
 }
 
-/// What leaves as soon as it may is as good as data without end; a packet that might have left and
-/// was not there is not.
+/// Data that leave as soon as they may are as good as data without end; a packet that might have
+/// left and was not there is not.
 #[test]
 fn n_grows_by_what_is_used() {
     assert_eq!(n_with_data_at(140), 4.0);

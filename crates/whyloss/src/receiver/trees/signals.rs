@@ -70,11 +70,11 @@ pub const NAMES: [(&str, &str); COUNT] = [
 /// The first arrivals, after which the signals mean something.
 const WARM_UP: u32 = 16;
 
-/// What a bucket of extrema holds: they are of the last one to two buckets.
+/// The time that a bucket of extrema spans; extrema are of the last one to two buckets.
 const SHORT: Duration = Duration::from_secs(5);
 const LONG: Duration = Duration::from_secs(60);
 
-/// What a slope of 1 counts.
+/// The value of a slope of 1.
 const SLOPE: f64 = 1024.0;
 
 /// Listens to arrivals, and describes gaps.
@@ -108,7 +108,7 @@ pub struct Signals {
     /// Packets that came, and that were lost, by class of delay.
     came: [f32; CLASSES],
     lost: [f32; CLASSES],
-    /// What the latest packet counts there: growing weights, so that older ones count less.
+    /// The weight of the latest packet: growing weights, so that older ones count less.
     weight: f32,
 }
 
