@@ -34,12 +34,12 @@ const MOST_NETWORKS: u64 = 100_000;
 )]
 pub(crate) struct ArenaArgs {
     /// Classifiers as scenario files give them, `zigzag` or `{ name = "mbiaz", upper = 1.3 }`; over
-    /// TCP controllers, too, such as `bbr`, which do without [default: every classifier that the
+    /// TCP also controllers such as `bbr`, which need none [default: every classifier that the
     /// transport can have, and over TCP `bbr` and `copa`]. The oracle and the unaware one always
     /// compete.
     #[arg(value_name = "CLASSIFIER")]
     classifiers: Vec<String>,
-    /// How many networks.
+    /// Number of networks.
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(1..=MOST_NETWORKS))]
     networks: u64,
     /// Seed of the drawn networks.
@@ -54,7 +54,7 @@ pub(crate) struct ArenaArgs {
     /// The queues of the narrow links.
     #[arg(long, value_enum, default_value_t = Discipline::Drawn)]
     queue: Discipline,
-    /// Let noisy links send again what their channels lost: 7 tries, 8 ms apart.
+    /// Let noisy links retransmit lost packets: 7 tries, 8 ms apart.
     #[arg(long)]
     arq: bool,
     /// Let queues that drop early (RED, CoDel, FQ-CoDel, PIE) mark instead, and flows of TCP and
@@ -256,7 +256,7 @@ pub(crate) fn run(
         },
     })?;
     match print(&outcomes, args.format, out) {
-        // Nobody reads any more, but the report is still wanted.
+        // The reader closed the pipe, but the report is still wanted.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
         printed => printed?,
     }

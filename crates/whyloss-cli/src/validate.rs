@@ -127,7 +127,7 @@ pub(crate) fn run(args: &ValidateArgs, out: &mut dyn Write) -> Result<(), CliErr
         Format::Markdown => report::markdown::render(&found),
     };
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // Nobody reads any more, but the page is still wanted.
+        // The reader closed the pipe, but the page is still wanted.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
         printed => printed?,
     }
