@@ -34,7 +34,7 @@ pub(crate) struct Arrived {
     pub(crate) sent: Option<(Time, u32)>,
 }
 
-/// What became of an arrival.
+/// The fate of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// It is the one expected, or beyond a gap.

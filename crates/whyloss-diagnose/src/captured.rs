@@ -137,7 +137,7 @@ fn said<R: Read>(
     said
 }
 
-/// What a capture is followed by.
+/// The readers that follow a capture.
 struct Followed {
     connections: Connections,
     streams: Streams,

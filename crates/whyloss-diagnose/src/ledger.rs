@@ -1,4 +1,4 @@
-//! What one direction lost, and what only looked like it.
+//! The losses of one direction, and the events that only look like losses.
 
 use std::collections::{BTreeSet, VecDeque};
 

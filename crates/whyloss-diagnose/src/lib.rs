@@ -71,7 +71,7 @@ use input::json::Record;
 use memory::Memory;
 use packet::Skipped;
 
-/// What bounds a diagnosis.
+/// The bounds of a diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Connections followed at a time. Beyond it those that were quiet for longest are closed.
@@ -104,7 +104,7 @@ impl Default for Options {
     }
 }
 
-/// What a capture or log tells.
+/// The diagnosis of a capture or log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Diagnosis {
     /// Flows, in the order of their beginning.
@@ -113,7 +113,7 @@ pub struct Diagnosis {
     pub frames: u64,
     /// Frames that tell nothing.
     pub skipped: Skipped,
-    /// What is to be known about the whole, a sentence each.
+    /// Notes about the whole, a sentence each.
     pub notes: Vec<String>,
     /// Why the input ended early, if it did: then this is what came before.
     pub partial: Option<String>,
@@ -124,7 +124,7 @@ pub struct Diagnosis {
 /// Reads a capture or log to its end.
 ///
 /// # Errors
-/// When it is of no known kind, or cannot be read from the start. What is damaged further in is in
+/// When it is of no known kind, or cannot be read from the start. Damage further in is in
 /// [`Diagnosis::partial`].
 pub fn diagnose(reader: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
     match input::open(reader)? {
@@ -267,7 +267,7 @@ fn of_log(log: Box<dyn Read>, options: Options) -> Result<Diagnosis, Error> {
 const DROPPED: &str = "more flows are not kept, those with the fewest losses";
 const FORGOTTEN: &str = "flows, those with the fewest losses, were dropped";
 
-/// What is to be said of what memory was too short for.
+/// Returns the notes on parts that memory was too short for.
 fn shortages<const N: usize>(options: Options, many: [(u64, &str); N]) -> Vec<String> {
     let budget = memory::name(options.memory);
     let said = notes(many).into_iter();

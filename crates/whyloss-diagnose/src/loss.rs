@@ -34,7 +34,7 @@ pub struct Loss {
     pub order: u64,
     /// Delays around it.
     pub around: Around,
-    /// What it was part of: so many in a row.
+    /// The length of the run that it belongs to.
     pub run: u32,
     /// Its cause, and how sure that is; `None` if the data cannot tell.
     pub verdict: Option<Sure>,
@@ -111,7 +111,7 @@ pub struct Event {
     pub time: u64,
     /// How the sender found it; `None` for a gap before the point of capture.
     pub detection: Option<Detection>,
-    /// What the classifiers say.
+    /// The classifiers' answers.
     pub votes: Votes,
 }
 
@@ -140,7 +140,7 @@ impl Votes {
     }
 }
 
-/// What else was seen, and is no loss.
+/// Events that look like losses and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Packets with data.

@@ -28,7 +28,7 @@ impl Span {
     }
 }
 
-/// What a quantity did over time.
+/// The course of a quantity over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Track {
     start: u64,

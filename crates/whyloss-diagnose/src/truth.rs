@@ -1,4 +1,4 @@
-//! What a network says it lost, beside what a diagnosis found.
+//! The losses that a network reports, beside those that a diagnosis found.
 //!
 //! A network that keeps a log (`whyloss link --log`) knows of every packet whether it arrived, and
 //! why not. [`Truth`] takes that log packet by packet; [`Diagnosis::compare`] finds the packet of
@@ -39,11 +39,11 @@ pub struct Passage {
     pub bytes: u32,
     /// When it reached the link, ns, on any clock.
     pub time: u64,
-    /// What became of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The network lost it.
@@ -77,7 +77,7 @@ struct Lost {
     found: bool,
 }
 
-/// What a network lost.
+/// The losses of a network.
 #[derive(Clone, Debug, Default)]
 pub struct Truth {
     connections: HashMap<[SocketAddr; 2], Packets>,

@@ -40,7 +40,7 @@ pub struct Transfer {
     pub plain: bool,
 }
 
-/// What came of it.
+/// The outcome.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transferred {
     /// What arrived of each flow, payload, in Mbit/s.
@@ -61,7 +61,7 @@ pub enum BedError {
     Io {
         /// What.
         what: String,
-        /// What the operating system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The run failed.
@@ -69,7 +69,7 @@ pub enum BedError {
     Failed {
         /// Its exit code; −1: it took too long.
         code: i32,
-        /// What it said.
+        /// Its message.
         said: String,
     },
     /// A result is not what it should be.

@@ -23,7 +23,7 @@ pub enum CheckError {
     Bed(#[from] BedError),
 }
 
-/// What came of a control's check.
+/// The outcome of a control's check.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Checked {
     /// The comparison.

@@ -12,7 +12,7 @@ pub const INTRODUCTION: usize = EVENT + 48;
 /// Bytes of a socket's state.
 pub const STATE: usize = 256;
 
-/// What happened.
+/// The kind of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A socket is told of for the first time in this watch.
@@ -69,7 +69,7 @@ pub struct Event {
     pub estimate: u64,
     /// Counts the socket's events of this watch, those that found no room among them.
     pub serial: u32,
-    /// What happened.
+    /// The kind of the event.
     pub kind: Kind,
     /// The verdict, of an answer.
     pub cause: Cause,

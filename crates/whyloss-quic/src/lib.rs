@@ -29,7 +29,7 @@
 //! With the feature `sim`, both stacks' protocol engines are hosts of
 //! `whyloss-sim` (`transport = { kind = "quic", stack = "quinn" }` in scenarios).
 //!
-//! # What the stacks tell, and what they do not
+//! # Reports of the stacks
 //!
 //! | | quinn-proto 0.11 | noq-proto 1 |
 //! |---|---|---|

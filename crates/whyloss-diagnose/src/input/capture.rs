@@ -191,7 +191,7 @@ fn next_of_pcap<R: Read>(
     }
 }
 
-/// What is wrong with an input that cannot be read from the start.
+/// The mistake of an input that cannot be read from the start.
 fn at_start(problem: &str, io: bool) -> String {
     if io {
         "it ends within that header".to_owned()

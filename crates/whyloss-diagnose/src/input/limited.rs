@@ -39,7 +39,7 @@ impl<R> Limited<R> {
     }
 }
 
-/// What is wrong with a record that is too long.
+/// The message about a record that is too long.
 pub(crate) fn too_long(what: &str) -> String {
     format!("{what} is longer than {} MiB", LONGEST >> 20)
 }

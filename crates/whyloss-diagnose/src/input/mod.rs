@@ -21,7 +21,7 @@ const LAYERS: usize = 3;
 /// memory.
 const WINDOW: u64 = 1 << 27;
 
-/// What an input turned out to be.
+/// The kind of an input.
 pub enum Input {
     /// A capture.
     Capture(Capture<Box<dyn Read>>),

@@ -26,7 +26,7 @@ pub(super) struct Old<R> {
     reader: R,
     lengths: Option<Lengths>,
     little: bool,
-    /// What is to be handed out.
+    /// The bytes to hand out.
     head: [u8; FILE],
     filled: usize,
     taken: usize,

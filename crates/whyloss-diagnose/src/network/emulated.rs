@@ -72,7 +72,7 @@ impl Line {
         ]
     }
 
-    /// What a truth takes: packets of TCP.
+    /// Packets that a truth takes: those of TCP.
     fn passage(&self) -> Option<Passage> {
         if self.protocol != TCP {
             return None;

@@ -44,7 +44,7 @@ const PACKET: usize = 240;
 const FLOW: usize = 1024;
 const PLACE: usize = 256;
 
-/// What may be kept of a log: so many packets, and what memory allows.
+/// The bounds of a log: a number of packets, and memory.
 struct Room {
     options: Options,
     memory: Memory,
@@ -115,7 +115,7 @@ struct Transmission {
     outcome: Outcome,
 }
 
-/// What became of it.
+/// Its fate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     /// It came through, then.
@@ -139,7 +139,7 @@ struct Network {
     score: Score,
 }
 
-/// What is known of a flow besides its packets.
+/// The facts about a flow besides its packets.
 struct About {
     protocol: Protocol,
     ends: [SocketAddr; 2],

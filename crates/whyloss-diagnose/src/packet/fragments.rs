@@ -12,7 +12,7 @@ use super::Segment;
 /// Segments that wait at most; the oldest makes room.
 const WAITING: usize = 64;
 
-/// What the fragments of one packet share.
+/// The fields that the fragments of one packet share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) ends: (IpAddr, IpAddr),

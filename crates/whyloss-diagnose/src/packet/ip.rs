@@ -93,7 +93,7 @@ pub(super) fn transport<'a>(
     )
 }
 
-/// What lies above IP: `length` bytes on the wire.
+/// The layer above IP: `length` bytes on the wire.
 fn upper<'a>(
     protocol: u8,
     bytes: &'a [u8],

@@ -27,11 +27,11 @@ pub struct Packet<'a> {
     pub destination: SocketAddr,
     /// IPv4's identification.
     pub ip_id: Option<u16>,
-    /// What it carries.
+    /// Its contents.
     pub body: Body<'a>,
 }
 
-/// What a packet carries.
+/// The contents of a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
     /// A TCP segment.
@@ -40,7 +40,7 @@ pub enum Body<'a> {
     Udp(&'a [u8], u32),
 }
 
-/// What was passed over, and how often.
+/// The frames that were passed over, with their number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {
     /// Frames of a link layer, network layer or transport that is not read here.

@@ -1,5 +1,5 @@
-//! What a QUIC endpoint sent: packets with numbers that are used once, acknowledged in ranges,
-//! declared lost.
+//! The packets that a QUIC endpoint sent: packets with numbers that are used once, acknowledged in
+//! ranges, declared lost.
 //!
 //! ```text
 //! lost        declared lost by the endpoint (or, in a log without that, overtaken by three acknowledged ones two round trips
@@ -41,7 +41,7 @@ struct Packet {
     state: State,
 }
 
-/// What is known of a packet.
+/// The state of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// It is under way.

@@ -11,12 +11,12 @@ const CCFB: u8 = 11;
 /// Packets that one report may speak of.
 const SPOKEN_OF: usize = 1 << 14;
 
-/// What a receiver or a sender says.
+/// A report of a receiver or a sender.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Told {
     /// A sender's report passes.
     Sender { ssrc: u32, middle: u32 },
-    /// What was received of a stream.
+    /// The packets received of a stream.
     Block(Block),
     /// Numbers that are missing.
     Nack { ssrc: u32, numbers: Vec<u16> },
@@ -30,7 +30,7 @@ pub(super) enum Told {
     Transport { first: u16, heard: Vec<Heard> },
 }
 
-/// What a receiver says of one packet.
+/// A receiver's report on one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heard {
     /// It did not come.
@@ -66,7 +66,7 @@ const REFERENCE: u64 = 64_000_000;
 /// RFC 8888's report has the middle of an NTP time: 65536 s in all.
 const NTP: u64 = 65_536_000_000_000;
 
-/// What was received of a stream.
+/// The packets received of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) ssrc: u32,

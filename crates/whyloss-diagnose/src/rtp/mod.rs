@@ -52,7 +52,7 @@ fn hosts(ends: Ends) -> Hosts {
     ends.map(|end| end.ip())
 }
 
-/// What all streams from one host to another share.
+/// The state that all streams from one host to another share.
 #[derive(Default)]
 struct Transport {
     /// Streams that are alive.

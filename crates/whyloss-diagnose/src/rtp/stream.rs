@@ -53,7 +53,7 @@ pub(super) struct Stream {
     places: u64,
     /// Whether the latest packet had a number of the transport.
     transport: bool,
-    /// What passed and did not arrive, as far as it is kept.
+    /// The packets that passed and did not arrive, as far as they are kept.
     lost: Vec<Passed>,
     /// What passed as it arrived behind the point of capture, numbered by its place, so that what
     /// was lost before it is no gap; delays are those from here to there, as feedback tells them.
@@ -64,7 +64,7 @@ pub(super) struct Stream {
     first_number: Option<u16>,
     /// From the point of capture to the receiver and back, ns.
     beyond: Option<u64>,
-    /// What the receiver says it lost in all.
+    /// The losses that the receiver reports in all.
     reported: Option<i32>,
     /// Whether the receiver says which packets it lacks.
     named: bool,

@@ -89,7 +89,7 @@ impl Copies {
     }
 }
 
-/// What a copy has in common with its original.
+/// The fields that a copy shares with its original.
 struct Known<'a>(Option<u16>, &'a Segment);
 
 impl Hash for Known<'_> {

@@ -75,7 +75,7 @@ pub(crate) struct Half {
     last_arrival: u64,
     acks: u64,
     smoothed: Option<f64>,
-    /// What was acknowledged selectively.
+    /// The ranges that were acknowledged selectively.
     sacked: Covered,
     highest_sacked: u64,
     /// What its receiver has room for, not scaled, and the end of what asked whether it has some

@@ -1,4 +1,4 @@
-//! What the combined verdict looks at.
+//! The features of the combined verdict.
 //!
 //! Delays are those of neighbours of the lost packet, *d* just before it; *low* is the smallest of
 //! the flow, *top* its 99.5 % quantile.
@@ -48,7 +48,7 @@ pub const NAMES: [&str; OWN] = [
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Features(pub [f64; ALL]);
 
-/// What the losses of a flow share.
+/// The features that the losses of a flow share.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     ranks: Ranks,

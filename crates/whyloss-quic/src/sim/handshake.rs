@@ -29,7 +29,7 @@ pub(super) struct Handshake {
     /// Messages written and read so far.
     written: usize,
     read: usize,
-    /// What came of messages that are not whole yet.
+    /// The received parts of unfinished messages.
     inbox: Vec<u8>,
     parameters: Vec<u8>,
     peer: Option<Vec<u8>>,

@@ -7,8 +7,8 @@
 //! of the sizes that the scenario says.
 //!
 //! The same seed gives the same run: endpoints are seeded, and instead of TLS the handshake has
-//! messages of TLS's sizes without secrets, since TLS draws from the system. What no seed reaches
-//! is the stacks' own BBR: both versions draw from the system when they probe for bandwidth.
+//! messages of TLS's sizes without secrets, since TLS draws from the system. No seed reaches the
+//! stacks' own BBR: both versions draw from the system when they probe for bandwidth.
 
 mod engine;
 mod handshake;
