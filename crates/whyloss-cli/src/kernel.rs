@@ -160,7 +160,7 @@ use self::{
     watch::watch,
 };
 
-/// What this build lacks.
+/// The part that this build lacks.
 #[cfg(not(all(feature = "kernel", target_os = "linux")))]
 mod without {
     use super::{CheckArgs, CliError, Control, LoadArgs, WatchArgs, Write};

@@ -50,7 +50,7 @@ pub(crate) enum Also {
     Wait,
 }
 
-/// What is compared.
+/// The quantities that are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Metric {
     pub(crate) name: &'static str,
@@ -58,7 +58,7 @@ pub(crate) struct Metric {
     pub(crate) margin: Margin,
 }
 
-/// What one run showed.
+/// The results of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Observed {
     /// Packets that arrived for the first time, as the sender knows (TCP) or all that arrived

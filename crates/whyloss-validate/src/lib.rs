@@ -45,7 +45,7 @@ use peers::{Missing, Ns2, Ns3, Peer, PeerError};
 pub use row::{Failure, Row};
 pub use suite::Suite;
 
-/// What is to be compared.
+/// The cases to compare.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// With what.
@@ -85,7 +85,7 @@ impl Plan {
     }
 }
 
-/// What was found.
+/// The results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Every comparison, in the order of presentation.

@@ -54,7 +54,7 @@ fn shortcut(name: &str) -> Result<Shortcut, String> {
     })
 }
 
-/// What one process measured.
+/// The measures of one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Measured {
     pub(crate) packets: u64,

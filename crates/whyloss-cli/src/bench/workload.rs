@@ -95,7 +95,7 @@ pub(crate) enum Network {
     Codel,
 }
 
-/// What one process simulates.
+/// The work of one process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     pub(crate) network: Network,

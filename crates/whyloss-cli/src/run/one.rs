@@ -17,7 +17,7 @@ use super::picture::Timeline;
 use crate::error::CliError;
 use crate::progress::Simulated;
 
-/// What a run writes beside its results.
+/// The files that a run writes beside its results.
 #[derive(Debug, Args)]
 pub(super) struct WriteArgs {
     /// Write tables of windows and rates, arrivals, losses with cause and verdict, and queues into
@@ -78,7 +78,7 @@ pub(super) struct Done {
     pub(super) results: Option<Seed>,
     /// How far it came.
     pub(super) reached: Time,
-    /// What could not be written of it.
+    /// The files that could not be written.
     pub(super) unwritten: Option<OutputError>,
     /// What the pictures are drawn from, if it was asked for.
     pub(super) timeline: Option<Timeline>,

@@ -1,7 +1,9 @@
-//! Simulation against reality: one command that makes every table of `docs/evidence/data/reality.txt`.
+//! Simulation against reality: one command that makes every table of
+//! `docs/evidence/data/reality.txt`.
 //!
-//! Each table runs this program again: emulated links in namespaces of their own, with commands at their ends. Nothing
-//! leaves them. A table has checks, which hold or not; limits were fixed before the first run.
+//! Each table runs this program again: emulated links in namespaces of their own, with commands at
+//! their ends. Nothing leaves them. A table has checks, which hold or not; limits were fixed before
+//! the first run.
 
 #![expect(clippy::too_many_lines, reason = "a table is made from top to bottom")]
 
@@ -70,7 +72,7 @@ pub enum RealityError {
     Io {
         /// What.
         what: String,
-        /// What the operating system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A run behind a link failed.

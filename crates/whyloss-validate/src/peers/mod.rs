@@ -75,7 +75,7 @@ pub enum PeerError {
     Start {
         /// The command.
         name: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The simulator did not end in time.
@@ -93,13 +93,13 @@ pub enum PeerError {
         name: String,
         /// How it ended: a code or a signal.
         status: ExitStatus,
-        /// What it said last.
+        /// Its last message.
         words: String,
     },
     /// The simulator answered something else than it was asked for.
     #[error("expected {expected}, but was told {found:?}")]
     Nonsense {
-        /// What was expected.
+        /// The expected answer.
         expected: &'static str,
         /// The beginning of what was said.
         found: String,
@@ -109,7 +109,7 @@ pub enum PeerError {
     Cache {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The case has what no script of ours can describe.

@@ -213,7 +213,7 @@ pub struct Options {
     pub dialect: Dialect,
     /// Congestion control.
     pub controller: ControllerSpec,
-    /// What congestion avoidance counts.
+    /// The unit of congestion avoidance.
     pub growth: Growth,
     /// IW in segments.
     pub initial_window: u32,
