@@ -1,8 +1,10 @@
-//! Instructions of `whyloss run` as people type it: the dumbbell's first 20 s with each transport, counted by callgrind.
+//! Instructions of `whyloss run` as people type it: the dumbbell's first 20 s with each transport,
+//! counted by callgrind.
 //!
-//! `cargo build --release && cargo bench -p whyloss-bench --bench command_instructions`; needs valgrind and
-//! gungraun-runner. A limit is so many instructions per delivered packet, the start of the process included; how many
-//! packets seed 1 delivers is part of the results that never change, and of the golden files.
+//! `cargo build --release && cargo bench -p whyloss-bench --bench command_instructions`; needs
+//! valgrind and gungraun-runner. A limit is so many instructions per delivered packet, the start of
+//! the process included; how many packets seed 1 delivers is part of the results that never change,
+//! and of the golden files.
 
 #![allow(missing_docs, reason = "gungraun's macros write undocumented items")]
 

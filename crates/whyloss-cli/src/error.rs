@@ -32,7 +32,7 @@ pub(crate) enum CliError {
         did_you_mean(nearest)
     )]
     Unknown {
-        /// What was looked for.
+        /// The name that was looked for.
         kind: &'static str,
         name: String,
         /// The names most like it.
@@ -103,7 +103,7 @@ pub(crate) enum CliError {
     /// A trace or capture could not be written after all; the results were printed.
     #[error("{first}{}; the results were printed, these files are missing", of_seeds(*seeds))]
     Unwritten {
-        /// What went wrong first.
+        /// The first error.
         first: String,
         /// Seeds of which something is missing.
         seeds: usize,
@@ -136,7 +136,7 @@ pub(crate) enum CliError {
     NoContender {
         name: String,
         nearest: Vec<String>,
-        /// What competes.
+        /// The contenders.
         competing: Vec<String>,
     },
     /// No scheme of this name.

@@ -65,7 +65,8 @@ impl Progress for Bar {
     }
 }
 
-/// A bar over the simulated time of all seeds of a scenario, so that a single long run shows how far it is.
+/// A bar over the simulated time of all seeds of a scenario, so that a single long run shows how
+/// far it is.
 pub(crate) struct Simulated(ProgressBar);
 
 impl Simulated {

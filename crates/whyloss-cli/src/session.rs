@@ -93,10 +93,12 @@ pub(crate) struct RecvArgs {
     at: String,
     #[command(flatten)]
     flow: FlowArgs,
-    /// Write what arrives into a file, each packet at its place; `-` for standard output, in the order of arrival.
+    /// Write what arrives into a file, each packet at its place; `-` for standard output, in the
+    /// order of arrival.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Keep the files at --out and --arrivals within this size each: what lies beyond is dropped and counted.
+    /// Keep the files at --out and --arrivals within this size each: what lies beyond is dropped
+    /// and counted.
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
     out_limit: String,
     /// Go on with other sessions after the first, one at a time; a session that fails ends alone.

@@ -1,4 +1,5 @@
-//! A run behind an emulated link as one page that needs no network: what its links did, and when packets were lost, and why.
+//! A run behind an emulated link as one page that needs no network: what its links did, and when
+//! packets were lost, and why.
 
 use std::path::Path;
 use std::sync::Arc;

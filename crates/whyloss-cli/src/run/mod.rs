@@ -1,4 +1,5 @@
-//! `whyloss run`: simulates a scenario file, and prints what happened to each flow and on each link.
+//! `whyloss run`: simulates a scenario file, and prints what happened to each flow and on each
+//! link.
 //!
 //! Seeds run in parallel and are printed in order, so the output does not depend on the number of
 //! threads. The first Ctrl-C stops the seeds under way, and what had finished is printed; the
@@ -40,10 +41,10 @@ pub(crate) struct RunArgs {
     /// The first seed [default: the file's, else 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     seed: Option<u64>,
-    /// How many seeds, counting up from the first [default: the file's, else 1].
+    /// Number of seeds, counting up from the first [default: the file's, else 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
-    /// Change the scenario: `link.shared.rate=1 Mbit/s`, `flow.video.classifier=zbs2`. May be
+    /// Change the scenario: `link.shared.rate=1 Mbit/s`, `flow.video.classifier=trees`. May be
     /// repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = assignment)]
     sets: Vec<(String, String)>,
@@ -52,18 +53,19 @@ pub(crate) struct RunArgs {
     jobs: Option<u16>,
     #[command(flatten)]
     write: WriteArgs,
-    /// Write a page with tables, and with every flow and link over time, into this directory; with
-    /// the pictures (SVG) and the results (CSV, JSON) by themselves.
+    /// Write a page of tables and of every flow and link over time into this directory, with the
+    /// pictures (SVG) and the results (CSV, JSON).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Serve the page on this machine alone, from the start until Ctrl-C; its address is printed.
     #[arg(long)]
     watch: bool,
-    /// Simulate plainly, one event per arrival and per timer: the same results, several times as
-    /// slowly.
+    /// Simulate with the plain engine, one event per arrival and per timer: the same results,
+    /// several times slower.
     #[arg(long)]
     plain: bool,
-    /// Format of the output: tables for people, one JSON object, or CSV with one row per value and seed.
+    /// Format of the output: tables for people, one JSON object, or CSV with one row per value and
+    /// seed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
 }
@@ -155,7 +157,7 @@ pub(crate) fn run(
             Format::Csv => csv::render(&results),
         };
         match out.write_all(text_of.as_bytes()).and_then(|()| out.flush()) {
-            // Nobody reads any more, but the page is still wanted.
+            // The reader closed the pipe, but the page is still wanted.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe && args.out.is_some() => {}
             printed => printed?,
         }

@@ -17,7 +17,7 @@ use super::picture::{Shared, Timeline};
 use crate::error::CliError;
 use crate::progress::Simulated;
 
-/// What a run writes beside its results.
+/// The files that a run writes beside its results.
 #[derive(Debug, Args)]
 pub(super) struct WriteArgs {
     /// Write tables of windows and rates, arrivals, losses with cause and verdict, and queues into
@@ -27,13 +27,14 @@ pub(super) struct WriteArgs {
     /// Format of the tables.
     #[arg(long, value_enum, default_value_t = TraceFormat::Csv, requires = "trace")]
     trace_format: TraceFormat,
-    /// At most one row per flow or link in so long, such as `10 ms`; losses are always written.
+    /// Write at most one row per flow or link in this time, such as `10 ms`; losses are always
+    /// written.
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "trace")]
     trace_thin: Option<Duration>,
-    /// Rows from this time on.
+    /// Write rows from this time on.
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "trace")]
     trace_from: Option<Duration>,
-    /// Rows up to this time.
+    /// Write rows up to this time.
     #[arg(long, value_name = "TIME", value_parser = duration, requires = "trace")]
     trace_to: Option<Duration>,
     /// Write a capture (pcapng) of each link into this directory; with several seeds, into `seed-N`
@@ -77,7 +78,7 @@ pub(super) struct Done {
     pub(super) results: Option<Seed>,
     /// How far it came.
     pub(super) reached: Time,
-    /// What could not be written of it.
+    /// The files that could not be written.
     pub(super) unwritten: Option<OutputError>,
     /// What the pictures are drawn from, if it was asked for.
     pub(super) timeline: Option<Timeline>,

@@ -142,10 +142,13 @@ fn summary(values: &BTreeMap<u64, f64>) -> Summary {
 }
 
 fn table(rows: &Rows, points: &[Point], axes: &[&str]) -> Table {
-    let metrics = rows.metrics.iter().map(|(column, _)| match column.unit.as_str() {
-        "" => column.name.clone(),
-        unit => format!("{} ({unit})", column.name),
-    });
+    let metrics = rows
+        .metrics
+        .iter()
+        .map(|(column, _)| match column.unit.as_str() {
+            "" => column.name.clone(),
+            unit => format!("{} ({unit})", column.name),
+        });
     let axes = axes.iter().map(|&axis| axis.to_owned());
     let mut table = Table::new(axes.chain(metrics));
     for point in points.iter().take(MOST_POINTS) {

@@ -45,7 +45,7 @@ pub struct ReceiveOptions {
     pub stop: Arc<AtomicBool>,
 }
 
-/// What was received.
+/// The packets that were received.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Received {
     /// Seconds since the session began.
@@ -174,8 +174,8 @@ fn run(
     }
 }
 
-/// Sends what the end has to say. A peer chooses the address that is answered, so an error of the kernel is that peer's
-/// alone: what it means shows when the peer stays silent.
+/// Sends what the end has to say. A peer chooses the address that is answered, so an error of the
+/// kernel is that peer's alone: what it means shows when the peer stays silent.
 fn answer(end: &mut ReceivingEnd, wire: &Wire) {
     while let Some((packet, peer)) = end.poll() {
         if wire.send_to(&packet, peer).is_err() {
