@@ -1,6 +1,7 @@
 //! Instructions of a connection's calls through C and through Rust.
 //!
-//! `cargo bench -p whyloss-bench --bench c_instructions`; needs valgrind and gungraun-runner. Divide by 64,000.
+//! `cargo bench -p whyloss-bench --bench c_instructions`; needs valgrind and gungraun-runner.
+//! Divide by 64,000.
 #![allow(missing_docs, reason = "the attribute writes a public module")]
 
 use std::hint::black_box;
@@ -11,8 +12,8 @@ use gungraun::{
 use whyloss_bench::through_c::{CALLS, ThroughC, ThroughRust, run};
 
 const ROUNDS: u64 = 1000;
-/// Instructions per call of NewReno through Rust, and how many more C may take: what fits into 10 ns
-/// at four instructions per nanosecond or a little more.
+/// Instructions per call of NewReno through Rust, and how many more C may take: what fits into 10
+/// ns at four instructions per nanosecond or a little more.
 const RUST: u64 = 306;
 const MORE: u64 = 44;
 

@@ -135,7 +135,7 @@ impl ThroughC {
         let status =
             unsafe { whyloss_scheme_init(scheme, size, &raw const options, null_mut(), 0) };
         assert_eq!(status, Status::Ok);
-        // What the optimiser does not know, it cannot inline: C's programs do not see the source.
+        // Keeps the optimiser from inlining these calls: C's programs do not see the source.
         let calls = black_box(Calls {
             sent: whyloss_scheme_on_sent,
             acked: whyloss_scheme_on_acked,

@@ -132,7 +132,7 @@ fn quicly_gains_where_a_radio_loses_packets() {
         let bytes = received(&simulator, "whyloss", scheme);
         assert!(bytes > 2 * cubic, "{scheme}");
     }
-    // What only differs in the stack around it comes out alike.
+    // Controllers that differ only in the stack around them come out alike.
     let ours = received(&simulator, "whyloss", "cubic");
     assert!(ours < 2 * cubic && cubic < 2 * ours);
 }

@@ -1,8 +1,8 @@
 //! `whyloss compare`: how two runs, sweeps or diagnoses differ, number by number.
 //!
-//! Reads `results.json`, `sweep.json` or `diagnosis.json` from each directory and pairs the numbers that stand at
-//! the same place. Seeds pair as well: a network draws the same under the same seed, so that
-//! differences vary less than what they are taken of.
+//! Reads `results.json`, `sweep.json` or `diagnosis.json` from each directory and pairs the numbers
+//! that stand at the same place. Seeds pair as well: a network draws the same under the same seed,
+//! so that differences vary less than what they are taken of.
 //!
 //! ```text
 //! d_s = b_s − a_s for each seed s that both have;   difference d̄ ± half its 95 % interval

@@ -41,7 +41,7 @@ struct Shared {
     state: Mutex<State>,
     changed: Condvar,
     connections: AtomicUsize,
-    /// What a request must name as its host, so that no other site's name leads here.
+    /// The host that a request must name, so that no other site's name leads here.
     hosts: [String; 2],
 }
 

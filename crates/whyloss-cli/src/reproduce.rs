@@ -1,7 +1,8 @@
 //! `whyloss reproduce`: runs experiments and prints the papers' numbers beside ours.
 //!
-//! Each experiment is printed, and written, as soon as it has run. After the first Ctrl-C no further replication starts, and what
-//! has finished is printed and written with the number of seeds behind it; the second ends the command at once.
+//! Each experiment is printed, and written, as soon as it has run. After the first Ctrl-C no
+//! further replication starts, and what has finished is printed and written with the number of
+//! seeds behind it; the second ends the command at once.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ use crate::threads::{self, MOST_JOBS};
 pub(crate) struct ReproduceArgs {
     #[command(flatten)]
     which: Which,
-    /// Replications of each scenario [default: as many as the paper has, or its rule of precision asks for].
+    /// Replications of each scenario [default: as many as the paper has, or its rule of precision
+    /// asks for].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST_SEEDS))]
     seeds: Option<u64>,
     /// Threads [default: one per core]. The results do not depend on it.
@@ -35,7 +37,8 @@ pub(crate) struct ReproduceArgs {
     /// Format of the output.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` keeps plans and scenarios.
+    /// Print the experiment as a plan for `whyloss sweep` instead of running it; `--out` keeps
+    /// plans and scenarios.
     #[arg(long)]
     plan: bool,
 }
@@ -43,7 +46,8 @@ pub(crate) struct ReproduceArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Which {
-    /// Experiments, as `whyloss list` names them, or a folder with a paper of one's own (docs/guides/papers.md).
+    /// Experiments, as `whyloss list` names them, or a folder with a paper of one's own
+    /// (docs/guides/papers.md).
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Every experiment of one paper, such as `cen`.
@@ -208,7 +212,8 @@ fn reproduce(
             };
             let printed = bar.aside(|| printer.print(&outcome));
             outcomes.push(outcome);
-            // Each as soon as it is there: whatever ends the command, nothing that has finished is lost.
+            // Each as soon as it is there: whatever ends the command, nothing that has finished is
+            // lost.
             if let (Some(dir), [.., outcome]) = (&args.out, &outcomes[..]) {
                 report::write_outcome(dir, outcome)?;
                 report::write_page(dir, &outcomes, whyloss_papers::citation)?;

@@ -1,7 +1,9 @@
-//! `whyloss sweep`: runs a plan (docs/guides/sweeps.md) on all cores, and keeps a row of each run as Parquet.
+//! `whyloss sweep`: runs a plan (docs/guides/sweeps.md) on all cores, and keeps a row of each run
+//! as Parquet.
 //!
-//! Whatever ends the command, the same command goes on from there: the first Ctrl-C stops the runs under way and writes
-//! what had finished, the second, or a kill, loses no more than what finished since the last part was written.
+//! Whatever ends the command, the same command goes on from there: the first Ctrl-C stops the runs
+//! under way and writes what had finished, the second, or a kill, loses no more than what finished
+//! since the last part was written.
 
 mod page;
 
@@ -31,8 +33,8 @@ pub(crate) struct SweepArgs {
     /// The plan (docs/guides/sweeps.md).
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
-    /// Keep the runs in this directory, and write all rows of the plan there as `rows.parquet`, with
-    /// a page that shows each point and what is missing.
+    /// Keep the runs in this directory, and write all rows of the plan there as `rows.parquet`,
+    /// with a page that shows each point and what is missing.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Threads [default: one per core]. The rows do not depend on it.

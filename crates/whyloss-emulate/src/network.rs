@@ -6,8 +6,8 @@
 //! one packet is not late at the next. The caller asks [`Network::next_due`] when to come again,
 //! and [`Network::take_due`] what has arrived by then.
 //!
-//! A link that cannot answer at once (CoDel, ARQ, jitter, …) holds the packet, and tells its fate at
-//! an event of its own. [`Network::next_due`] counts these events, too.
+//! A link that cannot answer at once (CoDel, ARQ, jitter, …) holds the packet, and tells its fate
+//! at an event of its own. [`Network::next_due`] counts these events, too.
 //!
 //! Each time a link answers, [`Hop`] says what it answered: what a log needs, and all that is
 //! needed to ask again.
@@ -18,7 +18,7 @@ use std::collections::BinaryHeap;
 use whyloss::{Cause, Time};
 use whyloss_link::{Ecn, EventLink, Fate, Link, LinkSpec, Streams};
 
-/// What a link of the network is.
+/// A link of the network.
 #[derive(Clone, Debug)]
 pub struct LinkPlan {
     /// Its name in logs.
@@ -40,7 +40,7 @@ enum Kind {
     Later(Box<EventLink>),
 }
 
-/// What a link said about a packet.
+/// A link's answer about a packet.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hop {
     /// Counts the answers of all links, in order.
@@ -61,7 +61,7 @@ pub struct Hop {
     pub last: bool,
 }
 
-/// What becomes of a packet at a link.
+/// The outcome of a packet at a link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Outcome {
     /// It arrives at the far end.
@@ -173,7 +173,7 @@ pub struct Network<P> {
 /// A packet under way.
 #[derive(Debug)]
 pub struct Transit<P> {
-    /// What it carries.
+    /// Its contents.
     pub payload: P,
     /// Its number.
     pub packet: u64,
@@ -181,7 +181,7 @@ pub struct Transit<P> {
     pub from: usize,
     /// The host that it is for.
     pub to: usize,
-    /// What the link that it crosses now said.
+    /// The answer of the link that it crosses now.
     pub hop: Hop,
     /// How many links of its route are behind it.
     position: usize,
@@ -202,7 +202,7 @@ pub struct Sent {
     pub flow: u32,
 }
 
-/// What a caller of [`Network`] hears.
+/// An answer to a caller of [`Network`].
 pub trait Watch<P> {
     /// A link answered, and the packet goes on to another link.
     fn passed(&mut self, hop: &Hop, payload: &mut P);
@@ -429,7 +429,7 @@ impl<P> Network<P> {
 }
 
 impl Outcome {
-    /// What a fate means to a log. These bits were damaged if any were, and a packet that was lost
+    /// Translates a fate for a log. These bits were damaged if any were, and a packet that was lost
     /// for congestion found no room or was dropped early.
     fn of(fate: Fate, bits: &[u32], overflowed: bool) -> Self {
         match fate {

@@ -69,7 +69,7 @@ pub struct EventLink {
     /// Whether what is sent arrives, and in the order in which it is sent.
     is_orderly: bool,
     served: u64,
-    /// What was noted of the packet last given back, if it took the link's time.
+    /// The note about the packet last given back, if it took the link's time.
     told: Option<u8>,
     /// Whether it was lost for want of room.
     overflowed: bool,
@@ -81,7 +81,7 @@ pub struct EventLink {
     again: Option<Time>,
 }
 
-/// What a packet has met of a channel.
+/// The parts of a channel that a packet has met.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Met {
     /// Whether the channel was in its bad state, of a channel with two.
@@ -104,7 +104,7 @@ struct Server {
     arq: ArqSpec,
     jitter: Option<Jitter>,
     channel: Channel,
-    /// Nobody arrives earlier than this, unless order does not matter.
+    /// No packet arrives earlier than this, unless order does not matter.
     last_arrival: Time,
 }
 
@@ -612,13 +612,13 @@ impl Server {
         }
     }
 
-    /// What becomes of a packet that was sent.
+    /// Decides the fate of a packet that was sent.
     #[inline]
     fn fate(&mut self, sent: &Sent) -> Fate {
         match sent.harm {
             Harm::None => Fate::Delivered(self.arrival(sent)),
             Harm::Damaged(bit) => Fate::Damaged(self.arrival(sent), bit),
-            // What is given up delays nobody behind it.
+            // An abandoned packet delays none behind it.
             Harm::Lost => Fate::Lost(Cause::Wireless, sent.departure.later(sent.late)),
         }
     }

@@ -1,4 +1,4 @@
-//! What varies along an axis: where its places are, what each sets, and how figures and evidence show them.
+//! Axes: their places, what each place sets, and how figures and evidence show them.
 
 use std::borrow::Cow;
 
@@ -56,11 +56,11 @@ pub(crate) struct Draw {
     /// Whether only whole numbers are drawn, both ends included.
     #[serde(default)]
     whole: bool,
-    /// What comes after the number, such as `ms`.
+    /// The text after the number, such as `ms`.
     unit: Option<String>,
 }
 
-/// What an axis sets at one place, as a column shows it.
+/// The setting of an axis at one place, as a column shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
     /// A word.
@@ -174,7 +174,7 @@ impl Axis {
         choices.or(self.values.as_ref().map(Vec::len)).unwrap_or(0)
     }
 
-    /// What a place shows, and its network if it has one; what it sets goes to `set`.
+    /// Returns what a place shows, and its network if it has one. Its settings go to `set`.
     pub(crate) fn place(
         &self,
         place: usize,
@@ -201,7 +201,7 @@ impl Axis {
     }
 }
 
-/// What a column shows of a value.
+/// The text of a value in a column.
 fn shown(value: Option<&Value>) -> Setting {
     match value {
         Some(Value::String(text)) => Setting::Text(text.clone()),

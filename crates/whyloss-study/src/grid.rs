@@ -167,7 +167,7 @@ impl<I: Sync> Grid<I> {
 }
 
 impl<R> Runs<R> {
-    /// What `of` takes of every run, told by what was run in this grid: a flow of it, say.
+    /// Takes `of` from every run, told by what was run in this grid: a flow of it, say.
     #[must_use]
     pub fn each<I, S>(&self, grid: &Grid<I>, of: impl Fn(&I, &R) -> S) -> Runs<S> {
         let both = self.items().zip(grid.items());
@@ -189,7 +189,7 @@ impl<R> Runs<R> {
         found.map_or(&[], |(_, _, runs)| runs.as_slice())
     }
 
-    /// What `of` says of every line.
+    /// Asks `of` about every line.
     pub fn lines(
         &self,
         (what, unit): (&str, &'static str),
@@ -273,7 +273,7 @@ mod tests {
         assert!((b.at(2.0).value - 42.0).abs() < 1e-12);
         assert!(lines(&runs[0]).line("c").at(2.0).value.is_nan());
         assert_eq!(lines(&runs[0]).cells("row").len(), 4);
-        // What is taken of a run may depend on what was run.
+        // The value of a run may depend on what was run.
         let more = runs[0].each(&plan(), |item, run| item + run);
         assert!((lines(&more).line("b").at(2.0).value - 46.0).abs() < 1e-12);
     }

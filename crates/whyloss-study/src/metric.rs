@@ -41,7 +41,7 @@ pub struct Observed<'a> {
     pub delays: &'a [DelaySummary],
     /// Frames, flow by flow, if they were measured.
     pub frames: &'a [Vec<FrameCounts>],
-    /// What a probe counted, if there was one.
+    /// The counts of a probe, if there was one.
     pub probe: &'a [(&'static str, f64)],
 }
 
@@ -61,7 +61,7 @@ type Of<T> = fn(&T, Duration) -> Value;
 /// The flows of a leaf that names none are those looked at.
 type Flows = Option<String>;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Debug)]
 enum Leaf {
     Window,
@@ -79,7 +79,7 @@ enum Leaf {
     Delay(Flows, Of<DelaySummary>),
 }
 
-/// What the values of a metric are.
+/// The kind of a metric's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Whole numbers.
@@ -91,9 +91,9 @@ pub enum Kind {
 /// A metric.
 #[derive(Clone, Debug)]
 pub struct Metric {
-    /// What expressions and columns call it.
+    /// Its name in expressions and columns.
     pub id: String,
-    /// What tables and axes call it.
+    /// Its name in tables and on axes.
     pub name: String,
     /// The unit of its values; may be empty.
     pub unit: String,
@@ -154,7 +154,7 @@ impl Metric {
     /// Reads an expression, under its own text as its name.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// The fault, and where it is.
     pub fn parse(text: &str) -> Result<Self, ExprError> {
         let fault = |message: String, about: &str| ExprError {
             message,
@@ -175,7 +175,7 @@ impl Metric {
     /// Reads a metric as plans have it.
     ///
     /// # Errors
-    /// What is wrong with it, and what would be right.
+    /// The fault, and what would be right.
     pub fn find(text: &str) -> Result<Self, String> {
         let named = |message| format!("metric {text:?}: {message}");
         let Some((id, expression)) = text.split_once('=') else {
@@ -227,7 +227,7 @@ impl Metric {
         }
     }
 
-    /// What must be measured for these.
+    /// The measurements that these need.
     pub fn needs<'a>(metrics: impl IntoIterator<Item = &'a Self>) -> Needs {
         let mut needs = Needs::default();
         for metric in metrics {

@@ -1,5 +1,5 @@
-//! Writes the costs as files: `index.html`, `bench.csv`, and `bench-flows.svg`, which shows how cost
-//! grows with flows.
+//! Writes the costs as files: `index.html`, `bench.csv`, and `bench-flows.svg`, which shows how
+//! cost grows with flows.
 
 use std::path::Path;
 

@@ -188,7 +188,7 @@ pub(crate) fn run(
     conclude(&scenario, &seeds, &done, count, args)
 }
 
-/// What the exit code says, once all is printed that there is.
+/// Turns the results into an exit code, after all output.
 fn conclude(
     scenario: &Scenario,
     seeds: &[u64],
@@ -263,7 +263,7 @@ pub(crate) fn read(path: &Path, kind: &'static str) -> Result<String, CliError> 
     read.map_err(unreadable)
 }
 
-/// What is to be simulated, and what follows it.
+/// The runs to simulate, and the work that follows them.
 #[derive(Clone, Copy)]
 struct Job<'a> {
     scenario: &'a Scenario,
@@ -275,7 +275,7 @@ struct Job<'a> {
     bar: &'a Simulated,
 }
 
-/// What became of the seeds that were begun before `stop` was set, in the order of `seeds`.
+/// The outcomes of the seeds that began before `stop` was set, in the order of `seeds`.
 fn replicate(job: &Job<'_>) -> Result<Vec<Done>, CliError> {
     let Job {
         scenario,

@@ -286,7 +286,8 @@ impl Paper {
         })
     }
 
-    /// A network with keys set. Figures share many, and reading one costs as much as a short run of it.
+    /// A network with keys set. Figures share many, and reading one costs as much as a short run of
+    /// it.
     fn scenario(
         &self,
         network: &Text,
@@ -503,7 +504,8 @@ impl Sets<'_> {
     }
 }
 
-/// A value with the place in it: `{x}`, `{x/100}`, `{x*8}`. A text that is nothing else becomes a number.
+/// A value with the place in it: `{x}`, `{x/100}`, `{x*8}`. A text that is nothing else becomes a
+/// number.
 fn filled(value: &Value, x: f64) -> Value {
     match value {
         Value::String(text) => {

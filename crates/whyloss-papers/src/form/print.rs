@@ -1,4 +1,5 @@
-//! A figure as plans that `whyloss sweep` runs: the same networks, the same keys, and axes for the lines, x, and each dimension.
+//! A figure as plans that `whyloss sweep` runs: the same networks, the same keys, and axes for the
+//! lines, x, and each dimension.
 
 use core::fmt::Write as _;
 use std::collections::{BTreeSet, HashMap};
@@ -17,7 +18,7 @@ use super::plan::{Job, Part};
 pub struct Printed {
     /// Its file: the figure's id, and the plan's name if it is not the figure's own.
     pub file: String,
-    /// What it leaves out, and the plan.
+    /// The parts that it leaves out, and the plan.
     pub text: String,
     /// The plan.
     pub plan: Plan,
@@ -201,7 +202,7 @@ impl Paper {
     }
 }
 
-/// What a run sets: a key that is set again takes what was set below it.
+/// The settings of a run: a key that is set again replaces the keys below it.
 fn table(set: &[(String, String)]) -> Table {
     let mut table = Table::new();
     for (key, text) in set {

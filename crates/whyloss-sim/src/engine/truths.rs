@@ -15,7 +15,8 @@ pub(crate) struct Truth {
     pub(crate) cause: Cause,
 }
 
-/// Truths by the time at which they may be told, the link over whose end they come, and their order.
+/// Truths by the time at which they may be told, the link over whose end they come, and their
+/// order.
 #[derive(Debug, Default)]
 pub(crate) struct Truths {
     waiting: BTreeMap<(Time, usize, u64), Truth>,

@@ -26,7 +26,8 @@ use crate::replicate::Precision;
 #[derive(Debug)]
 pub struct Sweep {
     plan: Plan,
-    /// The metrics as tasks and parts have them, with one of each flow where the plan has one for all.
+    /// The metrics as tasks and parts have them, with one of each flow where the plan has one for
+    /// all.
     names: Vec<String>,
     metrics: Vec<Metric>,
     /// The number of the metric that must be precise, and how precise.
@@ -109,7 +110,8 @@ impl Sweep {
             let key = XxHash3_128::oneshot(format!("{salt}{scenario:?}").as_bytes());
             Ok((key, about, flows))
         });
-        // All of them, so that it is the first point's mistake that is told, whichever thread was faster.
+        // All of them, so that it is the first point's mistake that is told, whichever thread was
+        // faster.
         let read: Vec<Result<_, SweepError>> = read.collect();
         let mut points = Vec::new();
         let mut known = vec![false; metrics.len()];
@@ -199,7 +201,8 @@ impl Sweep {
         }
     }
 
-    /// The runs of the plan, as far as it is known how many there must be: points in their order, under each its seeds.
+    /// The runs of the plan, as far as it is known how many there must be: points in their order,
+    /// under each its seeds.
     fn runs(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let first = self.plan.seeds().0;
         let wanted = self.wanted.iter().enumerate();
@@ -232,9 +235,8 @@ impl Sweep {
         found.into_iter().map(described).collect()
     }
 
-    /// Batches of at most `most` runs of one network that are missing; none, if everything is known.
-    /// Where a metric must be precise, what
-    /// comes back may show that more is missing.
+    /// Batches of at most `most` runs of one network that are missing; none, if everything is
+    /// known. Where a metric must be precise, what comes back may show that more is missing.
     pub fn missing(&mut self, most: usize) -> Vec<Batch> {
         self.want_more();
         let mut seen = HashSet::new();
@@ -305,8 +307,8 @@ impl Sweep {
         }
     }
 
-    /// Does what is missing on the threads of the caller's pool, and writes it to `store` at least every so often; until
-    /// `stop` is set.
+    /// Does what is missing on the threads of the caller's pool, and writes it to `store` at least
+    /// every so often; until `stop` is set.
     ///
     /// # Errors
     /// If a part cannot be written. What was written before is whole, and known to whoever goes on.
@@ -414,7 +416,8 @@ struct Desk<'a> {
 struct Waiting {
     part: Option<Part>,
     since: Instant,
-    /// How long it may wait: little at first, so that a sweep that is soon ended keeps something, and twice as long each time.
+    /// How long it may wait: little at first, so that a sweep that is soon ended keeps something,
+    /// and twice as long each time.
     patience: Duration,
 }
 
