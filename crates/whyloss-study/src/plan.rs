@@ -414,6 +414,7 @@ impl Plan {
     }
 
     /// Where a point is, for people: `loss 0.01, flows 4`.
+    #[cfg(feature = "sweep")]
     pub(crate) fn place(&self, point: u64) -> String {
         let shown = self.point(point).shown;
         let axes = self.document.axes.iter().zip(&shown);
@@ -434,6 +435,7 @@ impl Plan {
     }
 
     /// The number of the metric that must be precise among these, and how precise.
+    #[cfg(feature = "sweep")]
     pub(crate) fn precision(
         &self,
         metrics: &[String],
