@@ -19,6 +19,7 @@ pub use fault::TomlFault;
 pub use runs::{Beside, Told};
 
 use crate::axis::{Axis, Setting};
+#[cfg(feature = "sweep")]
 use crate::replicate::Precision;
 
 /// Points, or runs of a point, than which no plan has more.
@@ -475,6 +476,7 @@ fn refused(file: &str, message: &str) -> PlanError {
 }
 
 /// What makes a row again: the `--set` of each key, as JSON.
+#[cfg(feature = "sweep")]
 pub(crate) fn description(set: &[(String, String)]) -> String {
     #[derive(Serialize)]
     struct Set<'a>(&'a str, &'a str);
