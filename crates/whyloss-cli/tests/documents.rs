@@ -35,7 +35,11 @@ fn the_plan_of_the_page_is_a_plan() {
     let plan = plan.unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(plan.points(), 3 * 2 * 2 * 20);
     let sweep = whyloss_study::sweep::Sweep::new(plan);
-    assert!(sweep.is_ok(), "{:?}", sweep.err().map(|error| error.to_string()));
+    assert!(
+        sweep.is_ok(),
+        "{:?}",
+        sweep.err().map(|error| error.to_string())
+    );
 }
 
 /// The message of a build without programs for the kernel, the one of a build that lacks something,
