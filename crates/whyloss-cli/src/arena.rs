@@ -79,7 +79,7 @@ pub(crate) struct ArenaArgs {
     #[arg(long, value_name = "CLASSIFIER", conflicts_with = "replay")]
     against: Option<String>,
     /// Ask all receiver classifiers about the same arrivals instead, and draw their curves.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "classifiers")]
     replay: bool,
     /// Print this network as a scenario file (counting from 0), and run nothing.
     #[arg(long, value_name = "NETWORK")]

@@ -58,7 +58,7 @@ pub(crate) enum Command {
     Diagnose(DiagnoseArgs),
     /// Set two runs or diagnoses beside each other.
     Compare(CompareArgs),
-    /// Fit a channel to recordings, and print it as a scenario has it.
+    /// Fit a channel to recordings, and print it as TOML for a scenario.
     Fit(FitArgs),
     /// Measure the cost of a delivered packet, here and in ns-2.
     Bench(BenchArgs),

@@ -61,7 +61,7 @@ pub(crate) struct LinkArgs {
     /// "adaptive" }' [default: 83].
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
     queue: Option<String>,
-    /// Channel that corrupts packets: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good,
+    /// Loss by the channel: none, bernoulli:0.01, gilbert:1s,50ms,0.3 (mean time good,
     /// mean time bad, loss while bad), bits:1e-6 (damaged bits), recorded:NAME (`whyloss list`),
     /// pattern:PATH (a recording), or a channel as scenarios have it [default: none].
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
@@ -84,10 +84,10 @@ pub(crate) struct LinkArgs {
     /// The queue away from the command.
     #[arg(long, value_name = "QUEUE", conflicts_with = "file")]
     queue_up: Option<String>,
-    /// Channel that corrupts packets towards the command.
+    /// Loss towards the command, as --loss has it.
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss_down: Option<String>,
-    /// Channel that corrupts packets away from the command.
+    /// Loss away from the command, as --loss has it.
     #[arg(long, value_name = "CHANNEL", conflicts_with = "file")]
     loss_up: Option<String>,
     /// Run one shell command at each end, with nothing else on the network.

@@ -63,7 +63,7 @@ pub(crate) struct SendArgs {
     /// A data packet, with the headers of IP and UDP.
     #[arg(long, value_name = "SIZE", default_value = "1200 B")]
     packet: String,
-    /// The section of it that a checksum covers (IFTP-W).
+    /// The section of each packet that a checksum covers (IFTP-W).
     #[arg(long, value_name = "SIZE")]
     coverage: Option<String>,
     /// Data to send: `greedy`, `voice`, '{ kind = "video", fps = 25, rate = "400 kbit/s" }'.

@@ -21,6 +21,27 @@ fn examples_print_what_they_say() {
         .case("crates/whyloss-cli/tests/cases/*.trycmd");
 }
 
+/// The page's plan, with every kind of key, is one that `whyloss sweep` runs.
+#[test]
+fn the_plan_of_the_page_is_a_plan() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = root.join("docs/guides/sweeps.md");
+    let page = std::fs::read_to_string(page).expect("a file of the repository");
+    let (_, plan) = page.split_once("```toml\n").expect("a plan");
+    let (plan, _) = plan.split_once("```").expect("its end");
+    // Its scenarios lie where those of a plan in this folder would.
+    let file = root.join("docs/plans/page.toml");
+    let plan = whyloss_study::Plan::parse(plan, &file.to_string_lossy());
+    let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(plan.points(), 3 * 2 * 2 * 20);
+    let sweep = whyloss_study::sweep::Sweep::new(plan);
+    assert!(
+        sweep.is_ok(),
+        "{:?}",
+        sweep.err().map(|error| error.to_string())
+    );
+}
+
 /// The message of a build without programs for the kernel, the one of a build that lacks something,
 /// and the page about it name the same packages.
 #[test]

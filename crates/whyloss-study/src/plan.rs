@@ -19,6 +19,7 @@ pub use fault::TomlFault;
 pub use runs::{Beside, Told};
 
 use crate::axis::{Axis, Setting};
+#[cfg(feature = "sweep")]
 use crate::replicate::Precision;
 
 /// Points, or runs of a point, than which no plan has more.
@@ -414,6 +415,7 @@ impl Plan {
     }
 
     /// Where a point is, for people: `loss 0.01, flows 4`.
+    #[cfg(feature = "sweep")]
     pub(crate) fn place(&self, point: u64) -> String {
         let shown = self.point(point).shown;
         let axes = self.document.axes.iter().zip(&shown);
@@ -434,6 +436,7 @@ impl Plan {
     }
 
     /// The number of the metric that must be precise among these, and how precise.
+    #[cfg(feature = "sweep")]
     pub(crate) fn precision(
         &self,
         metrics: &[String],
@@ -473,6 +476,7 @@ fn refused(file: &str, message: &str) -> PlanError {
 }
 
 /// What makes a row again: the `--set` of each key, as JSON.
+#[cfg(feature = "sweep")]
 pub(crate) fn description(set: &[(String, String)]) -> String {
     #[derive(Serialize)]
     struct Set<'a>(&'a str, &'a str);
