@@ -135,6 +135,13 @@ func (s *Scheme) Sent(number uint64, bytes uint32, now uint64, appLimited bool) 
 	return failure(C.whyloss_scheme_on_sent(s.memory, C.uint64_t(number), C.uint32_t(bytes), C.uint64_t(now), limited))
 }
 
+// RTT tells the round trip of the acknowledgement told next, in nanoseconds, less the delay that
+// the peer reports, so that this delay does not look like a queue.
+func (s *Scheme) RTT(rtt uint64) error {
+	defer runtime.KeepAlive(s)
+	return failure(C.whyloss_scheme_on_rtt(s.memory, C.uint64_t(rtt)))
+}
+
 // Acked tells of an acknowledgement and the packets that it names anew.
 func (s *Scheme) Acked(numbers []uint64, now uint64) error {
 	defer runtime.KeepAlive(s)

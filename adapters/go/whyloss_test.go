@@ -28,6 +28,7 @@ func ExampleScheme() {
 			}
 		}
 		now += 50_000_000
+		_ = scheme.RTT(50_000_000)
 		_ = scheme.Acked(acked, now)
 		if verdict, err := scheme.Lost(lost, now); err == nil && verdict.Cause != whyloss.Unknown {
 			events++
@@ -52,7 +53,7 @@ func TestBadCallsAreErrors(t *testing.T) {
 	if scheme.Sent(5, 1200, 1_000, false) != nil || scheme.Sent(5, 1200, 1_000, false) == nil {
 		t.Error("a number was taken twice")
 	}
-	if scheme.Close() != nil || scheme.Close() == nil || scheme.Sent(6, 1200, 1_000, false) == nil {
+	if scheme.Close() != nil || scheme.Close() == nil || scheme.Sent(6, 1200, 1_000, false) == nil || scheme.RTT(1) == nil {
 		t.Error("a closed scheme was used")
 	}
 }

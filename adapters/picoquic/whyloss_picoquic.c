@@ -22,6 +22,7 @@ typedef struct {
     uint64_t now_ns;   /* the latest time told */
     uint64_t mtu;
     uint64_t timeouts; /* in a row */
+    int marked;        /* the acknowledgement told next reports marks */
     uint64_t lost;     /* packets of the last loss event that have not arrived after all */
 } whyloss_state;
 
@@ -63,8 +64,19 @@ static void tell_sent(whyloss_state *state, numbering *packets, picoquic_path_t 
     }
 }
 
+/*
+ * Returns the round trip in nanoseconds, without the delay of its acknowledgement. picoquic leaves
+ * that in if the rest is just the least round trip, unlike RFC 9002.
+ */
+static uint64_t round_trip(const picoquic_cnx_t *cnx, const picoquic_path_t *path_x)
+{
+    int delayed = path_x->rtt_sample == path_x->rtt_min + cnx->ack_delay_remote;
+
+    return 1000 * (delayed ? path_x->rtt_min : path_x->rtt_sample);
+}
+
 /* Tells of packets that were acknowledged: all but those that are still under way. */
-static void tell_acked(whyloss_state *state, numbering *packets, uint64_t now_ns)
+static void tell_acked(whyloss_state *state, numbering *packets, uint64_t rtt_ns, uint64_t now_ns)
 {
     uint64_t missing[MOST_MISSING], through = packets->highest_acknowledged;
     picoquic_packet_t *packet = packets->pending_first;
@@ -78,7 +90,12 @@ static void tell_acked(whyloss_state *state, numbering *packets, uint64_t now_ns
             count = 0;
         }
     }
+    (void)whyloss_scheme_on_rtt(state->scheme, rtt_ns);
     (void)whyloss_scheme_on_acked_through(state->scheme, through, missing, count, now_ns);
+    if (state->marked) {
+        (void)whyloss_scheme_on_ecn(state->scheme, now_ns);
+        state->marked = 0;
+    }
 }
 
 static void tell_lost(whyloss_state *state, picoquic_path_t *path_x, uint64_t lost, uint64_t now_ns)
@@ -111,13 +128,12 @@ static void whyloss_init(picoquic_path_t *path_x, char const *option, uint64_t n
 {
     whyloss_state *state = (whyloss_state *)calloc(1, sizeof *state);
     whyloss_scheme *scheme = (whyloss_scheme *)calloc(1, whyloss_scheme_size());
-    char name[128] = "whyloss", text[200] = "there is no memory", *colon;
+    char name[128], text[200] = "there is no memory", *colon;
     whyloss_scheme_options options = {WHYLOSS_ABI, (uint32_t)path_x->send_mtu, name, NULL,
         MOST_PACKETS};
 
-    if (option != NULL && option[0] != 0) {
-        (void)snprintf(name, sizeof name, "%s", option);
-    }
+    option = option != NULL && option[0] != 0 ? option : "whyloss";
+    (void)snprintf(name, sizeof name, "%s", option);
     if ((colon = strchr(name, ':')) != NULL) {
         *colon = 0;
         options.parameters = colon + 1;
@@ -157,14 +173,14 @@ static void whyloss_notify(picoquic_cnx_t *cnx, picoquic_path_t *path_x,
     now = later(state, now);
     if (lost) {
         tell_lost(state, path_x, ack->lost_packet_number, now);
+    } else if (notification == picoquic_congestion_notification_ecn_ec) {
+        state->marked = 1; /* Its acknowledgement follows, once the round trip is known. */
+    } else if (notification == picoquic_congestion_notification_spurious_repeat) {
+        if (state->lost > 0 && --state->lost == 0) {
+            (void)whyloss_scheme_on_spurious(state->scheme, now);
+        }
     } else if (packets->highest_acknowledged != UINT64_MAX) {
-        tell_acked(state, packets, now);
-    }
-    if (notification == picoquic_congestion_notification_ecn_ec) {
-        (void)whyloss_scheme_on_ecn(state->scheme, now);
-    } else if (notification == picoquic_congestion_notification_spurious_repeat
-        && state->lost > 0 && --state->lost == 0) {
-        (void)whyloss_scheme_on_spurious(state->scheme, now);
+        tell_acked(state, packets, round_trip(cnx, path_x), now);
     }
     obey(state, path_x);
 }

@@ -98,6 +98,8 @@ static void on_acked(quicly_cc_t *cc, const quicly_loss_t *loss, uint32_t bytes,
             count = 0;
         }
     }
+    /* quicly has taken the delay of the acknowledgement from it. */
+    (void)whyloss_scheme_on_rtt(state->scheme, nanoseconds(loss->rtt.latest));
     (void)whyloss_scheme_on_acked_through(state->scheme, largest, missing, count, nanoseconds(now));
     obey(cc);
 }

@@ -22,6 +22,7 @@ enum Call {
     Persistent(u64),
     Ecn(u64),
     Spurious(u64),
+    Rtt(u64),
     Mtu(u32),
     Allowance(bool),
     Verdict(bool),
@@ -132,6 +133,7 @@ fuzz_target!(|calls: Vec<Call>| {
                 }
                 Call::Ecn(now) => whyloss_scheme_on_ecn(scheme, now),
                 Call::Spurious(now) => whyloss_scheme_on_spurious(scheme, now),
+                Call::Rtt(rtt) => whyloss_scheme_on_rtt(scheme, rtt),
                 Call::Mtu(mtu) => whyloss_scheme_on_mtu(scheme, mtu),
                 Call::Allowance(told) => whyloss_scheme_allowance(
                     scheme,

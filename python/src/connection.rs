@@ -1,10 +1,10 @@
 //! A connection by packet numbers.
 
 use pyo3::prelude::*;
-use whyloss::{Rate, connection};
+use whyloss::{Duration, Rate, connection};
 
 use crate::control::parts;
-use crate::events::moment;
+use crate::events::{moment, nanos, seconds};
 use crate::names::{Parameters, word};
 
 /// A connection under a scheme, by packet numbers.
@@ -73,6 +73,12 @@ impl Connection {
         let now = moment(time_s)?;
         self.inner
             .on_packet_sent(number, size_bytes.into(), now, app_limited);
+        Ok(())
+    }
+
+    fn on_rtt(&mut self, rtt_s: f64) -> PyResult<()> {
+        let rtt = nanos(seconds("rtt_s", rtt_s)?);
+        self.inner.on_rtt(Duration::from_nanos(rtt));
         Ok(())
     }
 

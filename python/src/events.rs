@@ -42,7 +42,7 @@ pub(crate) fn moment(time_s: f64) -> PyResult<Time> {
 }
 
 /// Refuses what is no number of seconds.
-fn seconds(name: &str, value: f64) -> PyResult<f64> {
+pub(crate) fn seconds(name: &str, value: f64) -> PyResult<f64> {
     if value.is_finite() {
         return Ok(value);
     }

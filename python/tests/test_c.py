@@ -67,6 +67,9 @@ def test_c_and_python_decide_alike(library, name):
             some = under_way[: draw.randrange(4)]
             del under_way[: len(some)]
             numbers = (ctypes.c_uint64 * len(some))(*some)
+            rtt = draw.randrange(100_000)
+            assert library.whyloss_scheme_on_rtt(scheme, ctypes.c_uint64(rtt * 1000)) == 0
+            python.on_rtt(rtt / 1_000_000)
             assert library.whyloss_scheme_on_acked(scheme, numbers, ctypes.c_size_t(len(some)), now) == 0
             python.on_packets_acked(some, seconds)
         elif what < 0.99 and under_way:

@@ -138,6 +138,8 @@ def test_bad_tables_are_refused():
     ]:
         with pytest.raises(ValueError, match="time_s is NaN, expected a finite number of seconds"):
             call()
+    with pytest.raises(ValueError, match="rtt_s is NaN, expected a finite number of seconds"):
+        connection.on_rtt(nan)
     assert connection.in_flight_bytes == 0
 
 

@@ -411,6 +411,9 @@ class Connection:
     def on_packet_sent(self, number: int, size_bytes: int, time_s: float, *, app_limited: bool = False) -> None:
         """Take a packet that leaves."""
 
+    def on_rtt(self, rtt_s: float) -> None:
+        """Take the round trip of the acknowledgement told next, less the delay that the peer reports."""
+
     def on_packets_acked(self, numbers: list[int], time_s: float) -> None:
         """Take an acknowledgement of these packets."""
 

@@ -626,6 +626,14 @@ whyloss_status whyloss_scheme_on_sent(struct whyloss_scheme *scheme,
                                       int32_t app_limited);
 
 /**
+ * Tells the round trip of the acknowledgement told next, less the delay that the peer reports
+ * (RFC 9002, section 5.3; at most its `max_ack_delay`), so that this delay does not look like a
+ * queue. A value below the least round trip counts as that one, and a value above the scheme's own
+ * measurement as its own.
+ */
+whyloss_status whyloss_scheme_on_rtt(struct whyloss_scheme *scheme, uint64_t rtt_ns);
+
+/**
  * An acknowledgement arrives that acknowledges these packets anew. One call for each
  * acknowledgement, before `on_lost`. Numbers that are unknown or settled do nothing.
  */

@@ -4,7 +4,7 @@ use core::ffi::c_char;
 
 use whyloss::connection::{self, Connection, MOST_PACKETS};
 use whyloss::event::Detection;
-use whyloss::{Time, congestion, policy, schemes, sender};
+use whyloss::{Duration, Time, congestion, policy, schemes, sender};
 
 use crate::Why;
 use crate::held::{self, Object, Status};
@@ -260,6 +260,24 @@ pub unsafe extern "C" fn whyloss_scheme_on_sent(
         live.last = Some(number);
         live.connection
             .on_packet_sent(number, bytes.into(), now, app_limited != 0);
+        Ok(())
+    };
+    // SAFETY: the caller says so.
+    unsafe { held::with(scheme.cast(), act) }
+}
+
+/// Tells the round trip of the acknowledgement told next, less the delay that the peer reports
+/// (RFC 9002, section 5.3; at most its `max_ack_delay`), so that this delay does not look like a
+/// queue. A value below the least round trip counts as that one, and a value above the scheme's own
+/// measurement as its own.
+///
+/// # Safety
+/// As the contract in the description of this interface says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn whyloss_scheme_on_rtt(scheme: *mut Scheme, rtt_ns: u64) -> Status {
+    let act = |live: &mut Live| {
+        let rtt = i64::try_from(rtt_ns).unwrap_or(i64::MAX);
+        live.connection.on_rtt(Duration::from_nanos(rtt));
         Ok(())
     };
     // SAFETY: the caller says so.

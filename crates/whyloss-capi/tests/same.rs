@@ -8,7 +8,7 @@ use std::ptr::{null, null_mut};
 use whyloss::connection::Connection;
 use whyloss::losses::LossTracker;
 use whyloss::receiver::Arrival;
-use whyloss::{Cause, Time, receiver, schemes};
+use whyloss::{Cause, Duration, Time, receiver, schemes};
 use whyloss_capi::media::{
     Media, MediaOptions, MediaReport, MediaState, whyloss_media_drop, whyloss_media_init,
     whyloss_media_next_timeout, whyloss_media_on_reports, whyloss_media_on_timeout,
@@ -22,8 +22,8 @@ use whyloss_capi::scheme::{
     Allowance, Found, Scheme, SchemeOptions, UNPACED, Verdict, whyloss_scheme_allowance,
     whyloss_scheme_drop, whyloss_scheme_init, whyloss_scheme_on_acked,
     whyloss_scheme_on_acked_through, whyloss_scheme_on_ecn, whyloss_scheme_on_lost,
-    whyloss_scheme_on_sent, whyloss_scheme_on_spurious, whyloss_scheme_on_timeout,
-    whyloss_scheme_size, whyloss_scheme_verdict,
+    whyloss_scheme_on_rtt, whyloss_scheme_on_sent, whyloss_scheme_on_spurious,
+    whyloss_scheme_on_timeout, whyloss_scheme_size, whyloss_scheme_verdict,
 };
 use whyloss_capi::{ABI, Status, Why, whyloss_status_text};
 use whyloss_rtc::{Ecn, Estimator, Fate, Report};
@@ -118,6 +118,11 @@ fn event(
                 let some = (draws.below(4) as usize).min(open.len());
                 let first = (draws.below(3) as usize).min(open.len() - some);
                 let acked: Vec<u64> = open.drain(first..first + some).collect();
+                if draws.below(2) == 0 {
+                    let rtt = draws.below(100_000_000);
+                    assert_eq!(whyloss_scheme_on_rtt(c, rtt), Status::Ok);
+                    rust.on_rtt(Duration::from_nanos(rtt as i64));
+                }
                 let status = match acked.last() {
                     // The numbers in between that are not open were settled before.
                     Some(&through) if draws.below(2) == 0 => {

@@ -245,6 +245,9 @@ proptest! {
                     next = next.max(number);
                 }
                 3 | 4 => {
+                    if b % 3 == 0 {
+                        connection.on_rtt(Duration::from_nanos(a as i64));
+                    }
                     connection.on_packets_acked(back(b)..=back(b / 2), now);
                     model.acked(back(b)..=back(b / 2));
                 }

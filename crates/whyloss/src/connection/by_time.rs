@@ -84,8 +84,11 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         if self.newest < Some(newest) {
             self.newest = Some(newest);
             rtt = Some(now - newest).filter(|&rtt| rtt > Duration::ZERO);
-            self.latest_rtt = rtt.or(self.latest_rtt);
             self.min_rtt = self.min_rtt.into_iter().chain(rtt).min();
+            if let (Some(rtt), Some(least), Some(told)) = (&mut rtt, self.min_rtt, self.told_rtt) {
+                *rtt = told.clamp(least, *rtt);
+            }
+            self.latest_rtt = rtt.or(self.latest_rtt);
         }
         let in_recovery = self.recovery.goes_on;
         let ends = in_recovery && self.recovery.start < Some(newest);

@@ -46,7 +46,8 @@
 //! acknowledged       everything before it is settled; at the first loss of a recovery it waits until the recovery ends or
 //!                    a second packet is lost, so that a single loss does not look like several (fqRTT, trees)
 //! in flight          sent and beyond `acknowledged`; at a loss, from the first lost packet on, as TCP's FlightSize
-//! round-trip time    of the newest packet of a batch, if none sent later was acknowledged before; the peer's delay is in it
+//! round-trip time    of the newest packet of a batch, if none sent later was acknowledged before; the peer's delay is in it,
+//!                    unless `on_rtt` tells what the stack measured without it
 //! ```
 
 mod by_time;
@@ -77,7 +78,10 @@ pub struct Connection<S = Classifier, C = AnyController> {
     ledger: Ledger,
     mtu: u32,
     latest_rtt: Option<Duration>,
+    /// The least one, the peer's delay included (RFC 9002 §5.2).
     min_rtt: Option<Duration>,
+    /// The stack's own, by the acknowledgement that comes next.
+    told_rtt: Option<Duration>,
     /// The largest packet number acknowledged, by which losses were looked for.
     largest: Option<u64>,
     /// When the newest packet that was acknowledged left.
@@ -155,6 +159,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
             mtu: mtu.max(1),
             latest_rtt: None,
             min_rtt: None,
+            told_rtt: None,
             largest: None,
             newest: None,
             app_limited: false,
@@ -223,6 +228,14 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
+    /// Tells the round trip of the acknowledgement told next, less the delay that the peer reports
+    /// (RFC 9002 §5.3; at most its `max_ack_delay`), so that this delay does not look like a queue.
+    /// A value below the least round trip counts as that one, and a value above the connection's
+    /// own measurement as its own.
+    pub fn on_rtt(&mut self, rtt: Duration) {
+        self.told_rtt = Some(rtt);
+    }
+
     /// An acknowledgement arrives at `now` and acknowledges these packets.
     pub fn on_packets_acked(&mut self, numbers: impl IntoIterator<Item = u64>, now: Time) {
         let mut largest = None;
@@ -265,6 +278,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
             self.timed_out = false;
             self.finish_batch(now, self.app_limited, largest);
         }
+        self.told_rtt = None;
     }
 
     /// These packets are lost: by acknowledgements of later ones or by time. Gives the classifier's verdict if that is a new

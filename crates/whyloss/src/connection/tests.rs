@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::vec::Vec;
 
+use proptest::prelude::*;
+
 use crate::Cause::{self, Congestion, Wireless};
 use crate::congestion::{ControllerKind, ControllerSpec, Decrease, WirelessPolicy};
 use crate::event::{AckEvent, Detection, LossEvent, SentEvent};
@@ -418,5 +420,54 @@ fn both_kinds_of_stacks_tell_the_same() {
             assert!(losses(&Rc::new(RefCell::new(times.0.clone()))).len() > 10);
             assert_eq!(times, numbers, "{controller} {seed}");
         }
+    }
+}
+
+proptest! {
+    /// A path of 50 ms with a queue, whose peer delays acknowledgements and says so.
+    #[test]
+    fn the_delay_that_the_peer_reports_is_no_queue(
+        round_trips in prop::collection::vec((0_i64..20_000_000, 0_i64..20_000_000, any::<bool>()), 1..50),
+    ) {
+        let heard = Rc::new(RefCell::new(Vec::new()));
+        let mut connection = adapter(Recorder(Rc::clone(&heard), Wireless));
+        let (mut now, mut least) = (ms(1), i64::MAX);
+        for (number, &(queue, delay, told)) in (0..).zip(&round_trips) {
+            let path = 50_000_000 + queue;
+            let measured = path + delay;
+            least = least.min(measured);
+            connection.on_packet_sent(number, MTU, now, false);
+            now += Duration::from_nanos(measured);
+            if told {
+                connection.on_rtt(Duration::from_nanos(path));
+                // An acknowledgement of nothing new uses it up.
+                if queue % 5 == 0 {
+                    connection.on_packets_acked([], now);
+                }
+            }
+            connection.on_packets_acked([number], now);
+            let used = told && queue % 5 > 0;
+            let expected = if used { path.max(least) } else { measured };
+            let rtt = heard.borrow().iter().rev().find_map(|heard| match heard {
+                Heard::Ack(ack) => ack.rtt,
+                _ => None,
+            });
+            prop_assert_eq!(rtt, Some(Duration::from_nanos(expected)));
+            prop_assert_eq!(connection.min_rtt, Some(Duration::from_nanos(least)));
+        }
+    }
+
+    /// No value that a stack tells leaves the range of what is measured.
+    #[test]
+    fn a_told_round_trip_stays_within_those_measured(told in any::<i64>(), first in 1_u64..100, then in 1_u64..100) {
+        let mut connection = adapter(Unaware);
+        connection.on_packet_sent(0, MTU, ms(0), false);
+        connection.on_packets_acked([0], ms(first));
+        connection.on_packet_sent(1, MTU, ms(first), false);
+        connection.on_rtt(Duration::from_nanos(told));
+        connection.on_packets_acked([1], ms(first + then));
+        let (least, most) = (first.min(then) as i64, then as i64);
+        let within = told.clamp(least * 1_000_000, most * 1_000_000);
+        prop_assert_eq!(connection.latest_rtt, Some(Duration::from_nanos(within)));
     }
 }
