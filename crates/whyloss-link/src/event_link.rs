@@ -24,6 +24,10 @@
 //! [`arq`](crate::arq), [`bursts`](crate::bursts), [`markov`](crate::markov), [`jitter`](crate::jitter) and
 //! [`handover`](crate::handover) have the formulas.
 
+mod answering;
+
+pub use answering::AnsweringLink;
+
 use std::collections::VecDeque;
 
 use whyloss::{Cause, Duration, Rate, Time};

@@ -11,7 +11,7 @@ fn micros(micros: u64) -> Time {
 }
 
 /// The fate of every packet, by ticket: offered at these times in microseconds, with these sizes.
-fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
+pub(super) fn fates(link: &mut EventLink, offers: &[(u64, u32)]) -> Vec<Fate> {
     let mut fates = vec![Fate::HELD; offers.len()];
     let mut drain = |link: &mut EventLink, until: Time| {
         while link.next_event() <= until {
