@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use whyloss::{Cause, Time};
-use whyloss_link::{Fate, Link, LinkSpec, Streams};
+use whyloss_link::{AnsweringLink, EventLink, Fate, Link, LinkSpec, Streams};
 
 /// What a link of the network is.
 #[derive(Clone, Debug)]
@@ -26,7 +26,14 @@ pub struct LinkPlan {
 
 /// One link at work.
 #[derive(Clone, Debug)]
-pub struct Service(Link);
+pub struct Service(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Plain(Link),
+    /// A link whose rate is drawn, or that has ARQ or jitter.
+    Drawn(AnsweringLink),
+}
 
 /// What a link said about a packet.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,16 +74,35 @@ pub enum Outcome {
 impl Service {
     /// The idle link number `index`, whose channel and queue draw from their own streams.
     pub fn new(plan: &LinkPlan, seed: u64, index: usize) -> Self {
-        Self(Link::new(&plan.spec, Streams::new(seed), index as u64))
+        let (spec, streams, index) = (&plan.spec, Streams::new(seed), index as u64);
+        Self(if EventLink::is_needed(spec) {
+            Kind::Drawn(AnsweringLink::new(spec, streams, index))
+        } else {
+            Kind::Plain(Link::new(spec, streams, index))
+        })
     }
 
     /// Offers a packet of `size` bytes at `now`: how many waited, what becomes of it, the channel's
     /// state. Times never decrease.
     pub fn offer(&mut self, now: Time, size: u32) -> (usize, Outcome, Option<bool>) {
-        let link = &mut self.0;
-        let (waiting, room) = (link.queue_len(now), link.has_room(now, size));
-        let fate = link.offer(now, size);
-        let (bits, bad) = (link.damaged_bits(), link.channel_is_bad());
+        macro_rules! ask {
+            ($link:expr) => {{
+                let link = $link;
+                let (waiting, room) = (link.queue_len(now), link.has_room(now, size));
+                let fate = link.offer(now, size);
+                (
+                    waiting,
+                    room,
+                    fate,
+                    link.damaged_bits(),
+                    link.channel_is_bad(),
+                )
+            }};
+        }
+        let (waiting, room, fate, bits, bad) = match &mut self.0 {
+            Kind::Plain(link) => ask!(link),
+            Kind::Drawn(link) => ask!(link),
+        };
         let outcome = match fate {
             Fate::Delivered(at) => Outcome::Delivered(at),
             Fate::Damaged(at, _) => Outcome::Damaged(at, bits.to_vec()),
@@ -90,7 +116,10 @@ impl Service {
 
     /// Packets waiting at `now`.
     pub fn queue_len(&mut self, now: Time) -> usize {
-        self.0.queue_len(now)
+        match &mut self.0 {
+            Kind::Plain(link) => link.queue_len(now),
+            Kind::Drawn(link) => link.queue_len(now),
+        }
     }
 }
 
