@@ -31,3 +31,13 @@ done
 rm /tmp/rest.$$
 # The check can find something: the runs were under way.
 [ "$found" -gt 0 ]
+# A moment that chance seldom meets: the emulator ends just before the gateway says that it is up.
+ip link add wlf type veth peer name wlg
+ip addr add 10.255.255.1/30 dev wlf
+ip link set wlf up
+"$whyloss" link-init gateway -- wlf 10.255.255.1 30 </dev/null | true
+ip link delete wlf
+if rest | grep . >&2; then
+  echo "left by a gateway that lost its emulator" >&2
+  exit 1
+fi

@@ -123,10 +123,9 @@ pub(crate) fn play(arguments: &[OsString]) -> io::Result<()> {
     let mut output = io::stdout();
     match up {
         Ok(up) => {
-            writeln!(output, "{READY}")?;
-            output.flush()?;
-            io::stdin().read_to_end(&mut Vec::new())?;
-            up.undo()
+            let ended = wait_for_end(&mut output);
+            up.undo()?;
+            ended
         }
         Err(error) => {
             // One line: the emulator reads no more.
@@ -134,6 +133,17 @@ pub(crate) fn play(arguments: &[OsString]) -> io::Result<()> {
             Ok(())
         }
     }
+}
+
+/// Says that the gateway is up, and waits for the emulator's end. A killed emulator may be gone
+/// before it hears the word, so an error here must not keep the caller from undoing its changes.
+fn wait_for_end(output: &mut impl io::Write) -> io::Result<()> {
+    match writeln!(output, "{READY}").and_then(|()| output.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+        said => said?,
+    }
+    io::stdin().read_to_end(&mut Vec::new())?;
+    Ok(())
 }
 
 fn parse(arguments: &[OsString]) -> io::Result<(String, Prefix)> {
@@ -173,8 +183,8 @@ impl Up {
 
     fn undo(self) -> io::Result<()> {
         // Rules first: while the machine forwards, they say for whom.
-        self.rules.drop()?;
-        self.settings.end()
+        let dropped = self.rules.drop();
+        self.settings.end().and(dropped)
     }
 }
 
